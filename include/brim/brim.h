@@ -1,0 +1,502 @@
+// Brim: liquids with particles on a sparse grid. This file is the whole public interface.
+//
+// A dam break in thirty lines:
+//
+//   #include <brim/brim.h>
+//   #include <stdio.h>
+//
+//   int main(void) {
+//       BrimShapeDef column = brim_default_shape_def();
+//       column.kind = BRIM_SHAPE_BOX;
+//       column.size = (BrimVec3){0.4f, 0.6f, 0.5f};
+//       column.position = (BrimVec3){0.2f, 0.3f, 0.25f};
+//       BrimLiquidDef water = {.shape = column};
+//
+//       BrimSimDef def = brim_default_sim_def();
+//       def.cells[0] = 64, def.cells[1] = 64, def.cells[2] = 32;
+//       def.size = (BrimVec3){1.0f, 1.0f, 0.5f};
+//       def.liquid = &water, def.liquid_count = 1;
+//
+//       BrimError error;
+//       BrimSim *sim = NULL;
+//       if (brim_sim_create(&def, &sim, &error) != BRIM_OK) {
+//           fprintf(stderr, "%s\n", error.message);
+//           return 1;
+//       }
+//       for (int frame = 1; frame <= 48; frame++) {
+//           if (brim_sim_advance_frame(sim, &error) != BRIM_OK) break;
+//           BrimParticles p = brim_sim_particles(sim);
+//           printf("frame %d: %zu particles, first at height %g m\n", frame, p.count, p.y[0]);
+//       }
+//       brim_sim_destroy(&sim);
+//   }
+//
+// Rules that hold for every call:
+// - SI units: metres, seconds, kilograms, radians unless a name says degrees. y points up.
+// - The library never prints, exits or keeps global state. Errors come back as values.
+// - `error` may be NULL. A result below zero says that the simulation is lost: destroy it.
+//   A result above zero says that the call did nothing and the simulation is as it was.
+// - Destroy functions take the address of the pointer, set it to NULL and accept NULL.
+// - One simulation belongs to one thread at a time; it uses def.threads threads of its own.
+// - In 2D (def.dim = 2) the domain is one cell deep, z is 0, and masses, volumes and energies are
+//   per metre of depth.
+#ifndef BRIM_H
+#define BRIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BRIM_API __attribute__((visibility("default")))
+#else
+#define BRIM_API
+#endif
+
+#define BRIM_VERSION_MAJOR 0
+#define BRIM_VERSION_MINOR 1
+#define BRIM_VERSION_PATCH 0
+#define BRIM_VERSION_STRING "0.1.0"
+/// Version of the scene schema: a scene file opens with `brim: 1`.
+#define BRIM_SCENE_VERSION 1
+
+/// The version of the library that is linked, as "0.1.0".
+BRIM_API const char *brim_version(void);
+
+// ---------------------------------------------------------------------------------- errors
+
+typedef enum BrimResult {
+    BRIM_OK = 0,
+    // the simulation is intact
+    BRIM_ERROR_INPUT = 1,    ///< a value, a scene or a file's content is not acceptable
+    BRIM_ERROR_IO = 2,       ///< a file or folder could not be read or written
+    BRIM_ERROR_MEMORY = 3,   ///< memory ran out, or the request is larger than the limit allows
+    BRIM_ERROR_MISSING = 4,  ///< this build lacks an optional part
+    BRIM_ERROR_DAMAGED = 5,  ///< a checkpoint or frame is truncated or its checksum is wrong
+    // the simulation is lost
+    BRIM_LOST_DIVERGED = -1, ///< a value that is not a number, or a solver that failed
+    BRIM_LOST_MEMORY = -2,   ///< memory ran out in the middle of a step
+} BrimResult;
+
+typedef struct BrimError {
+    BrimResult result;
+    char message[1024]; ///< what, where and what to do; one or more lines, no newline at the end
+} BrimError;
+
+// ---------------------------------------------------------------------------------- shapes
+
+typedef struct BrimVec3 {
+    float x, y, z;
+} BrimVec3;
+
+typedef enum BrimShapeKind {
+    BRIM_SHAPE_BOX,          ///< size; centred on position
+    BRIM_SHAPE_SPHERE,       ///< radius (2D: a disk)
+    BRIM_SHAPE_CYLINDER,     ///< radius, height; axis y, centred
+    BRIM_SHAPE_CAPSULE,      ///< radius, height of the straight part; axis y, centred
+    BRIM_SHAPE_PLANE,        ///< normal; solid on the side that the normal points away from
+    BRIM_SHAPE_TORUS,        ///< radius (of the ring), tube; axis y
+    BRIM_SHAPE_HEIGHT_FIELD, ///< ground below height(x, z): heights, a file, or a canyon
+    BRIM_SHAPE_MESH,         ///< file: closed triangle mesh, OBJ, PLY or STL
+    BRIM_SHAPE_UNION,        ///< of children
+    BRIM_SHAPE_DIFFERENCE,   ///< first child without the others
+    BRIM_SHAPE_SMOOTH_UNION, ///< of children, rounded over `blend`
+} BrimShapeKind;
+
+/// Procedural river canyon for BRIM_SHAPE_HEIGHT_FIELD: a winding bed that falls along x in steps.
+typedef struct BrimCanyonDef {
+    uint32_t seed;
+    float bed;        ///< height of the bed at x = 0, m
+    float slope;      ///< fall of the bed per metre along x, besides the waterfalls
+    float width;      ///< of the bed, m
+    float depth;      ///< of the canyon, bed to rim, m
+    float meander;    ///< how far the bed winds to either side, m
+    float wavelength; ///< of the meander along x, m
+    float roughness;  ///< amplitude of the rock's relief, m
+    int fall_count;
+    float fall_x[4];    ///< where each waterfall stands, m
+    float fall_drop[4]; ///< how far it drops, m
+} BrimCanyonDef;
+
+/// A region of space. The shape is built around its own origin, then scaled, rotated, moved.
+typedef struct BrimShapeDef {
+    BrimShapeKind kind;
+    BrimVec3 position;
+    BrimVec3 rotation; ///< degrees about x, then y, then z
+    float scale;
+    BrimVec3 size;   ///< box: full edge lengths; height field: extent in x and z, y unused
+    float radius;    ///< sphere, cylinder, capsule; torus: ring
+    float tube;      ///< torus: radius of the tube
+    float height;    ///< cylinder, capsule
+    BrimVec3 normal; ///< plane
+    float blend;     ///< smooth union: radius of the rounding, m
+    const char *file; ///< mesh; height field: 8 or 16 bit PGM, scaled to [0, height]
+    const float *heights; ///< height field: [rows_z][rows_x] heights over size.x by size.z, m
+    int heights_x, heights_z;
+    const BrimCanyonDef *canyon; ///< height field: procedural
+    const struct BrimShapeDef *children;
+    int child_count;
+} BrimShapeDef;
+
+BRIM_API BrimShapeDef brim_default_shape_def(void);
+
+// ---------------------------------------------------------------------------------- solids
+
+typedef struct BrimKeyframe {
+    double time;
+    BrimVec3 position; ///< added to the shape's own position
+    BrimVec3 rotation; ///< degrees about x, then y, then z, applied before the shape's position
+} BrimKeyframe;
+
+typedef enum BrimMotionKind {
+    BRIM_MOTION_STILL,
+    BRIM_MOTION_KEYFRAMES, ///< cubic between keyframes, at rest before the first, after the last
+    BRIM_MOTION_ROTATION,  ///< constant rate about an axis through the shape's position
+} BrimMotionKind;
+
+typedef struct BrimSolidDef {
+    BrimShapeDef shape;
+    BrimMotionKind motion;
+    const BrimKeyframe *keyframes;
+    int keyframe_count;
+    BrimVec3 axis; ///< rotation
+    float rate;    ///< rotation, degrees per second
+    double start;  ///< the solid exists from this time on, s
+} BrimSolidDef;
+
+BRIM_API BrimSolidDef brim_default_solid_def(void);
+
+// ------------------------------------------------------------------- liquid, sources, drains
+
+typedef struct BrimLiquidDef {
+    BrimShapeDef shape;
+    BrimVec3 velocity; ///< m/s
+    BrimVec3 spin;     ///< rad/s about the shape's position, added to velocity
+} BrimLiquidDef;
+
+/// Emits a stream that fills its shape and leaves it with `velocity`. The volume that enters is
+/// `flow`, or `rate` particles a second, or, with both zero, what the stream's own speed carries.
+typedef struct BrimSourceDef {
+    BrimShapeDef shape;
+    BrimVec3 velocity; ///< m/s
+    float flow;        ///< m^3/s (2D: m^2/s); 0 = unset
+    float rate;        ///< particles/s; 0 = unset
+    double start, stop; ///< s
+} BrimSourceDef;
+
+BRIM_API BrimSourceDef brim_default_source_def(void);
+
+/// Takes out every particle inside its shape, and counts it.
+typedef struct BrimDrainDef {
+    BrimShapeDef shape;
+    double start, stop; ///< s
+} BrimDrainDef;
+
+BRIM_API BrimDrainDef brim_default_drain_def(void);
+
+typedef struct BrimGravityKey {
+    double time;
+    BrimVec3 gravity;
+} BrimGravityKey;
+
+// ------------------------------------------------------------------------------ simulation
+
+typedef enum BrimTransfer { BRIM_TRANSFER_FLIP, BRIM_TRANSFER_APIC } BrimTransfer;
+typedef enum BrimSurface { BRIM_SURFACE_GHOST_FLUID, BRIM_SURFACE_FLAGS } BrimSurface;
+typedef enum BrimAdvection { BRIM_ADVECTION_RK2, BRIM_ADVECTION_RK3 } BrimAdvection;
+typedef enum BrimPreconditioner {
+    BRIM_PRECONDITIONER_MULTIGRID,
+    BRIM_PRECONDITIONER_JACOBI, ///< the plain reference solver
+} BrimPreconditioner;
+typedef enum BrimSide { BRIM_SIDE_WALL, BRIM_SIDE_OPEN } BrimSide;
+
+/// Instruction set of the kernels. Results are the same bits on all of them.
+typedef enum BrimIsa { BRIM_ISA_AUTO, BRIM_ISA_BASE, BRIM_ISA_AVX2, BRIM_ISA_AVX512 } BrimIsa;
+
+typedef struct BrimOutputDef {
+    bool particles;       ///< DIR/particles/NNNNNN.ply
+    bool fields;          ///< DIR/fields/NNNNNN.vti
+    int every;            ///< write each n-th frame
+    int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
+} BrimOutputDef;
+
+/// Everything that defines a simulation. Start from brim_default_sim_def(). All pointers are
+/// read by brim_sim_create and need not outlive it.
+typedef struct BrimSimDef {
+    int dim; ///< 2 or 3
+    BrimVec3 size;  ///< of the domain, m; cells are cubes, so size and cells must agree
+    int cells[3];   ///< cells[2] is 1 in 2D
+    BrimSide sides[6]; ///< x-, x+, y-, y+, z-, z+
+    BrimVec3 gravity;  ///< m/s^2
+    const BrimGravityKey *gravity_keys; ///< linear in between; replaces gravity when present
+    int gravity_key_count;
+
+    double duration;   ///< s
+    double frame_rate; ///< frames/s
+    double step;       ///< fixed time step, s; 0 = by cfl
+    double cfl;        ///< cells that the fastest particle may cross in a step
+    double step_min, step_max; ///< limits of the cfl step, s; step_max 0 = a frame
+
+    float density; ///< of the liquid, kg/m^3
+
+    BrimTransfer transfer;
+    float flip_ratio; ///< 1 = pure FLIP, 0 = PIC
+    BrimAdvection advection;
+    BrimSurface surface;
+    double tolerance; ///< largest |div u| dt left in a cell
+    int max_iterations;
+    BrimPreconditioner preconditioner;
+
+    int particles_per_cell; ///< a square (2D) or cube (3D) number
+    float jitter;           ///< 0 to 1, of the spacing between particles
+    uint32_t seed;
+
+    int threads; ///< 0 = one for each core
+    BrimIsa isa;
+    double memory_limit; ///< bytes; 0 = what the machine has. Larger scenes are refused
+
+    const BrimLiquidDef *liquid;
+    int liquid_count;
+    const BrimSolidDef *solids;
+    int solid_count;
+    const BrimSourceDef *sources;
+    int source_count;
+    const BrimDrainDef *drains;
+    int drain_count;
+
+    BrimOutputDef output; ///< read by brim_run_open, ignored by brim_sim_create
+
+    uint32_t cookie; ///< set by brim_default_sim_def
+} BrimSimDef;
+
+BRIM_API BrimSimDef brim_default_sim_def(void);
+
+typedef struct BrimSim BrimSim;
+
+/// Checks the def, seeds the liquid. On error *sim is NULL.
+BRIM_API BrimResult brim_sim_create(const BrimSimDef *def, BrimSim **sim, BrimError *error);
+BRIM_API void brim_sim_destroy(BrimSim **sim);
+
+/// One time step. The step never crosses a frame time.
+BRIM_API BrimResult brim_sim_step(BrimSim *sim, BrimError *error);
+/// Steps until the next frame time.
+BRIM_API BrimResult brim_sim_advance_frame(BrimSim *sim, BrimError *error);
+
+BRIM_API double brim_sim_time(const BrimSim *sim);
+BRIM_API int64_t brim_sim_step_count(const BrimSim *sim);
+/// Frames completed: 0 after create.
+BRIM_API int brim_sim_frame(const BrimSim *sim);
+/// Frames in the whole simulation, duration times frame_rate.
+BRIM_API int brim_sim_frame_count(const BrimSim *sim);
+/// The def with every default filled in. Valid as long as the simulation.
+BRIM_API const BrimSimDef *brim_sim_def(const BrimSim *sim);
+BRIM_API int brim_sim_threads(const BrimSim *sim);
+BRIM_API const char *brim_sim_isa_name(const BrimSim *sim);
+
+/// The particles where they are, without copying. Valid until the next call that changes the
+/// simulation. Velocities may be written before the first step and between steps.
+/// Particles are in storage order; `id` is stable, unique and counts from 0.
+typedef struct BrimParticles {
+    size_t count;
+    const float *x, *y, *z; ///< m
+    float *vx, *vy, *vz;    ///< m/s
+    const uint32_t *id;
+} BrimParticles;
+
+BRIM_API BrimParticles brim_sim_particles(const BrimSim *sim);
+
+typedef enum BrimField {
+    BRIM_FIELD_PRESSURE,  ///< Pa, 1 component
+    BRIM_FIELD_VELOCITY,  ///< m/s, 3 components, averaged to cell centres
+    BRIM_FIELD_LEVEL_SET, ///< m, negative in the liquid, cut at two cells
+    BRIM_FIELD_DENSITY,   ///< of particles relative to the full seeding, 1 component
+    BRIM_FIELD_SOLID,     ///< m, signed distance to the solids, negative inside
+} BrimField;
+
+BRIM_API int brim_field_components(BrimField field);
+/// Copies a field to a dense array [cells z][y][x][components]. Cells without a tile read as air.
+BRIM_API BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out,
+                                   size_t out_floats, BrimError *error);
+
+// ----------------------------------------------------------------------- solids at run time
+
+/// Adds a solid; *index names it in brim_sim_move_solid. Solids of the def come first.
+BRIM_API BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
+                                       BrimError *error);
+/// From now on the host moves this solid: it travels to this placement (added to its shape's own,
+/// like a keyframe) during the next `duration` seconds of simulated time.
+BRIM_API BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position,
+                                        BrimVec3 rotation, double duration, BrimError *error);
+
+// ------------------------------------------------------------------------------ statistics
+
+typedef enum BrimStage {
+    BRIM_STAGE_SOLIDS,
+    BRIM_STAGE_EMIT,
+    BRIM_STAGE_ADVECT,
+    BRIM_STAGE_SORT,
+    BRIM_STAGE_TO_GRID,
+    BRIM_STAGE_SURFACE,
+    BRIM_STAGE_FORCES,
+    BRIM_STAGE_PROJECT,
+    BRIM_STAGE_EXTRAPOLATE,
+    BRIM_STAGE_TO_PARTICLES,
+    BRIM_STAGE_MEASURE,
+    BRIM_STAGE_COUNT
+} BrimStage;
+
+/// One row of stats.csv: the last step.
+typedef struct BrimStats {
+    int64_t step;
+    double time, dt; ///< s, at the end of the step
+    int64_t particles, seeded, emitted, drained, left; ///< counts since the start; seeded +
+                                                       ///< emitted - drained - left = particles
+    double volume_ratio;  ///< eq. 19 of the density paper, relative to seeded + emitted - gone
+    double volume_cells;  ///< cells that hold liquid, relative to the start
+    double kinetic_energy, potential_energy; ///< J
+    double max_speed;      ///< m/s
+    double max_divergence; ///< largest |div u| dt of the projected field
+    int64_t iterations;
+    double residual; ///< of the solver, same unit as max_divergence
+    int64_t tiles;
+    int64_t memory_bytes;
+    double ms_total;
+    double ms[BRIM_STAGE_COUNT];
+} BrimStats;
+
+BRIM_API const BrimStats *brim_sim_stats(const BrimSim *sim);
+/// Columns of stats.csv, in order; NULL past the last.
+BRIM_API const char *brim_stats_column(int index);
+/// The value of a column. Counts are exact up to 2^53.
+BRIM_API double brim_stats_value(const BrimStats *stats, int index);
+/// "advect", "to_grid", ...
+BRIM_API const char *brim_stage_name(BrimStage stage);
+
+// ----------------------------------------------------------------------------- checkpoints
+
+/// Writes the full state beside `path`, syncs, renames.
+BRIM_API BrimResult brim_sim_save(const BrimSim *sim, const char *path, BrimError *error);
+/// Makes a simulation that continues bit for bit. `def` must be the one that was saved.
+BRIM_API BrimResult brim_sim_load(const BrimSimDef *def, const char *path, BrimSim **sim,
+                                  BrimError *error);
+
+// ---------------------------------------------------------------------------------- scenes
+
+/// A scene file in memory: owns the def and all it points to.
+typedef struct BrimScene BrimScene;
+
+/// `sets` are "key=value" strings that override the file, as in "time.step=0.002".
+BRIM_API BrimResult brim_scene_load(const char *path, const char *const *sets, int set_count,
+                                    BrimScene **scene, BrimError *error);
+/// The same from text; `name` stands for the file in messages. Files that the scene names are
+/// looked up beside `name`.
+BRIM_API BrimResult brim_scene_parse(const char *text, size_t length, const char *name,
+                                     const char *const *sets, int set_count, BrimScene **scene,
+                                     BrimError *error);
+BRIM_API void brim_scene_destroy(BrimScene **scene);
+BRIM_API const BrimSimDef *brim_scene_def(const BrimScene *scene);
+/// The scene after defaults as JSON (which is YAML: it can be run again). Valid as long as scene.
+BRIM_API const char *brim_scene_json(const BrimScene *scene);
+
+/// One scene key, as `brim fields` prints it.
+typedef struct BrimFieldInfo {
+    const char *key;     ///< "solver.tolerance", "solids[].shape"
+    const char *type;    ///< "number", "integer", "vector", "choice", "text", "list", "flag"
+    const char *initial; ///< default, as text
+    const char *range;   ///< "> 0", "flip, apic"
+    const char *unit;    ///< "m", "" when it has none
+    const char *help;    ///< one line
+} BrimFieldInfo;
+
+/// NULL past the last.
+BRIM_API const BrimFieldInfo *brim_scene_field(int index);
+
+// -------------------------------------------------------------------------------- estimates
+
+typedef struct BrimEstimate {
+    int64_t particles; ///< seeded, and emitted until the end
+    int64_t tiles;
+    int64_t memory_bytes;
+    int64_t disk_bytes; ///< frames, checkpoints and statistics of the whole run
+    double seconds;     ///< wall time of the whole run; 0 without calibration
+    int64_t steps;
+    int warning_count;
+    char warnings[16][256]; ///< thin walls, emitters inside solids, liquid outside the domain
+} BrimEstimate;
+
+/// What a run will cost, before anything is spent. `calibrate` runs a few steps to tell the time.
+BRIM_API BrimResult brim_estimate(const BrimSimDef *def, bool calibrate, BrimEstimate *estimate,
+                                  BrimError *error);
+
+// ------------------------------------------------------------------------------------ runs
+
+/// A run writes a simulation into a folder: frames, statistics, checkpoints, run.json.
+typedef struct BrimRun BrimRun;
+
+typedef struct BrimRunOptions {
+    bool resume;    ///< continue from the newest sound checkpoint in the folder
+    bool overwrite; ///< empty a folder that holds an earlier run first
+    int frames;     ///< stop after this many frames; 0 = the scene's duration
+} BrimRunOptions;
+
+/// Opens the folder and writes frame 0, or goes on from a checkpoint. On error nothing in the
+/// folder was touched.
+BRIM_API BrimResult brim_run_open(const BrimScene *scene, const char *folder,
+                                  const BrimRunOptions *options, BrimRun **run, BrimError *error);
+/// One step; writes its row of statistics, and frames and checkpoints when due.
+BRIM_API BrimResult brim_run_step(BrimRun *run, BrimError *error);
+BRIM_API bool brim_run_done(const BrimRun *run);
+BRIM_API int brim_run_frame_count(const BrimRun *run);
+BRIM_API BrimSim *brim_run_sim(BrimRun *run);
+/// Writes a checkpoint now; use it on interrupt. Runs that end do so by themselves.
+BRIM_API BrimResult brim_run_checkpoint(BrimRun *run, BrimError *error);
+/// What --resume did: the checkpoint used, damaged ones passed over. "" for a new run.
+BRIM_API const char *brim_run_message(const BrimRun *run);
+/// The newest checkpoint in the folder, "" when there is none.
+BRIM_API const char *brim_run_last_checkpoint(const BrimRun *run);
+BRIM_API void brim_run_close(BrimRun **run);
+
+// ----------------------------------------------------------------------------------- files
+
+/// Writes particles as binary little-endian PLY: id, x, y, z, vx, vy, vz; sorted by id.
+BRIM_API BrimResult brim_write_particles(const BrimSim *sim, const char *path, BrimError *error);
+/// Writes pressure, velocity, level set and density as VTK image data, for ParaView.
+BRIM_API BrimResult brim_write_fields(const BrimSim *sim, const char *path, BrimError *error);
+
+/// Particles read back from a PLY file.
+typedef struct BrimFrame {
+    size_t count;
+    float *x, *y, *z, *vx, *vy, *vz;
+    uint32_t *id;
+} BrimFrame;
+
+BRIM_API BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error);
+BRIM_API void brim_frame_free(BrimFrame *frame);
+
+/// Describes a checkpoint or a frame in a few lines of text, checksum verified.
+BRIM_API BrimResult brim_describe_file(const char *path, char *text, size_t text_size,
+                                       BrimError *error);
+
+// -------------------------------------------------------------------------------- pictures
+
+typedef struct BrimPictureDef {
+    int width, height;
+    double max_speed; ///< of the colour scale, m/s; 0 = from the frame
+} BrimPictureDef;
+
+BRIM_API BrimPictureDef brim_default_picture_def(void);
+/// Draws a frame's particles, coloured by speed, with the solids and the box, as PNG.
+/// `time` places the moving solids.
+BRIM_API BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, double time,
+                                       const BrimPictureDef *picture, const char *path,
+                                       BrimError *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,7 @@
+// Errors as values: every function that can fail returns a BrimResult and fills a BrimError.
+#pragma once
+#include "brim/brim.h"
+
+/// Fills *error (when not NULL) and returns `result`, so that callers write `return fail(...)`.
+BrimResult fail(BrimError *error, BrimResult result, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

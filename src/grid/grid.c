@@ -1,0 +1,77 @@
+#include "grid/grid.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+BrimResult grid_init(Grid *grid, int dim, const int cells[3], BrimError *error) {
+    *grid = (Grid){.dim = dim};
+    double box = 1;
+    for (int a = 0; a < 3; a++) {
+        grid->cells[a] = cells[a];
+        grid->tiles[a] = a == 2 && dim == 2 ? 1 : (cells[a] + TILE - 1) / TILE;
+        box *= grid->tiles[a];
+    }
+    grid->tile_depth = dim == 2 ? 1 : TILE;
+    grid->tile_rows = TILE * grid->tile_depth;
+    grid->tile_cells = TILE * grid->tile_rows;
+    // A particle's key is (tile box index, cell) in 32 bits.
+    if (box * grid->tile_cells > 4294967295.0 || grid->tiles[0] > 32767 ||
+        grid->tiles[1] > 32767 || grid->tiles[2] > 32767)
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "a domain of %d x %d x %d cells is larger than the 2^32 that Brim can "
+                    "address: lower domain.cells",
+                    cells[0], cells[1], cells[2]);
+    size_t n = grid_box(grid);
+    grid->slot_of = memory_new(n * sizeof *grid->slot_of);
+    if (!grid->slot_of) return fail(error, BRIM_ERROR_MEMORY, "out of memory for %zu tiles", n);
+    memset(grid->slot_of, 0xff, n * sizeof *grid->slot_of);
+    return BRIM_OK;
+}
+
+void grid_free(Grid *grid) {
+    free(grid->slot_of);
+    free(grid->coord);
+    free(grid->neighbour);
+    *grid = (Grid){0};
+}
+
+size_t grid_bytes(const Grid *grid) {
+    return grid_box(grid) * sizeof *grid->slot_of + grid->coord_capacity * sizeof *grid->coord +
+           grid->neighbour_capacity * sizeof *grid->neighbour;
+}
+
+static void find_neighbours(Grid *g, int slot) {
+    TileCoord c = g->coord[slot];
+    int32_t *out = g->neighbour[slot];
+    for (int dz = -1; dz <= 1; dz++)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) *out++ = grid_slot(g, c.x + dx, c.y + dy, c.z + dz);
+}
+
+bool grid_rebuild(Grid *g, const uint8_t *want, int32_t *from) {
+    size_t box = grid_box(g), count = 0;
+    for (size_t i = 0; i < box; i++) count += want[i] != 0;
+    if (!memory_grow((void **)&g->coord, &g->coord_capacity, sizeof *g->coord, count, 0) ||
+        !memory_grow((void **)&g->neighbour, &g->neighbour_capacity, sizeof *g->neighbour, count,
+                     0)) {
+        g->tile_count = 0;
+        memset(g->slot_of, 0xff, box * sizeof *g->slot_of);
+        return false;
+    }
+    int slot = 0;
+    size_t i = 0;
+    for (int z = 0; z < g->tiles[2]; z++)
+        for (int y = 0; y < g->tiles[1]; y++)
+            for (int x = 0; x < g->tiles[0]; x++, i++) {
+                int32_t before = g->slot_of[i];
+                g->slot_of[i] = -1;
+                if (!want[i]) continue;
+                g->coord[slot] = (TileCoord){(int16_t)x, (int16_t)y, (int16_t)z};
+                from[slot] = before;
+                g->slot_of[i] = slot++;
+            }
+    g->tile_count = slot;
+    for (int s = 0; s < slot; s++) find_neighbours(g, s);
+    return true;
+}

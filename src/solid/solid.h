@@ -1,0 +1,63 @@
+// Solids: signed distances that may move. A Shape is still; a Solid is a shape with a motion.
+#pragma once
+#include "brim/brim.h"
+
+typedef struct Shape Shape;
+
+/// Builds a shape from its def (meshes are read and turned into a distance field on a grid of
+/// spacing about `resolution` metres; height-field files are read too). In 2D (dim = 2) shapes are the cut at
+/// z = 0 of the shape with its z position and rotation about x and y ignored.
+BrimResult shape_new(const BrimShapeDef *def, int dim, float resolution, Shape **shape,
+                     BrimError *error);
+void shape_free(Shape **shape);
+size_t shape_bytes(const Shape *shape);
+
+/// Signed distance at n points, m: negative inside. Exact distance or a bound not above it near
+/// the surface (differences, smooth unions). (x, y, z) [n] => distance [n]
+void shape_distance(const Shape *shape, int n, const float *x, const float *y, const float *z,
+                    float *distance);
+/// Box that holds the shape; infinite extents for planes. False when empty.
+bool shape_bounds(const Shape *shape, float low[3], float high[3]);
+/// Thinnest feature where it can be told (boxes, tori, shells made by difference), else INFINITY.
+float shape_thickness(const Shape *shape);
+
+/// Rotation matrix (row major), position: world = rotation * local + position.
+typedef struct Placement {
+    float rotation[9];
+    float position[3];
+} Placement;
+
+typedef struct Solid Solid;
+
+BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid **solid,
+                     BrimError *error);
+void solid_free(Solid **solid);
+size_t solid_bytes(const Solid *solid);
+
+/// Whether the solid moves at any time (keyframes, rotation, or moved by the host).
+bool solid_moves(const Solid *solid);
+/// Whether the solid is there at `time`.
+bool solid_exists(const Solid *solid, double time);
+/// Places the solid for `time`; its velocity is the mean over [time - dt, time], so that what it
+/// sweeps is what it moved (dt = 0: the instantaneous velocity).
+void solid_place(Solid *solid, double time, double dt);
+/// The host's hand: from placement now to this one over [time, time + duration].
+void solid_move(Solid *solid, BrimVec3 position, BrimVec3 rotation, double time, double duration);
+
+/// As shape_distance, at the current placement.
+void solid_distance(const Solid *solid, int n, const float *x, const float *y, const float *z,
+                    float *distance);
+/// Velocity of the solid's material at a point, m/s.
+BrimVec3 solid_velocity(const Solid *solid, float x, float y, float z);
+bool solid_bounds(const Solid *solid, float low[3], float high[3]);
+float solid_thickness(const Solid *solid);
+
+/// The part of a solid's state that a checkpoint must hold (moves by the host).
+typedef struct SolidState {
+    double move_start, move_end; ///< s; equal when the host has not moved it
+    float from_position[3], to_position[3];
+    float from_rotation[3], to_rotation[3]; ///< degrees
+    int32_t hosted;
+} SolidState;
+SolidState solid_state(const Solid *solid);
+void solid_set_state(Solid *solid, const SolidState *state);

@@ -1,0 +1,47 @@
+// Poisson problems on tiles: conjugate gradients with a multigrid preconditioner.
+//
+// The system is   (A x)_c = diag_c x_c - sum over the 6 (2D: 4) faces f of c of a_f x_neighbour,
+// symmetric, positive (semi-)definite, with face coefficients a_f >= 0. The solver knows nothing
+// of water: the caller gives coefficients, right-hand side and tolerance.
+//
+// - ax, ay, az [cells]: coefficient of the face between a cell and its lower neighbour along that
+//   axis; 0 where the face is closed or one of the two cells is not an unknown, and on faces
+//   towards cells without a tile.
+// - diag [cells]: > 0 in unknown cells: the sum of the cell's face coefficients plus the
+//   coefficients towards known values (air); 0 in cells that are no unknowns.
+// - x and rhs are 0 in cells that are no unknowns.
+#pragma once
+#include "brim/brim.h"
+#include "grid/grid.h"
+
+typedef struct Poisson Poisson;
+
+typedef struct PoissonParams {
+    double tolerance;  ///< stop when max |rhs - A x| <= tolerance (absolute), or
+    double reduction;  ///< when max |r| <= reduction * max |r at x = 0|, whichever comes first
+    int max_iterations;
+    BrimPreconditioner preconditioner;
+} PoissonParams;
+
+typedef struct PoissonReport {
+    int iterations;
+    double residual; ///< max |rhs - A x| at the end
+    double initial;  ///< max |rhs|, and with a warm start max |rhs - A x| at its beginning
+    bool converged;
+    int singular;    ///< closed components whose constant was fixed
+} PoissonReport;
+
+Poisson *poisson_new(BrimIsa isa, int threads);
+void poisson_free(Poisson **solver);
+size_t poisson_bytes(const Poisson *solver);
+
+/// Takes a system: builds the coarser levels. The arrays stay the caller's and must not change
+/// until the last solve. False when out of memory.
+bool poisson_prepare(Poisson *solver, const Grid *grid, const float *ax, const float *ay,
+                     const float *az, const float *diag);
+
+/// Solves A x = rhs from the start value in x (zeros are fine). `rhs` is overwritten. In a closed
+/// component (no known value touches it) the part of rhs that no x can meet is removed and x gets
+/// mean zero there. Returns false on a value that is not finite.
+bool poisson_solve(Poisson *solver, float *rhs, float *x, const PoissonParams *params,
+                   PoissonReport *report);
