@@ -2,74 +2,258 @@
 #
 # Optional libraries are found with pkg-config and left out when missing:
 # libyaml (scene files), libpng (pictures), libzstd (smaller checkpoints).
+#
+# Knobs: BUILD, CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX, LIBDIR, DESTDIR; V=1 shows commands.
 
 BUILD ?= build
-CC ?= cc
 OPT ?= -O3
-VERSION := 0.1.0
+CFLAGS ?= -g
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+OBJCOPY ?= objcopy
+
+VERSION := $(shell sed -n 's/^.define BRIM_VERSION_STRING "\(.*\)"/\1/p' include/brim/brim.h)
 SOVERSION := 0
+SONAME := libbrim.so.$(SOVERSION)
+
+CORES := $(shell nproc 2>/dev/null || echo 1)
+# Goals that install what is missing first, and only then, in a second make, look for libraries.
+STAGED := demo test test-sanitize fuzz bench bench-river
+PLAIN := clean help format check-format setup uninstall
+BUILDS := $(filter-out $(STAGED) $(PLAIN),$(or $(MAKECMDGOALS),all))
+# Builds use all cores unless a make above already deals them out.
+ifneq ($(BUILDS),)
+MAKEFLAGS += $(if $(findstring jobserver,$(shell echo "$$MAKEFLAGS")),,-j$(CORES))
+endif
+Q := $(if $(V),,@)
+
+# -------------------------------------------------------------------------------------- flags
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
 # No fused multiply-add and no reordered sums: same bits on every instruction set.
 MATH := -ffp-contract=off -fno-math-errno -fno-trapping-math
-CFLAGS ?= -g
 ALL_CFLAGS = -std=gnu17 $(OPT) $(CFLAGS) $(WARN) $(MATH) -fopenmp -fPIC -fvisibility=hidden \
-             -D_GNU_SOURCE -Iinclude -Isrc $(PKG_CFLAGS) $(SANITIZE)
-LDLIBS = -fopenmp $(PKG_LIBS) -lm $(SANITIZE)
+             -D_GNU_SOURCE -Iinclude $(CPPFLAGS) $(PKG_CFLAGS) $(SANITIZE)
+LIBS = -fopenmp $(PKG_LIBS) -lm
+# Only the library itself and its tests see internal headers; the rest has brim.h alone.
+INTERNAL = $(if $(filter src/% tests/% fuzz/% bench/pressure.c,$<),-Isrc)
 
-has = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
-ifeq ($(call has,yaml-0.1),yes)
-PKG_CFLAGS += -DBRIM_HAVE_YAML $(shell pkg-config --cflags yaml-0.1)
-PKG_LIBS += $(shell pkg-config --libs yaml-0.1)
+# pkg-config name, macro, what goes without it
+ifneq ($(BUILDS),)
+define find_package
+ifeq ($$(shell pkg-config --exists $(1) 2>/dev/null && echo yes),yes)
+PKG_CFLAGS += -DBRIM_HAVE_$(2) $$(shell pkg-config --cflags $(1))
+PKG_LIBS += $$(shell pkg-config --libs $(1))
+PKG_STATIC += $$(shell pkg-config --static --libs $(1))
+else
+$$(info note: building without $(1): $(3). `scripts/setup.sh` installs it)
 endif
-ifeq ($(call has,libpng),yes)
-PKG_CFLAGS += -DBRIM_HAVE_PNG $(shell pkg-config --cflags libpng)
-PKG_LIBS += $(shell pkg-config --libs libpng)
-endif
-ifeq ($(call has,libzstd),yes)
-PKG_CFLAGS += -DBRIM_HAVE_ZSTD $(shell pkg-config --cflags libzstd)
-PKG_LIBS += $(shell pkg-config --libs libzstd)
-endif
+endef
+$(eval $(call find_package,yaml-0.1,YAML,no scene files))
+$(eval $(call find_package,libpng,PNG,no pictures))
+$(eval $(call find_package,libzstd,ZSTD,larger checkpoints))
 
 ISAS := base
-ISA_FLAGS_base :=
 ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
 ISAS += avx2 avx512
 ISA_FLAGS_avx2 := -mavx2
 ISA_FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
 endif
+OPENMP_LIB := -lgomp
+ifneq ($(findstring clang,$(shell $(CC) --version)),)
+OPENMP_LIB := -L$(abspath $(shell $(CC) -print-resource-dir)/../..) -lomp
+endif
+endif
 
-SRC := $(shell find src -name '*.c' ! -name '*.simd.c' | sort)
-SIMD := $(shell find src -name '*.simd.c' | sort)
-OBJ := $(SRC:%.c=$(BUILD)/%.o) $(foreach i,$(ISAS),$(SIMD:%.simd.c=$(BUILD)/%.$(i).o))
-CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard cli/*.c)))
-TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/*.c)))
+# -------------------------------------------------------------------------------------- files
+
+objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(1)))
+SRC := $(shell find src -name '*.c' ! -name '*.simd.c')
+SIMD := $(sort $(shell find src -name '*.simd.c'))
+OBJ := $(call objects,$(SRC)) $(foreach i,$(ISAS),$(SIMD:%.simd.c=$(BUILD)/%.$(i).o))
+CLI_OBJ := $(call objects,$(wildcard cli/*.c))
+TEST_OBJ := $(call objects,$(wildcard tests/*.c))
+BENCH_OBJ := $(call objects,$(wildcard bench/*.c))
+EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard fuzz/fuzz_*.c)))
+C_FILES = $(shell find include src cli tests bench examples fuzz -name '*.[ch]')
 
 all: $(BUILD)/brim
+lib: $(BUILD)/libbrim.a $(BUILD)/libbrim.so
+examples: $(EXAMPLES)
+tests: $(BUILD)/unit-tests
+fuzzers: $(FUZZERS)
 
-$(BUILD)/%.o: %.c
+# Stamps: one changes with compiler, flags and libraries, the other with the list of sources.
+FLAGS := $(BUILD)/flags
+FILES := $(BUILD)/files
+ifneq ($(BUILDS),)
+define stamp
+ifneq ($$(strip $$(file <$(1))),$(strip $(2)))
+$$(shell mkdir -p $(BUILD))
+$$(file >$(1),$(strip $(2)))
+endif
+endef
+$(eval $(call stamp,$(FLAGS),$(shell $(CC) --version | head -n 1) $(ALL_CFLAGS) $(LDFLAGS) $(LIBS)))
+$(eval $(call stamp,$(FILES),$(OBJ) $(CLI_OBJ) $(TEST_OBJ) $(BENCH_OBJ)))
+endif
+
+$(BUILD)/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(if $(V),,@echo "  CC  $<")
+	$(Q)$(CC) $(ALL_CFLAGS) $(INTERNAL) -MMD -MP -c $< -o $@
 
 define simd_rule
-$(BUILD)/%.$(1).o: %.simd.c
+$(BUILD)/%.$(1).o: %.simd.c $(STAMP)
 	@mkdir -p $$(@D)
-	$(CC) $(ALL_CFLAGS) $(ISA_FLAGS_$(1)) -DBRIM_ISA_SUFFIX=_$(1) -MMD -MP -c $$< -o $$@
+	$(if $(V),,@echo "  CC  $$< ($(1))")
+	$(Q)$(CC) $$(ALL_CFLAGS) $(ISA_FLAGS_$(1)) -Isrc -DBRIM_ISA_SUFFIX=_$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 
-$(BUILD)/libbrim-internal.a: $(OBJ)
+# With every internal symbol, for tests and fuzzing.
+$(BUILD)/libbrim-internal.a: $(OBJ) $(FILES)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(if $(V),,@echo "  AR  $@")
+	$(Q)$(AR) rcs $@ $(OBJ)
 
-$(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim-internal.a
-	$(CC) $(CLI_OBJ) $(BUILD)/libbrim-internal.a $(LDLIBS) -o $@
+# One object in which all but the BRIM_API symbols are local, as in the shared library.
+$(BUILD)/libbrim.a: $(OBJ) $(FILES)
+	@rm -f $@
+	$(if $(V),,@echo "  AR  $@")
+	$(Q)$(LD) -r $(OBJ) -o $(BUILD)/libbrim.o
+	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libbrim.o
+	$(Q)$(AR) rcs $@ $(BUILD)/libbrim.o
 
-$(BUILD)/unit-tests: $(TEST_OBJ) $(BUILD)/libbrim-internal.a
-	$(CC) $(TEST_OBJ) $(BUILD)/libbrim-internal.a $(LDLIBS) -o $@
+$(BUILD)/libbrim.so.$(VERSION): $(OBJ) $(FILES)
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZE),,-Wl,-z,defs) $(SANITIZE) $(LDFLAGS) \
+	    $(OBJ) $(LIBS) -o $@
+
+$(BUILD)/libbrim.so: $(BUILD)/libbrim.so.$(VERSION)
+	$(Q)ln -sf $(<F) $(BUILD)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $@
+
+link = $(CC) $(SANITIZE) $(LDFLAGS) $(filter-out $(FILES),$^) $(LIBS) -o $@
+
+$(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim.a $(FILES)
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(link)
+
+$(BUILD)/unit-tests: $(TEST_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(link)
+
+$(BUILD)/bench/bench: $(BENCH_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(link)
+
+$(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libbrim.a
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(link)
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(BUILD)/libbrim-internal.a
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(link) -fsanitize=fuzzer
+
+-include $(patsubst %.o,%.d,$(OBJ) $(CLI_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(addsuffix .o,$(EXAMPLES) $(FUZZERS)))
+
+# -------------------------------------------------------------------------- set-up, then build
+
+setup:
+	@scripts/setup.sh
+
+$(filter-out fuzz,$(STAGED)): setup
+
+demo:
+	@$(MAKE) --no-print-directory all
+	@scripts/demo.sh $(BUILD)
+
+test:
+	@$(MAKE) --no-print-directory all lib tests
+	@scripts/test.sh $(BUILD)
+
+SANITIZED = BUILD=$(BUILD)/sanitize OPT=-O1 \
+            SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+test-sanitize:
+	@$(MAKE) --no-print-directory $(SANITIZED) all tests
+	@scripts/test.sh --sanitize $(BUILD)/sanitize
+
+fuzz:
+	@scripts/setup.sh --test
+	@fuzz/run.sh $(BUILD)/fuzz $(or $(SECONDS),60)
+
+bench:
+	@$(MAKE) --no-print-directory $(BUILD)/bench/bench
+	@$(BUILD)/bench/bench $(BENCH)
+
+bench-river:
+	@$(MAKE) --no-print-directory $(BUILD)/bench/bench
+	@$(BUILD)/bench/bench river
+
+# ------------------------------------------------------------------------------------ install
+
+relative = $(shell realpath -m --relative-to=$(1) $(2))
+SUBSTITUTE = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g' \
+    -e 's|@LIBS_PRIVATE@|$(strip $(PKG_STATIC) $(OPENMP_LIB) -lm)|g' \
+    -e 's|@PC_TO_PREFIX@|$(call relative,$(LIBDIR)/pkgconfig,$(PREFIX))|g' \
+    -e 's|@CMAKE_TO_PREFIX@|$(call relative,$(LIBDIR)/cmake/brim,$(PREFIX))|g' \
+    -e 's|@LIBDIR@|$(call relative,$(PREFIX),$(LIBDIR))|g' \
+    -e 's|@INCLUDEDIR@|$(call relative,$(PREFIX),$(INCLUDEDIR))|g'
+TO = $(DESTDIR)
+
+install: all lib
+	install -d $(TO)$(BINDIR) $(TO)$(INCLUDEDIR)/brim $(TO)$(LIBDIR)/pkgconfig \
+	    $(TO)$(LIBDIR)/cmake/brim $(TO)$(DATADIR)/brim/scenes \
+	    $(TO)$(DATADIR)/bash-completion/completions
+	install -m 755 $(BUILD)/brim $(TO)$(BINDIR)/brim
+	install -m 644 include/brim/brim.h $(TO)$(INCLUDEDIR)/brim/brim.h
+	install -m 644 $(BUILD)/libbrim.a $(TO)$(LIBDIR)/libbrim.a
+	install -m 755 $(BUILD)/libbrim.so.$(VERSION) $(TO)$(LIBDIR)/libbrim.so.$(VERSION)
+	ln -sf libbrim.so.$(VERSION) $(TO)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(TO)$(LIBDIR)/libbrim.so
+	$(SUBSTITUTE) cmake/brim.pc.in > $(TO)$(LIBDIR)/pkgconfig/brim.pc
+	$(SUBSTITUTE) cmake/brim-config.cmake.in > $(TO)$(LIBDIR)/cmake/brim/brim-config.cmake
+	$(SUBSTITUTE) cmake/brim-config-version.cmake.in \
+	    > $(TO)$(LIBDIR)/cmake/brim/brim-config-version.cmake
+	install -m 644 $(wildcard scenes/*) $(TO)$(DATADIR)/brim/scenes/
+	install -m 644 scripts/completion.bash $(TO)$(DATADIR)/bash-completion/completions/brim
+	$(if $(DESTDIR),,-ldconfig $(LIBDIR) 2>/dev/null)
+
+uninstall:
+	rm -f $(TO)$(BINDIR)/brim $(TO)$(LIBDIR)/libbrim.a $(TO)$(LIBDIR)/libbrim.so* \
+	    $(TO)$(LIBDIR)/pkgconfig/brim.pc $(TO)$(DATADIR)/bash-completion/completions/brim
+	rm -rf $(TO)$(INCLUDEDIR)/brim $(TO)$(LIBDIR)/cmake/brim $(TO)$(DATADIR)/brim
+
+# --------------------------------------------------------------------------------------- rest
+
+format:
+	clang-format -i $(C_FILES)
+
+check-format:
+	clang-format --dry-run -Werror $(C_FILES)
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all clean
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+help:
+	@echo 'make                builds build/brim, the command'
+	@echo 'make demo           sets up, builds, runs scenes/dam.yaml and draws its last frame'
+	@echo 'make test           sets up, builds and runs all tests'
+	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
+	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'
+	@echo 'make bench          measures speed and memory; BENCH="NAME ..." picks parts'
+	@echo 'make bench-river    the river at full size: long, several GiB'
+	@echo 'make lib            build/libbrim.so and build/libbrim.a'
+	@echo 'make examples       build/examples/*, programs that use the library'
+	@echo 'make install        to PREFIX=$(PREFIX) (DESTDIR for staging); uninstall takes it away'
+	@echo 'make setup          installs the Debian packages that a full build wants'
+	@echo 'make format         clang-format; check-format only looks'
+	@echo 'make clean          removes $(BUILD)/'
+
+.PHONY: all lib examples tests fuzzers setup $(STAGED) install uninstall format check-format \
+        clean help
+.SECONDARY:

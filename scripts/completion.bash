@@ -1,0 +1,17 @@
+# Completion of the brim command for bash.
+_brim() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "run check info fields render --help --version" -- "$word")
+    elif [ "$before" = --set ]; then
+        compopt -o nospace
+        mapfile -t COMPREPLY < <(compgen -S = -W "$(brim fields 2>/dev/null |
+            grep -oE '^ *[a-z_]+(\.[a-z_]+)*\b')" -- "$word")
+    elif [[ $word == -* && ${COMP_WORDS[1]} == run ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "-o --set --frames --threads --seed --resume \
+            --overwrite --quiet --json --help" -- "$word")
+    else
+        compopt -o default
+    fi
+}
+complete -F _brim brim

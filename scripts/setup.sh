@@ -1,0 +1,71 @@
+#!/bin/bash
+# Installs the Debian packages that Brim builds with, those that are missing, and says which and
+# why. With everything in place it returns at once and calls no package manager.
+#
+#   scripts/setup.sh          what a full build needs
+#   scripts/setup.sh --test   also what fuzzing and the whole install test need
+set -eu
+
+packages=()
+reasons=()
+
+# need PACKAGE REASON TEST...: PACKAGE is missing when TEST fails
+need() {
+    local package=$1 reason=$2
+    shift 2
+    if ! "$@" >/dev/null 2>&1; then
+        packages+=("$package")
+        reasons+=("$reason")
+    fi
+}
+
+has_header() { echo "#include <$1>" | "${2:-gcc}" -E -x c -; }
+has_runtime() { test -n "$(find "$(clang -print-resource-dir)/lib" -name 'libclang_rt.fuzzer*.a')"; }
+
+need gcc "the compiler" command -v gcc
+need libc6-dev "headers of the C library" has_header stdio.h
+need pkg-config "finds the libraries below" command -v pkg-config
+need libyaml-dev "reads scene files" pkg-config --exists yaml-0.1
+need libpng-dev "writes pictures" pkg-config --exists libpng
+need libzstd-dev "compresses checkpoints" pkg-config --exists libzstd
+if [ "${1:-}" = --test ]; then
+    need clang "second compiler, fuzzing" command -v clang
+    need libclang-rt-14-dev "sanitizers and fuzzer of clang" has_runtime
+    need libomp-dev "threads under clang" has_header omp.h clang
+    need cmake "tests the CMake package" command -v cmake
+fi
+
+[ ${#packages[@]} -eq 0 ] && exit 0
+
+command="apt-get install -y --no-install-recommends ${packages[*]}"
+echo "Brim needs ${#packages[@]} package(s) that this machine does not have:"
+for i in "${!packages[@]}"; do
+    printf '  %-20s %s\n' "${packages[i]}" "${reasons[i]}"
+done
+
+if ! command -v apt-get >/dev/null; then
+    echo "This is not Debian: install what corresponds to these packages, then try again." >&2
+    exit 1
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "Installing them takes root, and there is no sudo here. As root, run:" >&2
+        echo "  apt-get update && $command" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+echo "Installing: ${as_root[*]:+sudo }$command"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# An update that fails (offline, a dead mirror) is no reason to stop: the packages may be at hand.
+"${as_root[@]}" apt-get update >"$log" 2>&1 || true
+# shellcheck disable=SC2086
+if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive $command >>"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "Installing failed. Try yourself: ${as_root[*]:+sudo }apt-get update && ${as_root[*]:+sudo }$command" >&2
+    exit 1
+fi
+echo "Installed."
