@@ -1,0 +1,20 @@
+// Particle frames as binary PLY.
+#pragma once
+#include "brim/brim.h"
+#include <stdio.h>
+
+/// What a frame says about itself in comments; written by Brim, absent in files of others.
+typedef struct PlyNotes {
+    char version[32]; ///< "" when the file is not Brim's
+    double time;      ///< s; NAN when not said
+    int frame;        ///< -1 when not said
+} PlyNotes;
+
+/// Binary little-endian, records sorted by id. Takes about 50 MB whatever the count.
+BrimResult ply_write(const char *path, const BrimParticles *particles, double time, int frame,
+                     BrimError *error);
+/// Reads the vertices of a stream of `bytes` bytes; `path` is for messages, `notes` may be NULL.
+/// Binary of either byte order, properties in any order, x, y, z float or double. Velocity reads
+/// as 0 where there is none, id as 0, 1, 2... A failure leaves *frame empty.
+BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame, PlyNotes *notes,
+                    BrimError *error);

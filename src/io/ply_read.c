@@ -1,0 +1,317 @@
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/file.h"
+#include "io/ply.h"
+#include <endian.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_BYTES = 1024, MAX_PROPERTIES = 256, CHUNK_BYTES = 1 << 20 };
+
+typedef enum Type { INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT32, FLOAT64, TYPE_COUNT } Type;
+
+static const struct {
+    const char *name, *alias;
+    int bytes;
+} types[TYPE_COUNT] = {
+    [INT8] = {"char", "int8", 1},        [UINT8] = {"uchar", "uint8", 1},
+    [INT16] = {"short", "int16", 2},     [UINT16] = {"ushort", "uint16", 2},
+    [INT32] = {"int", "int32", 4},       [UINT32] = {"uint", "uint32", 4},
+    [FLOAT32] = {"float", "float32", 4}, [FLOAT64] = {"double", "float64", 8},
+};
+
+/// The columns of a BrimFrame, in its order.
+enum { X, Y, Z, VX, VY, VZ, ID, COLUMNS };
+static const char *const column_names[COLUMNS] = {"x", "y", "z", "vx", "vy", "vz", "id"};
+
+/// Where a column lies in a record.
+typedef struct Column {
+    bool present;
+    Type type;
+    uint64_t offset;
+} Column;
+
+typedef struct Reader {
+    FILE *in;
+    const char *path;
+    uint64_t bytes;  ///< of the whole file
+    uint64_t before; ///< bytes of the elements before the vertices
+    uint64_t count;  ///< vertices
+    uint64_t stride; ///< bytes of a vertex
+    bool big_endian;
+    Column columns[COLUMNS];
+    PlyNotes notes;
+} Reader;
+
+// ---------------------------------------------------------------------------------- header
+
+typedef enum Section { NO_ELEMENT, OTHER_BEFORE, VERTEX, OTHER_AFTER } Section;
+
+/// The element whose properties are being read.
+typedef struct Element {
+    Section section;
+    uint64_t count, stride;
+    int properties;
+} Element;
+
+static BrimResult bad(const Reader *r, const char *what, BrimError *error) {
+    return fail(error, BRIM_ERROR_INPUT, "'%s' is not a PLY file that Brim reads: %s", r->path,
+                what);
+}
+
+/// A line of the header without its end; false at the end of the file or when it is too long.
+static bool read_line(FILE *in, char line[LINE_BYTES]) {
+    int n = 0;
+    for (int c; (c = fgetc(in)) != '\n';) {
+        if (c == EOF || c == 0 || n == LINE_BYTES - 1) return false;
+        line[n++] = (char)c;
+    }
+    if (n && line[n - 1] == '\r') n--;
+    line[n] = 0;
+    return true;
+}
+
+static BrimResult read_format(Reader *r, const char *format, BrimError *error) {
+    if (strcmp(format, "binary_little_endian") == 0) return BRIM_OK;
+    r->big_endian = strcmp(format, "binary_big_endian") == 0;
+    if (r->big_endian) return BRIM_OK;
+    return bad(r,
+               strcmp(format, "ascii") == 0 ? "it is text; save it as binary PLY"
+                                            : "its format line is unknown",
+               error);
+}
+
+static void read_comment(Reader *r, const char *text) {
+    char word[32];
+    if (sscanf(text, "comment brim %31s", word) == 1) strcpy(r->notes.version, word);
+    if (sscanf(text, "comment time %lf", &r->notes.time) == 1) return;
+    if (sscanf(text, "comment frame %d", &r->notes.frame) == 1) return;
+}
+
+/// Adds the finished element to what lies before the vertices, or makes it the vertices.
+static BrimResult close_element(Reader *r, const Element *e, BrimError *error) {
+    if (e->section == VERTEX) r->count = e->count, r->stride = e->stride;
+    if (e->section != OTHER_BEFORE) return BRIM_OK;
+    if (e->stride && e->count > (r->bytes - r->before) / e->stride)
+        return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: it ends early", r->path);
+    r->before += e->count * e->stride;
+    return BRIM_OK;
+}
+
+static BrimResult read_element(Reader *r, Element *e, const char *line, BrimError *error) {
+    char name[64], digits[20];
+    int used = 0;
+    if (sscanf(line, "element %63s %19[0-9] %n", name, digits, &used) != 2 || !used || line[used])
+        return bad(r, "an element line is malformed", error);
+    bool vertex = strcmp(name, "vertex") == 0;
+    if (vertex && e->section >= VERTEX) return bad(r, "it has two vertex elements", error);
+    BrimResult result = close_element(r, e, error);
+    Section section = vertex ? VERTEX : e->section >= VERTEX ? OTHER_AFTER : OTHER_BEFORE;
+    *e = (Element){.section = section, .count = strtoull(digits, NULL, 10)};
+    return result;
+}
+
+static bool find_type(const char *name, Type *type) {
+    for (int t = 0; t < TYPE_COUNT; t++) {
+        if (strcmp(name, types[t].name) != 0 && strcmp(name, types[t].alias) != 0) continue;
+        *type = (Type)t;
+        return true;
+    }
+    return false;
+}
+
+static BrimResult add_column(Reader *r, const char *name, Type type, uint64_t offset,
+                             BrimError *error) {
+    for (int i = 0; i < COLUMNS; i++) {
+        if (strcmp(name, column_names[i]) != 0) continue;
+        bool real = type == FLOAT32 || type == FLOAT64;
+        if (i == ID && real) continue; // a label of another program, not our id
+        if (i != ID && !real)
+            return bad(r, "x, y, z and vx, vy, vz must be float or double", error);
+        if (r->columns[i].present) return bad(r, "a property comes twice", error);
+        r->columns[i] = (Column){true, type, offset};
+    }
+    return BRIM_OK;
+}
+
+static BrimResult read_property(Reader *r, Element *e, const char *line, BrimError *error) {
+    if (e->section == OTHER_AFTER) return BRIM_OK;
+    if (e->section == NO_ELEMENT) return bad(r, "a property comes before any element", error);
+    char type_name[16], name[64];
+    if (strncmp(line, "property list", 13) == 0)
+        return bad(r, "lists are read only after the vertices", error);
+    Type type;
+    if (sscanf(line, "property %15s %63s", type_name, name) != 2 || !find_type(type_name, &type))
+        return bad(r, "a property line is malformed", error);
+    if (++e->properties > MAX_PROPERTIES) return bad(r, "it has too many properties", error);
+    BrimResult result =
+        e->section == VERTEX ? add_column(r, name, type, e->stride, error) : BRIM_OK;
+    e->stride += (uint64_t)types[type].bytes;
+    return result;
+}
+
+static bool starts(const char *line, const char *word) {
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+static BrimResult read_header(Reader *r, BrimError *error) {
+    char line[LINE_BYTES], format[32];
+    if (!read_line(r->in, line) || strcmp(line, "ply") != 0)
+        return bad(r, "it does not begin with 'ply'", error);
+    if (!read_line(r->in, line) || sscanf(line, "format %31s", format) != 1)
+        return bad(r, "the format line is missing", error);
+    BrimResult result = read_format(r, format, error);
+    Element element = {0};
+    while (result == BRIM_OK) {
+        if (!read_line(r->in, line)) return bad(r, "its header does not end", error);
+        if (strcmp(line, "end_header") == 0) break;
+        if (starts(line, "comment"))
+            read_comment(r, line);
+        else if (starts(line, "element "))
+            result = read_element(r, &element, line, error);
+        else if (starts(line, "property "))
+            result = read_property(r, &element, line, error);
+        else if (!starts(line, "obj_info"))
+            result = bad(r, "its header has an unknown line", error);
+    }
+    if (result == BRIM_OK) result = close_element(r, &element, error);
+    if (result == BRIM_OK &&
+        !(r->columns[X].present && r->columns[Y].present && r->columns[Z].present))
+        result = bad(r, "it lacks vertices with x, y and z", error);
+    return result;
+}
+
+// ---------------------------------------------------------------------------------- values
+
+/// An unsigned number of 1, 2, 4 or 8 bytes in the file's byte order.
+static uint64_t load(const unsigned char *p, int bytes, bool big_endian) {
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    switch (bytes) {
+    case 2:
+        memcpy(&two, p, sizeof two);
+        return big_endian ? be16toh(two) : le16toh(two);
+    case 4:
+        memcpy(&four, p, sizeof four);
+        return big_endian ? be32toh(four) : le32toh(four);
+    case 8:
+        memcpy(&eight, p, sizeof eight);
+        return big_endian ? be64toh(eight) : le64toh(eight);
+    default:
+        return *p;
+    }
+}
+
+/// out[i] = column of record i, for n records.
+static void decode_floats(const Reader *r, const Column *c, const unsigned char *records, size_t n,
+                          float *out) {
+    const unsigned char *p = records + c->offset;
+    for (size_t i = 0; i < n; i++, p += r->stride) {
+        if (c->type == FLOAT32) {
+            uint32_t word = (uint32_t)load(p, 4, r->big_endian);
+            memcpy(&out[i], &word, sizeof word);
+        } else {
+            uint64_t word = load(p, 8, r->big_endian);
+            double value;
+            memcpy(&value, &word, sizeof value);
+            out[i] = (float)value;
+        }
+    }
+}
+
+static void decode_ids(const Reader *r, const unsigned char *records, size_t n, uint32_t *out) {
+    const Column *c = &r->columns[ID];
+    const unsigned char *p = records + c->offset;
+    for (size_t i = 0; i < n; i++, p += r->stride)
+        out[i] = (uint32_t)load(p, types[c->type].bytes, r->big_endian);
+}
+
+static void decode(const Reader *r, const unsigned char *records, size_t first, size_t n,
+                   BrimFrame *f) {
+    float *const out[] = {f->x, f->y, f->z, f->vx, f->vy, f->vz};
+    for (int i = X; i <= VZ; i++) {
+        if (r->columns[i].present)
+            decode_floats(r, &r->columns[i], records, n, out[i] + first);
+        else
+            memset(out[i] + first, 0, n * sizeof(float));
+    }
+    if (r->columns[ID].present)
+        decode_ids(r, records, n, f->id + first);
+    else
+        for (size_t i = 0; i < n; i++) f->id[first + i] = (uint32_t)(first + i);
+}
+
+static bool allocate(BrimFrame *f, size_t count) {
+    f->count = count;
+    float **const arrays[] = {&f->x, &f->y, &f->z, &f->vx, &f->vy, &f->vz};
+    bool ready = (f->id = memory_new(count * sizeof *f->id)) != NULL;
+    for (int i = 0; i < 6; i++) ready &= (*arrays[i] = memory_new(count * sizeof(float))) != NULL;
+    return ready;
+}
+
+static BrimResult read_vertices(const Reader *r, BrimFrame *frame, BrimError *error) {
+    size_t per_chunk = r->stride < CHUNK_BYTES ? CHUNK_BYTES / (size_t)r->stride : 1;
+    unsigned char *chunk = memory_new(per_chunk * (size_t)r->stride);
+    bool whole = true;
+    if (!chunk || !allocate(frame, (size_t)r->count)) {
+        free(chunk);
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the %llu particles of '%s'",
+                    (unsigned long long)r->count, r->path);
+    }
+    for (size_t at = 0; at < frame->count && whole; at += per_chunk) {
+        size_t n = frame->count - at < per_chunk ? frame->count - at : per_chunk;
+        whole = fread(chunk, (size_t)r->stride, n, r->in) == n;
+        if (whole) decode(r, chunk, at, n, frame);
+    }
+    free(chunk);
+    if (whole) return BRIM_OK;
+    if (ferror(r->in)) return file_fail(error, "read", r->path, errno);
+    return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: it ends early", r->path);
+}
+
+/// Goes to the first vertex. The count is checked against the file before anything is allocated.
+static BrimResult find_vertices(const Reader *r, BrimError *error) {
+    off_t start = ftello(r->in);
+    if (start < 0) return file_fail(error, "read", r->path, errno);
+    uint64_t skipped = (uint64_t)start + r->before;
+    if (skipped > r->bytes || r->count > (r->bytes - skipped) / r->stride)
+        return fail(error, BRIM_ERROR_DAMAGED,
+                    "'%s' is damaged: it names %llu particles, which is more than it holds",
+                    r->path, (unsigned long long)r->count);
+    if (fseeko(r->in, (off_t)skipped, SEEK_SET) != 0)
+        return file_fail(error, "read", r->path, errno);
+    return BRIM_OK;
+}
+
+BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame, PlyNotes *notes,
+                    BrimError *error) {
+    *frame = (BrimFrame){0};
+    Reader r = {.in = in, .path = path, .bytes = bytes, .notes = {.time = NAN, .frame = -1}};
+    BrimResult result = read_header(&r, error);
+    if (result == BRIM_OK) result = find_vertices(&r, error);
+    if (result == BRIM_OK) result = read_vertices(&r, frame, error);
+    if (result != BRIM_OK) brim_frame_free(frame);
+    if (notes) *notes = r.notes;
+    return result;
+}
+
+BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error) {
+    *frame = (BrimFrame){0};
+    uint64_t bytes;
+    FILE *in = file_open(path, &bytes, error);
+    if (!in) return BRIM_ERROR_IO;
+    BrimResult result = ply_read(in, bytes, path, frame, NULL, error);
+    fclose(in);
+    return result;
+}
+
+void brim_frame_free(BrimFrame *frame) {
+    if (!frame) return;
+    free(frame->x), free(frame->y), free(frame->z);
+    free(frame->vx), free(frame->vy), free(frame->vz);
+    free(frame->id);
+    *frame = (BrimFrame){0};
+}

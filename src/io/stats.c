@@ -1,0 +1,126 @@
+#include "io/stats.h"
+#include "base/error.h"
+#include "io/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROW_BYTES = 2048 }; ///< 30 columns of at most 24 characters, with room to grow
+
+struct StatsFile {
+    int descriptor;
+    char *path;
+    off_t bytes; ///< end of the last whole row
+};
+
+static size_t format_header(char row[ROW_BYTES]) {
+    size_t n = 0;
+    for (int i = 0; stats_column(i); i++)
+        n += (size_t)snprintf(row + n, ROW_BYTES - n, "%s%s", i ? "," : "", stats_column(i)->name);
+    row[n++] = '\n', row[n] = 0;
+    return n;
+}
+
+static size_t format_row(const BrimStats *stats, char row[ROW_BYTES]) {
+    size_t n = 0;
+    for (int i = 0; stats_column(i); i++) {
+        const StatsColumn *column = stats_column(i);
+        const char *value = (const char *)stats + column->offset;
+        if (i) row[n++] = ',';
+        if (column->count)
+            n += (size_t)snprintf(row + n, ROW_BYTES - n, "%lld",
+                                  (long long)*(const int64_t *)value);
+        else
+            n += (size_t)snprintf(row + n, ROW_BYTES - n, "%.9g", *(const double *)value);
+    }
+    row[n++] = '\n', row[n] = 0;
+    return n;
+}
+
+/// Copies the rows up to `step` that are whole and in order.
+static BrimResult copy_rows(const char *path, int64_t step, FileWriter *out, BrimError *error) {
+    uint64_t bytes;
+    FILE *in = file_open(path, &bytes, error);
+    if (!in) return BRIM_ERROR_IO;
+    char line[ROW_BYTES], header[ROW_BYTES];
+    format_header(header);
+    // An empty file is one whose header never reached the disk.
+    bool same = !fgets(line, sizeof line, in) || strcmp(line, header) == 0;
+    long long last = 0;
+    while (same && fgets(line, sizeof line, in)) {
+        long long at;
+        if (!strchr(line, '\n') || sscanf(line, "%lld,", &at) != 1 || at <= last || at > step)
+            break;
+        file_write(out, line, strlen(line));
+        last = at;
+    }
+    fclose(in);
+    if (same) return BRIM_OK;
+    return fail(error, BRIM_ERROR_INPUT,
+                "'%s' has other columns than this version of Brim writes: rename it, then resume",
+                path);
+}
+
+static BrimResult prepare(const char *path, int64_t step, BrimError *error) {
+    FileWriter *out;
+    BrimResult result = file_create(path, &out, error);
+    if (result != BRIM_OK) return result;
+    char header[ROW_BYTES];
+    file_write(out, header, format_header(header));
+    if (step > 0 && access(path, F_OK) == 0) result = copy_rows(path, step, out, error);
+    if (result == BRIM_OK) return file_commit(&out, error);
+    file_abort(&out);
+    return result;
+}
+
+BrimResult stats_open(const char *path, int64_t step, StatsFile **file, BrimError *error) {
+    *file = NULL;
+    BrimResult result = prepare(path, step, error);
+    if (result != BRIM_OK) return result;
+    StatsFile *f = calloc(1, sizeof *f);
+    char *copy = path_new("%s", path);
+    if (!f || !copy) {
+        free(f), free(copy);
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory while writing '%s'", path);
+    }
+    f->path = copy;
+    f->descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    struct stat info;
+    if (f->descriptor < 0 || fstat(f->descriptor, &info) != 0) {
+        int code = errno;
+        stats_close(&f);
+        return file_fail(error, "write", path, code);
+    }
+    f->bytes = info.st_size;
+    *file = f;
+    return BRIM_OK;
+}
+
+BrimResult stats_append(StatsFile *f, const BrimStats *stats, BrimError *error) {
+    char row[ROW_BYTES];
+    size_t n = format_row(stats, row);
+    int code = file_write_all(f->descriptor, row, n);
+    if (code) {
+        if (ftruncate(f->descriptor, f->bytes) != 0)
+            return fail(error, BRIM_ERROR_IO, "cannot write '%s': %s; its last row is torn",
+                        f->path, strerror(code));
+        return file_fail(error, "write", f->path, code);
+    }
+    f->bytes += (off_t)n;
+    return BRIM_OK;
+}
+
+BrimResult stats_sync(StatsFile *f, BrimError *error) {
+    return fsync(f->descriptor) == 0 ? BRIM_OK : file_fail(error, "write", f->path, errno);
+}
+
+void stats_close(StatsFile **file) {
+    if (!file || !*file) return;
+    if ((*file)->descriptor >= 0) close((*file)->descriptor);
+    free((*file)->path);
+    free(*file);
+    *file = NULL;
+}

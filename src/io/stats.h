@@ -1,0 +1,24 @@
+// stats.csv: a row for each step, whole rows only.
+#pragma once
+#include "brim/brim.h"
+
+typedef struct StatsColumn {
+    const char *name;
+    size_t offset; ///< in BrimStats
+    bool count;    ///< int64_t, else double
+} StatsColumn;
+
+/// NULL past the last.
+const StatsColumn *stats_column(int index);
+
+typedef struct StatsFile StatsFile;
+
+/// Opens the file for rows after `step`: keeps the rows up to it, cuts the later ones and a torn
+/// last line. A file that does not exist is begun with its header row. The file is replaced only
+/// when complete. BRIM_ERROR_INPUT when it has other columns than this version writes.
+BrimResult stats_open(const char *path, int64_t step, StatsFile **file, BrimError *error);
+/// Appends a row; on failure the file ends as it did before.
+BrimResult stats_append(StatsFile *file, const BrimStats *stats, BrimError *error);
+/// Makes the rows durable.
+BrimResult stats_sync(StatsFile *file, BrimError *error);
+void stats_close(StatsFile **file);

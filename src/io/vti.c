@@ -1,0 +1,133 @@
+#include "io/vti.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/file.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { WHOLE_CELLS = 1 << 24, MARGIN = 3 };
+
+static const struct {
+    BrimField field;
+    const char *name;
+} fields[] = {{BRIM_FIELD_PRESSURE, "pressure"},
+              {BRIM_FIELD_VELOCITY, "velocity"},
+              {BRIM_FIELD_LEVEL_SET, "level_set"},
+              {BRIM_FIELD_DENSITY, "density"}};
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+static size_t domain_cells(const BrimSimDef *def) {
+    return (size_t)def->cells[0] * (size_t)def->cells[1] * (size_t)def->cells[2];
+}
+
+static size_t box_cells(const CellBox *box) {
+    size_t n = 1;
+    for (int a = 0; a < 3; a++) n *= (size_t)(box->last[a] - box->first[a]);
+    return n;
+}
+
+static double cell_size(const BrimSimDef *def) {
+    return (double)def->size.x / def->cells[0];
+}
+
+/// first and last cell of the values along one axis, with margin, inside 0..cells; one cell at
+/// least.
+static void clip_axis(const float *values, size_t n, double h, int cells, int *first, int *last) {
+    float low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < n; i++) low = fminf(low, values[i]), high = fmaxf(high, values[i]);
+    double a = floor((double)low / h) - MARGIN, b = floor((double)high / h) + 1 + MARGIN;
+    *first = a > 0 ? (a < cells - 1 ? (int)a : cells - 1) : 0;
+    *last = b < cells ? (b > *first + 1 ? (int)b : *first + 1) : cells;
+}
+
+CellBox vti_box(const BrimSimDef *def, const BrimParticles *particles) {
+    CellBox box = {.last = {def->cells[0], def->cells[1], def->cells[2]}};
+    if (domain_cells(def) <= WHOLE_CELLS) return box;
+    const float *const positions[3] = {particles->x, particles->y, particles->z};
+    for (int a = 0; a < def->dim; a++)
+        clip_axis(positions[a], particles->count, cell_size(def), def->cells[a], &box.first[a],
+                  &box.last[a]);
+    return box;
+}
+
+/// In 2D the image is flat (no extent along z): ParaView then draws it as a plane at z = 0, where
+/// the particles are.
+static void write_xml(FileWriter *w, const BrimSim *sim, const CellBox *box) {
+    const BrimSimDef *def = brim_sim_def(sim);
+    double h = cell_size(def);
+    char extent[128];
+    snprintf(extent, sizeof extent, "%d %d %d %d %d %d", box->first[0], box->last[0], box->first[1],
+             box->last[1], box->first[2], def->dim == 2 ? 0 : box->last[2]);
+    file_print(w,
+               "<?xml version=\"1.0\"?>\n"
+               "<!-- brim %s, frame %d -->\n"
+               "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"%s\" "
+               "header_type=\"UInt64\">\n"
+               "<ImageData WholeExtent=\"%s\" Origin=\"0 0 0\" Spacing=\"%.9g %.9g %.9g\">\n"
+               "<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" "
+               "format=\"ascii\">%.17g</DataArray>\n</FieldData>\n"
+               "<Piece Extent=\"%s\">\n<CellData Scalars=\"level_set\" Vectors=\"velocity\">\n",
+               BRIM_VERSION_STRING, brim_sim_frame(sim),
+               __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "LittleEndian" : "BigEndian", extent, h,
+               h, h, brim_sim_time(sim), extent);
+    size_t offset = 0;
+    for (int i = 0; i < FIELDS; i++) {
+        int components = brim_field_components(fields[i].field);
+        file_print(w,
+                   "<DataArray type=\"Float32\" Name=\"%s\" NumberOfComponents=\"%d\" "
+                   "format=\"appended\" offset=\"%zu\"/>\n",
+                   fields[i].name, components, offset);
+        offset += sizeof(uint64_t) + box_cells(box) * (size_t)components * sizeof(float);
+    }
+    file_print(w, "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_");
+}
+
+/// The box out of a dense field of the whole domain, row by row.
+static void write_box(FileWriter *w, const BrimSimDef *def, const CellBox *box, const float *dense,
+                      int components) {
+    size_t row = (size_t)(box->last[0] - box->first[0]) * (size_t)components;
+    for (int z = box->first[2]; z < box->last[2]; z++)
+        for (int y = box->first[1]; y < box->last[1]; y++) {
+            size_t cell = ((size_t)z * (size_t)def->cells[1] + (size_t)y) * (size_t)def->cells[0] +
+                          (size_t)box->first[0];
+            file_write(w, dense + cell * (size_t)components, row * sizeof *dense);
+        }
+}
+
+static BrimResult write_field(FileWriter *w, const BrimSim *sim, const CellBox *box,
+                              BrimField field, BrimError *error) {
+    const BrimSimDef *def = brim_sim_def(sim);
+    int components = brim_field_components(field);
+    size_t floats = domain_cells(def) * (size_t)components;
+    float *dense = memory_new(floats * sizeof *dense);
+    if (!dense)
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "out of memory for a field of %zu cells: set output.fields to false",
+                    domain_cells(def));
+    BrimResult result = brim_sim_field(sim, field, dense, floats, error);
+    if (result == BRIM_OK) {
+        uint64_t bytes = box_cells(box) * (size_t)components * sizeof *dense;
+        file_write(w, &bytes, sizeof bytes);
+        write_box(w, def, box, dense, components);
+        result = file_status(w, error);
+    }
+    free(dense);
+    return result;
+}
+
+BrimResult brim_write_fields(const BrimSim *sim, const char *path, BrimError *error) {
+    FileWriter *w;
+    BrimResult result = file_create(path, &w, error);
+    if (result != BRIM_OK) return result;
+    BrimParticles particles = brim_sim_particles(sim);
+    CellBox box = vti_box(brim_sim_def(sim), &particles);
+    write_xml(w, sim, &box);
+    for (int i = 0; i < FIELDS && result == BRIM_OK; i++)
+        result = write_field(w, sim, &box, fields[i].field, error);
+    if (result != BRIM_OK) {
+        file_abort(&w);
+        return result;
+    }
+    file_print(w, "\n</AppendedData>\n</VTKFile>\n");
+    return file_commit(&w, error);
+}

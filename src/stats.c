@@ -1,0 +1,67 @@
+// The columns of stats.csv: one table behind the file, brim_stats_column and brim_stats_value.
+#include "io/stats.h"
+#include <stddef.h>
+
+#define COUNT(NAME) \
+    { #NAME, offsetof(BrimStats, NAME), true }
+#define REAL(NAME) \
+    { #NAME, offsetof(BrimStats, NAME), false }
+#define STAGE(NAME, INDEX) \
+    { "ms_" NAME, offsetof(BrimStats, ms[INDEX]), false }
+enum { FIRST_STAGE = 19 };
+
+static const StatsColumn columns[] = {
+    COUNT(step),
+    REAL(time),
+    REAL(dt),
+    COUNT(particles),
+    COUNT(seeded),
+    COUNT(emitted),
+    COUNT(drained),
+    COUNT(left),
+    REAL(volume_ratio),
+    REAL(volume_cells),
+    REAL(kinetic_energy),
+    REAL(potential_energy),
+    REAL(max_speed),
+    REAL(max_divergence),
+    COUNT(iterations),
+    REAL(residual),
+    COUNT(tiles),
+    COUNT(memory_bytes),
+    REAL(ms_total),
+    STAGE("solids", BRIM_STAGE_SOLIDS),
+    STAGE("emit", BRIM_STAGE_EMIT),
+    STAGE("advect", BRIM_STAGE_ADVECT),
+    STAGE("sort", BRIM_STAGE_SORT),
+    STAGE("to_grid", BRIM_STAGE_TO_GRID),
+    STAGE("surface", BRIM_STAGE_SURFACE),
+    STAGE("forces", BRIM_STAGE_FORCES),
+    STAGE("project", BRIM_STAGE_PROJECT),
+    STAGE("extrapolate", BRIM_STAGE_EXTRAPOLATE),
+    STAGE("to_particles", BRIM_STAGE_TO_PARTICLES),
+    STAGE("measure", BRIM_STAGE_MEASURE),
+};
+enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
+_Static_assert(COLUMN_COUNT == FIRST_STAGE + BRIM_STAGE_COUNT, "a column for each stage");
+
+const StatsColumn *stats_column(int index) {
+    return index >= 0 && index < COLUMN_COUNT ? &columns[index] : NULL;
+}
+
+const char *brim_stats_column(int index) {
+    const StatsColumn *column = stats_column(index);
+    return column ? column->name : NULL;
+}
+
+double brim_stats_value(const BrimStats *stats, int index) {
+    const StatsColumn *column = stats_column(index);
+    if (!column) return 0;
+    const char *value = (const char *)stats + column->offset;
+    return column->count ? (double)*(const int64_t *)value : *(const double *)value;
+}
+
+const char *brim_stage_name(BrimStage stage) {
+    const StatsColumn *column = stats_column(FIRST_STAGE + (int)stage);
+    return column && (int)stage >= 0 ? column->name + sizeof "ms_" - 1 : NULL;
+}
