@@ -1,0 +1,40 @@
+#include "bench.h"
+#include <omp.h>
+#include <stdlib.h>
+
+/// Doubles in each of the three arrays: 3 x 512 MiB, beyond the caches of large servers.
+static const size_t COUNT = (size_t)64 << 20;
+enum { RUNS = 8 };
+
+static void run_triad(const void *argument, void *result) {
+    omp_set_num_threads(*(const int *)argument);
+    double *a = malloc(COUNT * sizeof *a), *b = malloc(COUNT * sizeof *b),
+           *c = malloc(COUNT * sizeof *c);
+    if (!a || !b || !c) give_up("no memory to measure the bandwidth");
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < COUNT; i++) a[i] = 0, b[i] = 1, c[i] = 2;
+
+    double best = 0;
+    for (int run = 0; run < RUNS; run++) {
+        double start = now_ms();
+#pragma omp parallel for schedule(static)
+        for (size_t i = 0; i < COUNT; i++) a[i] = b[i] + 0.5 * c[i];
+        double rate = 3e3 * sizeof *a * (double)COUNT / (now_ms() - start);
+        if (rate > best) best = rate;
+    }
+    if (a[COUNT / 2] != 2) give_up("the bandwidth measurement computed nonsense");
+    *(double *)result = best;
+}
+
+double measure_bandwidth(int threads) {
+    double rate;
+    in_child(run_triad, &threads, &rate, sizeof rate);
+    return rate;
+}
+
+void bench_bandwidth(Report *report) {
+    report_row(report, (Row){"bandwidth", "triad, 1 thread", "rate", 1e-9 * measure_bandwidth(1),
+                             "GB/s", WANT_NOTHING, 0});
+    report_row(report, (Row){"bandwidth", "triad, all threads", "rate",
+                             1e-9 * measure_bandwidth(core_count()), "GB/s", WANT_NOTHING, 0});
+}
