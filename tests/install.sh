@@ -115,7 +115,7 @@ some_brim() {
 # As C++ and with no more than the header's own includes.
 header_alone() {
     echo '#include <brim/brim.h>' >"$stage/header.cpp"
-    gcc -std=c++17 -x c++ -Wall -Wextra -Werror -fsyntax-only -I"$root/include" "$stage/header.cpp"
+    "$cxx" -std=c++17 -x c++ -Wall -Wextra -Werror -fsyntax-only -I"$root/include" "$stage/header.cpp"
 }
 
 uninstall_leaves_nothing() {
@@ -139,7 +139,8 @@ check "libbrim.a shows brim_*" some_brim "$root/lib/libbrim.a"
 check "libbrim.so shows brim_* alone" only_brim -D "$root/lib/libbrim.so"
 check "libbrim.so shows brim_*" some_brim -D "$root/lib/libbrim.so"
 check "installed command runs" "$root/bin/brim" --version
-if gcc -x c++ -fsyntax-only /dev/null 2>/dev/null; then
+cxx=$(command -v g++ || command -v clang++)
+if [ -n "$cxx" ]; then
     check "brim.h compiles as C++" header_alone
 else
     echo "skip install: brim.h as C++, no C++ compiler is installed"
