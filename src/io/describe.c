@@ -1,0 +1,139 @@
+// brim info: a checkpoint or a frame in a few lines.
+#include "base/error.h"
+#include "io/checkpoint.h"
+#include "io/file.h"
+#include "io/ply.h"
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/// Text that fills a buffer and stops at its end.
+typedef struct Text {
+    char *at;
+    size_t left;
+} Text;
+
+static void say(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(Text *t, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(t->at, t->left, format, args);
+    va_end(args);
+    if (n < 0 || !t->left) return;
+    size_t used = (size_t)n < t->left ? (size_t)n : t->left - 1;
+    t->at += used, t->left -= used;
+}
+
+static const char *plural(int64_t n) {
+    return n == 1 ? "" : "s";
+}
+
+// ------------------------------------------------------------------------------ checkpoints
+
+static void say_sections(Text *t, const Checkpoint *c) {
+    say(t, "\nsections      bytes, stored as");
+    uint64_t raw = 0, stored = 0;
+    const CheckpointEntry *e;
+    for (int i = 0; (e = checkpoint_section(c, i)); i++) {
+        say(t, "\n  %-15s %14llu %14llu", e->name, (unsigned long long)e->raw_bytes,
+            (unsigned long long)e->stored_bytes);
+        raw += e->raw_bytes, stored += e->stored_bytes;
+    }
+    say(t, "\n  %-15s %14llu %14llu", "together", (unsigned long long)raw,
+        (unsigned long long)stored);
+}
+
+static void say_meta(Text *t, const CheckpointMeta *m) {
+    say(t, "\ntime          %.6g s, step %lld, frame %d", m->time, (long long)m->step, m->frame);
+    say(t, "\ndomain        %d x %d", m->cells[0], m->cells[1]);
+    if (m->dim == 3) say(t, " x %d", m->cells[2]);
+    say(t, " cells\nparticles     %lld = %lld seeded + %lld emitted - %lld drained - %lld left",
+        (long long)m->particles, (long long)m->seeded, (long long)m->emitted, (long long)m->drained,
+        (long long)m->left);
+}
+
+static BrimResult describe_checkpoint(const char *path, Text *t, BrimError *error) {
+    Checkpoint *c;
+    BrimResult result = checkpoint_open(path, &c, error);
+    if (result != BRIM_OK) return result;
+    say(t, "Brim checkpoint, format %d, all checksums right", CHECKPOINT_VERSION);
+    CheckpointMeta meta;
+    size_t bytes;
+    if (checkpoint_find(c, CHECKPOINT_META, &bytes) && bytes == sizeof meta) {
+        result = checkpoint_read(c, CHECKPOINT_META, &meta, sizeof meta, error);
+        if (result == BRIM_OK) say_meta(t, &meta);
+    }
+    if (result == BRIM_OK) say_sections(t, c);
+    checkpoint_close(&c);
+    return result;
+}
+
+// ---------------------------------------------------------------------------------- frames
+
+static void say_range(Text *t, const char *name, const float *values, size_t n) {
+    float low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < n; i++) low = fminf(low, values[i]), high = fmaxf(high, values[i]);
+    say(t, "\n  %s           %.6g to %.6g m", name, (double)low, (double)high);
+}
+
+static void say_values(Text *t, const BrimFrame *f) {
+    double fastest = 0;
+    uint32_t low = UINT32_MAX, high = 0;
+    size_t not_numbers = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        double vx = f->vx[i], vy = f->vy[i], vz = f->vz[i];
+        double speed = sqrt(vx * vx + vy * vy + vz * vz);
+        fastest = fmax(fastest, speed);
+        low = f->id[i] < low ? f->id[i] : low, high = f->id[i] > high ? f->id[i] : high;
+        not_numbers += !isfinite(speed + (double)f->x[i] + (double)f->y[i] + (double)f->z[i]);
+    }
+    say(t, "\nids           %u to %u\nfastest       %.6g m/s\nbounding box", low, high, fastest);
+    say_range(t, "x", f->x, f->count);
+    say_range(t, "y", f->y, f->count);
+    say_range(t, "z", f->z, f->count);
+    if (not_numbers)
+        say(t, "\nWARNING: %zu particle%s with values that are not numbers", not_numbers,
+            plural((int64_t)not_numbers));
+}
+
+static BrimResult describe_frame(FILE *in, uint64_t bytes, const char *path, Text *t,
+                                 BrimError *error) {
+    BrimFrame frame;
+    PlyNotes notes;
+    BrimResult result = ply_read(in, bytes, path, &frame, &notes, error);
+    if (result != BRIM_OK) return result;
+    say(t, "particle frame, binary PLY");
+    if (*notes.version) say(t, " by Brim %s", notes.version);
+    if (notes.frame >= 0) say(t, "\nframe         %d", notes.frame);
+    if (isfinite(notes.time)) say(t, "\ntime          %.6g s", notes.time);
+    say(t, "\nparticles     %zu", frame.count);
+    if (frame.count) say_values(t, &frame);
+    brim_frame_free(&frame);
+    return BRIM_OK;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+BrimResult brim_describe_file(const char *path, char *text, size_t text_size, BrimError *error) {
+    Text t = {text, text_size};
+    if (text_size) *text = 0;
+    uint64_t bytes;
+    FILE *in = file_open(path, &bytes, error);
+    if (!in) return BRIM_ERROR_IO;
+    char start[8] = {0};
+    size_t n = fread(start, 1, sizeof start, in);
+    rewind(in);
+    BrimResult result;
+    if (ends_with(path, ".ply") || (n >= 4 && strncmp(start, "ply", 3) == 0))
+        result = describe_frame(in, bytes, path, &t, error);
+    else if (ends_with(path, ".brim") || memcmp(start, CHECKPOINT_MAGIC, sizeof start) == 0)
+        result = describe_checkpoint(path, &t, error);
+    else
+        result = fail(error, BRIM_ERROR_INPUT,
+                      "'%s' is neither a checkpoint of Brim nor a PLY frame", path);
+    fclose(in);
+    return result;
+}

@@ -1,0 +1,43 @@
+// The folder of a run, and which of the files in it are Brim's:
+//
+//   DIR/run.json                        scene after defaults, version, threads, seed, machine
+//   DIR/stats.csv                       a row for each step
+//   DIR/particles/000000.ply            a file for each frame, numbered by frame
+//   DIR/fields/000000.vti
+//   DIR/checkpoints/step-00000000.brim  named by step, since an interrupt comes between frames;
+//                                       the newest two are kept, so a damaged one has a predecessor
+//   ....brim-tmp                        beside any of these: being written, or left by a crash
+//   ....damaged                         a checkpoint that failed its checksums, put aside by resume
+//
+// Files with other names are never touched.
+#pragma once
+#include "brim/brim.h"
+#include <stdint.h>
+
+typedef enum FolderState {
+    FOLDER_MISSING,
+    FOLDER_EMPTY, ///< or with leftovers of writing alone
+    FOLDER_RUN,   ///< holds a run.json
+    FOLDER_OTHER, ///< holds something else
+} FolderState;
+
+/// Reads only.
+BrimResult folder_state(const char *folder, FolderState *state, BrimError *error);
+/// Takes the folder for this process until *lock is closed; BRIM_ERROR_INPUT when another has it.
+BrimResult folder_lock(const char *folder, int *lock, BrimError *error);
+/// Creates the folders for what a run writes.
+BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, BrimError *error);
+/// Removes the files of a run, run.json last, then the folders that this left empty.
+BrimResult folder_clear(const char *folder, BrimError *error);
+/// Removes leftovers of writing.
+void folder_sweep(const char *folder);
+
+/// Steps of the checkpoints in the folder, newest first, in new memory. No folder: none.
+BrimResult folder_checkpoints(const char *folder, int64_t **steps, int *count, BrimError *error);
+/// Removes all checkpoints but the newest two.
+void folder_prune(const char *folder);
+
+/// Paths in new memory; NULL when out of memory.
+char *checkpoint_path(const char *folder, int64_t step);
+char *particles_path(const char *folder, int frame);
+char *fields_path(const char *folder, int frame);

@@ -1,0 +1,318 @@
+// A run: a simulation and the folder it writes into.
+#include "base/error.h"
+#include "io/def_hash.h"
+#include "io/file.h"
+#include "io/folder.h"
+#include "io/run_json.h"
+#include "io/stats.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/// What a finished step still has to write. A failed write stays due, so that calling
+/// brim_run_step again once there is room on the disk leaves no gap.
+enum { DUE_ROW = 1, DUE_FRAME = 2, DUE_CHECKPOINT = 4 };
+
+struct BrimRun {
+    char *folder;
+    BrimRunOptions options;
+    BrimOutputDef output;
+    uint64_t scene_hash;
+    FolderState found; ///< what the folder was before
+    int lock;          ///< descriptor of the folder, -1 while not taken
+
+    BrimSim *sim;
+    int frames; ///< at which the run ends
+    StatsFile *stats;
+    int due;
+    int64_t saved;         ///< step of the newest checkpoint, -1 when there is none
+    char *last_checkpoint; ///< its path
+    int64_t *candidates;   ///< resume: steps of the checkpoints that were there, newest first
+    int candidate_count;
+    int passed_over; ///< the first so many candidates were damaged
+    char message[4096];
+};
+
+static void note(BrimRun *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(BrimRun *r, const char *format, ...) {
+    size_t n = strlen(r->message);
+    if (n && n + 1 < sizeof r->message) r->message[n++] = '\n';
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->message + n, sizeof r->message - n, format, args);
+    va_end(args);
+}
+
+static BrimResult no_memory(const BrimRun *r, BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory for the run in '%s'", r->folder);
+}
+
+// --------------------------------------------------------------------- opening, reading only
+
+static BrimResult check_scene_is_same(const BrimRun *r, BrimError *error) {
+    char *path = path_new("%s/run.json", r->folder);
+    if (!path) return no_memory(r, error);
+    uint64_t hash;
+    BrimResult result = run_json_hash(path, &hash, error);
+    if (result == BRIM_OK && hash != r->scene_hash)
+        result = fail(error, BRIM_ERROR_INPUT,
+                      "the scene differs from the one that '%s' was made with (see %s): resume "
+                      "with the same scene, --set and --seed (duration, output and threads may "
+                      "change), start over with --overwrite, or choose another folder",
+                      r->folder, path);
+    free(path);
+    return result;
+}
+
+static BrimResult check_folder(BrimRun *r, BrimError *error) {
+    if (r->options.resume && r->options.overwrite)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "choose one of resume (go on with the run in '%s') and overwrite (discard it)",
+                    r->folder);
+    BrimResult result = folder_state(r->folder, &r->found, error);
+    if (result != BRIM_OK) return result;
+    bool occupied = r->found == FOLDER_RUN || r->found == FOLDER_OTHER;
+    if (occupied && !r->options.resume && !r->options.overwrite)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "the folder '%s' %s: go on with the run in it (--resume), replace the run in "
+                    "it (--overwrite), or choose another folder",
+                    r->folder, r->found == FOLDER_RUN ? "holds a run" : "is not empty");
+    if (r->found == FOLDER_OTHER && r->options.resume)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "the folder '%s' holds files but no run to resume: choose another folder",
+                    r->folder);
+    if (r->found != FOLDER_MISSING) result = folder_lock(r->folder, &r->lock, error);
+    if (r->found == FOLDER_RUN && r->options.resume && result == BRIM_OK)
+        result = check_scene_is_same(r, error);
+    return result;
+}
+
+static void remember_checkpoint(BrimRun *r, char *path, int64_t step) {
+    free(r->last_checkpoint);
+    r->last_checkpoint = path;
+    r->saved = step;
+}
+
+/// Loads one checkpoint. A damaged one is passed over: BRIM_OK and no simulation.
+static BrimResult try_checkpoint(BrimRun *r, const BrimSimDef *def, int64_t step,
+                                 BrimError *error) {
+    char *path = checkpoint_path(r->folder, step);
+    if (!path) return no_memory(r, error);
+    BrimError reason;
+    BrimResult result = brim_sim_load(def, path, &r->sim, &reason);
+    if (result == BRIM_OK) {
+        note(r, "Resuming from %s: frame %d, step %lld, time %.6g s.", path, brim_sim_frame(r->sim),
+             (long long)brim_sim_step_count(r->sim), brim_sim_time(r->sim));
+        remember_checkpoint(r, path, step);
+        return BRIM_OK;
+    }
+    free(path);
+    if (result == BRIM_ERROR_DAMAGED || result == BRIM_ERROR_IO) {
+        note(r, "Passed over a checkpoint: %s", reason.message);
+        r->passed_over++;
+        return BRIM_OK;
+    }
+    return fail(error, result, "%s", reason.message);
+}
+
+static BrimResult make_sim(BrimRun *r, const BrimSimDef *def, BrimError *error) {
+    if (r->options.resume) {
+        BrimResult result =
+            folder_checkpoints(r->folder, &r->candidates, &r->candidate_count, error);
+        for (int i = 0; i < r->candidate_count && !r->sim && result == BRIM_OK; i++)
+            result = try_checkpoint(r, def, r->candidates[i], error);
+        if (result != BRIM_OK || r->sim) return result;
+        note(r, "No %scheckpoint in %s: starting from the beginning.",
+             r->passed_over ? "sound " : "", r->folder);
+    }
+    return brim_sim_create(def, &r->sim, error);
+}
+
+// ------------------------------------------------------------------------ opening, writing
+
+/// Damaged checkpoints get another name: they are kept for a look and no longer count.
+static void put_damaged_aside(const BrimRun *r) {
+    for (int i = 0; i < r->passed_over; i++) {
+        char *path = checkpoint_path(r->folder, r->candidates[i]);
+        char *aside = path ? path_new("%s.damaged", path) : NULL;
+        if (aside) rename(path, aside);
+        free(path), free(aside);
+    }
+}
+
+static BrimResult take_folder(BrimRun *r, const BrimScene *scene, BrimError *error) {
+    BrimResult result = BRIM_OK;
+    if (r->found == FOLDER_MISSING) {
+        result = folder_make(r->folder, error);
+        if (result == BRIM_OK) result = folder_lock(r->folder, &r->lock, error);
+    }
+    if (result == BRIM_OK && r->options.overwrite) result = folder_clear(r->folder, error);
+    if (result != BRIM_OK) return result;
+    folder_sweep(r->folder);
+    put_damaged_aside(r);
+    char *path = path_new("%s/run.json", r->folder);
+    if (!path) return no_memory(r, error);
+    result = run_json_write(path, scene, r->sim, r->scene_hash, error);
+    free(path);
+    return result == BRIM_OK ? folder_prepare(r->folder, &r->output, error) : result;
+}
+
+static BrimResult write_frame(const BrimRun *r, BrimError *error) {
+    int frame = brim_sim_frame(r->sim);
+    char *particles = particles_path(r->folder, frame), *fields = fields_path(r->folder, frame);
+    BrimResult result = particles && fields ? BRIM_OK : no_memory(r, error);
+    if (result == BRIM_OK && r->output.particles)
+        result = brim_write_particles(r->sim, particles, error);
+    if (result == BRIM_OK && r->output.fields) result = brim_write_fields(r->sim, fields, error);
+    free(particles), free(fields);
+    return result;
+}
+
+static BrimResult begin_output(BrimRun *r, BrimError *error) {
+    char *path = path_new("%s/stats.csv", r->folder);
+    if (!path) return no_memory(r, error);
+    BrimResult result = stats_open(path, brim_sim_step_count(r->sim), &r->stats, error);
+    free(path);
+    // After a resume the frames up to the checkpoint are there: they were written before it.
+    return result == BRIM_OK && r->saved < 0 ? write_frame(r, error) : result;
+}
+
+static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error) {
+    const BrimSimDef *def = brim_scene_def(scene);
+    r->scene_hash = def_hash(def);
+    r->output = def->output;
+    if (r->output.every < 1) r->output.every = 1;
+    BrimResult result = check_folder(r, error);
+    if (result == BRIM_OK) result = make_sim(r, def, error);
+    if (result != BRIM_OK) return result;
+    int all = brim_sim_frame_count(r->sim), limit = r->options.frames;
+    r->frames = limit > 0 && limit < all ? limit : all;
+    result = take_folder(r, scene, error);
+    if (result == BRIM_OK) result = begin_output(r, error);
+    if (result == BRIM_OK || r->found > FOLDER_EMPTY) return result;
+    // A new run that could not begin leaves the place as it was.
+    folder_clear(r->folder, NULL);
+    if (r->found == FOLDER_MISSING) rmdir(r->folder);
+    return result;
+}
+
+BrimResult brim_run_open(const BrimScene *scene, const char *folder, const BrimRunOptions *options,
+                         BrimRun **run, BrimError *error) {
+    *run = NULL;
+    BrimRun *r = calloc(1, sizeof *r);
+    char *copy = path_new("%s", folder);
+    if (!r || !copy) {
+        free(r), free(copy);
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the run in '%s'", folder);
+    }
+    r->folder = copy;
+    if (options) r->options = *options;
+    r->lock = -1, r->saved = -1;
+    BrimResult result = open_run(r, scene, error);
+    if (result == BRIM_OK)
+        *run = r;
+    else
+        brim_run_close(&r);
+    return result;
+}
+
+// --------------------------------------------------------------------------------- stepping
+
+static BrimResult write_checkpoint(BrimRun *r, BrimError *error) {
+    int64_t step = brim_sim_step_count(r->sim);
+    if (step == r->saved) return BRIM_OK;
+    char *path = checkpoint_path(r->folder, step);
+    if (!path) return no_memory(r, error);
+    // The rows first: after a power cut a checkpoint never knows more than stats.csv.
+    BrimResult result = stats_sync(r->stats, error);
+    if (result == BRIM_OK) result = brim_sim_save(r->sim, path, error);
+    if (result != BRIM_OK) {
+        free(path);
+        return result;
+    }
+    remember_checkpoint(r, path, step);
+    folder_prune(r->folder);
+    return BRIM_OK;
+}
+
+static BrimResult write_due(BrimRun *r, BrimError *error) {
+    BrimResult result = BRIM_OK;
+    if (r->due & DUE_ROW) result = stats_append(r->stats, brim_sim_stats(r->sim), error);
+    if (result != BRIM_OK) return result;
+    r->due &= ~DUE_ROW;
+    if (r->due & DUE_FRAME) result = write_frame(r, error);
+    if (result != BRIM_OK) return result;
+    r->due &= ~DUE_FRAME;
+    if (r->due & DUE_CHECKPOINT) result = write_checkpoint(r, error);
+    if (result == BRIM_OK) r->due = 0;
+    return result;
+}
+
+/// Ends the message of a lost simulation with where to go on from, whatever its length.
+static void name_last_checkpoint(const BrimRun *r, BrimError *error) {
+    if (!error) return;
+    char end[sizeof error->message / 2];
+    if (r->last_checkpoint)
+        snprintf(end, sizeof end, "\nThe last good checkpoint is %s", r->last_checkpoint);
+    else
+        snprintf(end, sizeof end, "\nNo checkpoint had been written yet.");
+    size_t most = sizeof error->message - 1 - strlen(end), n = strlen(error->message);
+    strcpy(error->message + (n < most ? n : most), end);
+}
+
+static int due_after(const BrimRun *r, int frame_before) {
+    int frame = brim_sim_frame(r->sim), every = r->output.checkpoint_every;
+    if (frame == frame_before) return DUE_ROW;
+    int due = DUE_ROW;
+    if (frame % r->output.every == 0) due |= DUE_FRAME;
+    if (frame >= r->frames || (every > 0 && frame % every == 0)) due |= DUE_CHECKPOINT;
+    return due;
+}
+
+BrimResult brim_run_step(BrimRun *r, BrimError *error) {
+    if (!r->due && !brim_run_done(r)) {
+        int frame = brim_sim_frame(r->sim);
+        BrimResult result = brim_sim_step(r->sim, error);
+        if (result < 0) name_last_checkpoint(r, error);
+        if (result != BRIM_OK) return result;
+        r->due = due_after(r, frame);
+    }
+    return write_due(r, error);
+}
+
+BrimResult brim_run_checkpoint(BrimRun *r, BrimError *error) {
+    BrimResult result = write_due(r, error);
+    return result == BRIM_OK ? write_checkpoint(r, error) : result;
+}
+
+bool brim_run_done(const BrimRun *r) {
+    return brim_sim_frame(r->sim) >= r->frames && !r->due;
+}
+
+int brim_run_frame_count(const BrimRun *r) {
+    return r->frames;
+}
+
+BrimSim *brim_run_sim(BrimRun *r) {
+    return r->sim;
+}
+
+const char *brim_run_message(const BrimRun *r) {
+    return r->message;
+}
+
+const char *brim_run_last_checkpoint(const BrimRun *r) {
+    return r->last_checkpoint ? r->last_checkpoint : "";
+}
+
+void brim_run_close(BrimRun **run) {
+    if (!run || !*run) return;
+    BrimRun *r = *run;
+    stats_close(&r->stats);
+    brim_sim_destroy(&r->sim);
+    if (r->lock >= 0) close(r->lock);
+    free(r->folder), free(r->last_checkpoint), free(r->candidates), free(r);
+    *run = NULL;
+}

@@ -1,0 +1,784 @@
+// Files, frames, checkpoints, statistics: round trips, foreign input, damage and full disks.
+#include "base/hash.h"
+#include "brim/brim.h"
+#include "io/checkpoint.h"
+#include "io/def_hash.h"
+#include "io/file.h"
+#include "io/folder.h"
+#include "io/ply.h"
+#include "io/stats.h"
+#include "io/vti.h"
+#include "test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// ----------------------------------------------------------------------------- scratch files
+
+static char scratch[64];
+
+__attribute__((destructor)) static void remove_scratch(void) {
+    char command[128];
+    if (!*scratch) return;
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    if (system(command) != 0) fprintf(stderr, "left behind: %s\n", scratch);
+}
+
+/// A path in a folder of this test program's own.
+static const char *at(const char *name) {
+    static char path[4][256];
+    static int next;
+    if (!*scratch) {
+        strcpy(scratch, "/tmp/brim-test-XXXXXX");
+        if (!mkdtemp(scratch)) abort();
+    }
+    char *p = path[next++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", scratch, name);
+    return p;
+}
+
+static bool exists(const char *path) {
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+static bool exists_temp(const char *path) {
+    char temp[512];
+    snprintf(temp, sizeof temp, "%s" FILE_TEMP_SUFFIX, path);
+    return exists(temp);
+}
+
+static void put_file(const char *path, const void *data, size_t bytes) {
+    FILE *out = fopen(path, "wb");
+    if (!out || fwrite(data, 1, bytes, out) != bytes || fclose(out) != 0) abort();
+}
+
+static void put_text(const char *path, const char *text) {
+    put_file(path, text, strlen(text));
+}
+
+/// The content of a file with a zero added, in new memory.
+static char *get_file(const char *path, size_t *bytes) {
+    FILE *in = fopen(path, "rb");
+    if (!in) abort();
+    fseek(in, 0, SEEK_END);
+    size_t n = (size_t)ftell(in);
+    rewind(in);
+    char *data = malloc(n + 1);
+    if (!data || fread(data, 1, n, in) != n) abort();
+    data[n] = 0;
+    fclose(in);
+    if (bytes) *bytes = n;
+    return data;
+}
+
+static bool file_is(const char *path, const char *text) {
+    char *content = get_file(path, NULL);
+    bool same = strcmp(content, text) == 0;
+    free(content);
+    return same;
+}
+
+// ------------------------------------------------------------------------------------ files
+
+TEST(io_file_appears_at_commit) {
+    BrimError error;
+    const char *path = at("whole.txt");
+    FileWriter *w;
+    CHECK_OK(file_create(path, &w, &error), error);
+    file_print(w, "%d water", 1);
+    CHECK(!exists(path) && exists_temp(path));
+    CHECK_OK(file_commit(&w, &error), error);
+    CHECK(w == NULL && file_is(path, "1 water") && !exists_temp(path));
+
+    CHECK_OK(file_create(path, &w, &error), error);
+    file_print(w, "other");
+    file_abort(&w);
+    CHECK(w == NULL && file_is(path, "1 water") && !exists_temp(path));
+}
+
+TEST(io_file_larger_than_the_buffer) {
+    BrimError error;
+    size_t n = 5000000;
+    unsigned char *data = malloc(n);
+    for (size_t i = 0; i < n; i++) data[i] = (unsigned char)hash_mix(i);
+    const char *path = at("large");
+    FileWriter *w;
+    CHECK_OK(file_create(path, &w, &error), error);
+    for (size_t i = 0, part = 1; i < n; i += part, part = part * 3 % 2000003)
+        file_write(w, data + i, part = i + part > n ? n - i : part);
+    CHECK(file_written(w) == n);
+    CHECK_OK(file_commit(&w, &error), error);
+    size_t bytes;
+    char *back = get_file(path, &bytes);
+    CHECK(bytes == n && memcmp(back, data, n) == 0);
+    free(back), free(data);
+}
+
+TEST(io_file_refuses_what_it_must) {
+    BrimError error;
+    FileWriter *w;
+    put_text(at("plain"), "x");
+    CHECK(file_create(at("plain/below.ply"), &w, &error) == BRIM_ERROR_IO && !w);
+    CHECK(strstr(error.message, "plain/below.ply") && strstr(error.message, "Not a directory"));
+    CHECK(file_create(at("absent/x"), &w, &error) == BRIM_ERROR_IO && !w);
+    CHECK(strstr(error.message, "No such file"));
+    CHECK(file_create("/dev/null", &w, &error) == BRIM_ERROR_IO && !w);
+    CHECK(strstr(error.message, "not a regular file"));
+    CHECK(file_create(scratch, &w, &error) == BRIM_ERROR_IO && strstr(error.message, "a folder"));
+    CHECK(folder_make(at("plain/sub"), &error) == BRIM_ERROR_IO);
+    CHECK_OK(folder_make(at("a/b/c/"), &error), error);
+    CHECK_OK(folder_make(at("a/b/c"), &error), error);
+    CHECK(exists(at("a/b/c")));
+    CHECK(folder_make("", &error) == BRIM_ERROR_IO);
+}
+
+/// Runs `run` in a child process; its return value, or -1.
+static int in_child(int (*run)(const char *), const char *path) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(run(path));
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+    return WEXITSTATUS(status);
+}
+
+enum { CANNOT_TRY = 77 };
+
+/// Writes "good", then fails to replace it with a megabyte. 0 when all is as it should be.
+static int replace_without_room(const char *path, const char *reason) {
+    static char data[1 << 20];
+    BrimError error;
+    FileWriter *w;
+    if (file_create(path, &w, &error) != BRIM_OK) return 1;
+    file_print(w, "good");
+    if (file_commit(&w, &error) != BRIM_OK) return 2;
+    if (file_create(path, &w, &error) != BRIM_OK) return 3;
+    file_write(w, data, sizeof data);
+    if (file_status(w, &error) != BRIM_ERROR_IO) return 4;
+    if (file_commit(&w, &error) != BRIM_ERROR_IO || w) return 5;
+    if (!strstr(error.message, reason) || !strstr(error.message, path)) return 6;
+    return exists_temp(path) || !file_is(path, "good") ? 7 : 0;
+}
+
+static int file_size_limited(const char *path) {
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = {65536, 65536};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return CANNOT_TRY;
+    return replace_without_room(path, "File too large");
+}
+
+static int on_full_disk(const char *folder) {
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return CANNOT_TRY;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", folder, "tmpfs", 0, "size=128k") != 0)
+        return CANNOT_TRY;
+    char path[512];
+    snprintf(path, sizeof path, "%s/file", folder);
+    return replace_without_room(path,
+                                "No space left on device: free some or choose another folder");
+}
+
+TEST(io_file_without_room_leaves_the_old_one) {
+    int code = in_child(file_size_limited, at("limited"));
+    CHECK(code == 0 || code == CANNOT_TRY);
+    BrimError error;
+    CHECK_OK(folder_make(at("small-disk"), &error), error);
+    code = in_child(on_full_disk, at("small-disk"));
+    CHECK(code == 0 || code == CANNOT_TRY);
+    int full = open("/dev/full", O_WRONLY);
+    if (full >= 0) {
+        CHECK(file_write_all(full, "x", 1) == ENOSPC);
+        close(full);
+    }
+}
+
+// ------------------------------------------------------------------------------ checkpoints
+
+/// Sections: an empty one, the meta data, three compressible chunks, two that are noise.
+static BrimResult make_checkpoint(const char *path, const float *smooth, size_t smooth_bytes,
+                                  const uint64_t *noise, size_t noise_bytes, BrimError *error) {
+    CheckpointMeta meta = {.step = 123,
+                           .particles = 8,
+                           .seeded = 8,
+                           .time = 0.25,
+                           .frame = 6,
+                           .dim = 3,
+                           .cells = {4, 5, 6},
+                           .scene_hash = 99};
+    CheckpointWriter *w;
+    BrimResult result = checkpoint_create(path, &w, error);
+    if (result == BRIM_OK) result = checkpoint_put(w, CHECKPOINT_META, &meta, sizeof meta, error);
+    if (result == BRIM_OK) result = checkpoint_put(w, "nothing", NULL, 0, error);
+    if (result == BRIM_OK) result = checkpoint_put(w, "smooth", smooth, smooth_bytes, error);
+    if (result == BRIM_OK) result = checkpoint_put(w, "noise", noise, noise_bytes, error);
+    return result == BRIM_OK ? checkpoint_commit(&w, error) : result;
+}
+
+TEST(io_checkpoint_round_trip) {
+    BrimError error;
+    size_t n = 700001, m = 200003;
+    float *smooth = malloc(n * sizeof *smooth), *smooth2 = calloc(n, sizeof *smooth);
+    uint64_t *noise = malloc(m * sizeof *noise), *noise2 = calloc(m, sizeof *noise);
+    for (size_t i = 0; i < n; i++) smooth[i] = (float)(i / 64);
+    for (size_t i = 0; i < m; i++) noise[i] = hash_mix(i);
+    const char *path = at("round.brim");
+    CHECK_OK(make_checkpoint(path, smooth, n * sizeof *smooth, noise, m * sizeof *noise, &error),
+             error);
+    Checkpoint *c;
+    CHECK_OK(checkpoint_open(path, &c, &error), error);
+    size_t bytes = 1;
+    CHECK(checkpoint_find(c, "nothing", &bytes) && bytes == 0);
+    CHECK(checkpoint_find(c, "smooth", &bytes) && bytes == n * sizeof *smooth);
+    CHECK(!checkpoint_find(c, "smoot", &bytes) && !checkpoint_find(c, "", &bytes));
+    CHECK_OK(checkpoint_read(c, "noise", noise2, m * sizeof *noise, &error), error);
+    CHECK_OK(checkpoint_read(c, "smooth", smooth2, n * sizeof *smooth, &error), error);
+    CHECK_OK(checkpoint_read(c, "nothing", NULL, 0, &error), error);
+    CHECK(memcmp(smooth, smooth2, n * sizeof *smooth) == 0);
+    CHECK(memcmp(noise, noise2, m * sizeof *noise) == 0);
+    CheckpointMeta meta;
+    CHECK_OK(checkpoint_read(c, CHECKPOINT_META, &meta, sizeof meta, &error), error);
+    CHECK(meta.step == 123 && meta.time == 0.25 && meta.cells[2] == 6 && meta.scene_hash == 99);
+    CHECK(checkpoint_read(c, "noise", noise2, 8, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(checkpoint_read(c, "gone", noise2, 8, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(strcmp(checkpoint_section(c, 2)->name, "smooth") == 0 && !checkpoint_section(c, 4));
+#ifdef BRIM_HAVE_ZSTD
+    CHECK_BELOW((double)checkpoint_section(c, 2)->stored_bytes, 0.1 * (double)(n * sizeof *smooth));
+#endif
+    checkpoint_close(&c);
+    CHECK(c == NULL);
+    free(smooth), free(smooth2), free(noise), free(noise2);
+}
+
+TEST(io_checkpoint_section_names) {
+    BrimError error;
+    CheckpointWriter *w;
+    CHECK_OK(checkpoint_create(at("names.brim"), &w, &error), error);
+    CHECK(checkpoint_put(w, "", "x", 1, &error) == BRIM_ERROR_INPUT);
+    CHECK(checkpoint_put(w, "sixteen-letters-", "x", 1, &error) == BRIM_ERROR_INPUT);
+    CHECK_OK(checkpoint_put(w, "fifteen-letters", "x", 1, &error), error);
+    CHECK(checkpoint_put(w, "fifteen-letters", "x", 1, &error) == BRIM_ERROR_INPUT);
+    checkpoint_abort(&w);
+    CHECK(w == NULL && !exists(at("names.brim")) && !exists_temp(at("names.brim")));
+}
+
+static BrimResult open_bytes(void *data, size_t bytes, BrimError *error) {
+    Checkpoint *c;
+    FILE *in = fmemopen(data, bytes, "rb");
+    if (!in) abort();
+    BrimResult result = checkpoint_open_stream(in, bytes, "memory", &c, error);
+    checkpoint_close(&c);
+    return result;
+}
+
+/// A whole checkpoint of about 1.3 kB in new memory.
+static char *small_checkpoint(size_t *bytes, BrimError *error) {
+    float smooth[150];
+    uint64_t noise[60];
+    for (int i = 0; i < 150; i++) smooth[i] = (float)(i / 8);
+    for (int i = 0; i < 60; i++) noise[i] = hash_mix((uint64_t)i);
+    const char *path = at("small.brim");
+    if (make_checkpoint(path, smooth, sizeof smooth, noise, sizeof noise, error) != BRIM_OK)
+        return NULL;
+    return get_file(path, bytes);
+}
+
+TEST(io_checkpoint_truncated_anywhere) {
+    BrimError error;
+    size_t bytes;
+    char *data = small_checkpoint(&bytes, &error);
+    CHECK(data && bytes > 800);
+    CHECK_OK(open_bytes(data, bytes, &error), error);
+    for (size_t n = 1; n < bytes; n++) {
+        CHECK(open_bytes(data, n, &error) == BRIM_ERROR_DAMAGED);
+        CHECK(strstr(error.message, "'memory' is damaged: "));
+    }
+    free(data);
+    put_text(at("empty.brim"), "");
+    Checkpoint *c;
+    CHECK(checkpoint_open(at("empty.brim"), &c, &error) == BRIM_ERROR_DAMAGED && !c);
+    CHECK(checkpoint_open(at("absent.brim"), &c, &error) == BRIM_ERROR_IO && !c);
+    CHECK(checkpoint_open(scratch, &c, &error) == BRIM_ERROR_IO && !c);
+}
+
+TEST(io_checkpoint_bit_flipped_anywhere) {
+    BrimError error;
+    size_t bytes;
+    char *data = small_checkpoint(&bytes, &error);
+    CHECK(data);
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        data[bit / 8] ^= (char)(1 << bit % 8);
+        CHECK(open_bytes(data, bytes, &error) == BRIM_ERROR_DAMAGED);
+        data[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    CHECK_OK(open_bytes(data, bytes, &error), error);
+    free(data);
+}
+
+TEST(io_checkpoint_of_another_version) {
+    BrimError error;
+    size_t bytes;
+    char *data = small_checkpoint(&bytes, &error);
+    CHECK(data);
+    CheckpointHeader header;
+    memcpy(&header, data, sizeof header);
+    header.version = 7;
+    header.checksum = hash_bytes(0, &header, offsetof(CheckpointHeader, checksum));
+    memcpy(data, &header, sizeof header);
+    CHECK(open_bytes(data, bytes, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "format 7"));
+    header.byte_order = 0x04030201u;
+    memcpy(data, &header, sizeof header);
+    CHECK(open_bytes(data, bytes, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "byte order"));
+    free(data);
+}
+
+// ------------------------------------------------------------------------------------ frames
+
+/// n particles whose values tell their id.
+static BrimFrame make_particles(size_t n, uint32_t (*id)(size_t)) {
+    BrimFrame f = {.count = n};
+    float **arrays[] = {&f.x, &f.y, &f.z, &f.vx, &f.vy, &f.vz};
+    f.id = malloc(n * sizeof *f.id);
+    for (int a = 0; a < 6; a++) *arrays[a] = malloc(n * sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        f.id[i] = id(i);
+        for (int a = 0; a < 6; a++) (*arrays[a])[i] = hash_unit(hash_3(1, f.id[i], (uint64_t)a), 0);
+    }
+    return f;
+}
+
+static BrimParticles view(const BrimFrame *f) {
+    return (BrimParticles){f->count, f->x, f->y, f->z, f->vx, f->vy, f->vz, f->id};
+}
+
+/// Ids increase and each record is that of its id.
+static bool is_sorted_and_right(const BrimFrame *f) {
+    const float *const arrays[] = {f->x, f->y, f->z, f->vx, f->vy, f->vz};
+    for (size_t i = 0; i < f->count; i++) {
+        if (i && f->id[i] <= f->id[i - 1]) return false;
+        for (int a = 0; a < 6; a++)
+            if (arrays[a][i] != hash_unit(hash_3(1, f->id[i], (uint64_t)a), 0)) return false;
+    }
+    return true;
+}
+
+static uint32_t dense_id(size_t i) {
+    return (uint32_t)(i * 700001 % 1300000); // a permutation of 0 .. 1299999
+}
+
+static uint32_t sparse_id(size_t i) {
+    return (uint32_t)i * 2654435761u + 0xffffffffu; // an odd factor: all different
+}
+
+static bool round_trip(size_t n, uint32_t (*id)(size_t), BrimError *error) {
+    BrimFrame f = make_particles(n, id), back;
+    BrimParticles p = view(&f);
+    const char *path = at("frame.ply");
+    bool same = ply_write(path, &p, 0.5, 12, error) == BRIM_OK &&
+                brim_frame_read(path, &back, error) == BRIM_OK && back.count == n &&
+                is_sorted_and_right(&back);
+    brim_frame_free(&back);
+    brim_frame_free(&f);
+    return same;
+}
+
+TEST(io_ply_round_trip_sorted_by_id) {
+    BrimError error = {0};
+    CHECK(round_trip(0, dense_id, &error));
+    CHECK(round_trip(1, dense_id, &error));
+    CHECK(round_trip(1300000, dense_id, &error));
+    CHECK(round_trip(1, sparse_id, &error));
+    CHECK(round_trip(200000, sparse_id, &error));
+}
+
+TEST(io_ply_bytes) {
+    BrimError error;
+    float x[2] = {1.5f, 2.5f}, y[2] = {3, 4}, v[2] = {-1, -2};
+    uint32_t id[2] = {258, 1};
+    // As in 2D: no z.
+    BrimParticles p = {2, x, y, NULL, v, v, NULL, id};
+    const char *path = at("bytes.ply");
+    CHECK_OK(ply_write(path, &p, 0.25, 6, &error), error);
+    size_t bytes;
+    char *data = get_file(path, &bytes);
+    const char header[] = "ply\nformat binary_little_endian 1.0\ncomment brim 0.1.0\n"
+                          "comment time 0.25\ncomment frame 6\nelement vertex 2\n"
+                          "property uint id\nproperty float x\nproperty float y\n"
+                          "property float z\nproperty float vx\nproperty float vy\n"
+                          "property float vz\nend_header\n";
+    const unsigned char records[] = {
+        1, 0, 0, 0,    0, 0, 0x20, 0x40, 0, 0, 0x80, 0x40, 0, 0, 0,    0,    0, 0, 0,    0xc0,
+        0, 0, 0, 0xc0, 0, 0, 0,    0,    2, 1, 0,    0,    0, 0, 0xc0, 0x3f, 0, 0, 0x40, 0x40,
+        0, 0, 0, 0,    0, 0, 0x80, 0xbf, 0, 0, 0x80, 0xbf, 0, 0, 0,    0};
+    CHECK(bytes == sizeof header - 1 + sizeof records);
+    CHECK(memcmp(data, header, sizeof header - 1) == 0);
+    CHECK(memcmp(data + sizeof header - 1, records, sizeof records) == 0);
+    free(data);
+}
+
+/// Reads a PLY out of header text and body bytes.
+static BrimResult read_ply(const char *header, const void *body, size_t body_bytes,
+                           BrimFrame *frame, BrimError *error) {
+    size_t n = strlen(header);
+    char *data = malloc(n + body_bytes + 1);
+    memcpy(data, header, n);
+    if (body_bytes) memcpy(data + n, body, body_bytes);
+    FILE *in = fmemopen(data, n + body_bytes, "rb");
+    if (!in) abort();
+    BrimResult result = ply_read(in, n + body_bytes, "memory", frame, NULL, error);
+    fclose(in);
+    free(data);
+    return result;
+}
+
+TEST(io_ply_of_other_programs) {
+    BrimError error;
+    BrimFrame f;
+    // Big-endian, an element before, doubles, another order, bytes between, lists after, CR LF.
+    const char *header = "ply\r\nformat binary_big_endian 1.0\r\ncomment hi\r\nobj_info x\r\n"
+                         "element camera 2\r\nproperty short a\r\nelement vertex 1\r\n"
+                         "property uchar red\r\nproperty double z\r\nproperty float32 x\r\n"
+                         "property double y\r\nproperty float id\r\nelement face 0\r\n"
+                         "property list uchar int vertex_indices\r\nend_header\r\n";
+    const unsigned char body[] = {9, 9, 9,    9,    7, 0x40, 0x08, 0, 0, 0, 0, 0, 0, 0x3f, 0x80,
+                                  0, 0, 0xbf, 0xe0, 0, 0,    0,    0, 0, 0, 1, 2, 3, 4};
+    CHECK_OK(read_ply(header, body, sizeof body, &f, &error), error);
+    CHECK(f.count == 1 && f.x[0] == 1 && f.y[0] == -0.5f && f.z[0] == 3);
+    CHECK(f.vx[0] == 0 && f.vy[0] == 0 && f.vz[0] == 0 && f.id[0] == 0);
+    brim_frame_free(&f);
+    CHECK(f.x == NULL && f.count == 0);
+    CHECK(read_ply(header, body, sizeof body - 1, &f, &error) == BRIM_ERROR_DAMAGED && !f.x);
+    // A short id, no velocity.
+    const unsigned char two[] = {0, 0, 0x80, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1};
+    CHECK_OK(read_ply("ply\nformat binary_little_endian 1.0\nelement vertex 1 \n"
+                      "property float x\nproperty float y\nproperty float z\nproperty ushort id\n"
+                      "end_header\n",
+                      two, sizeof two, &f, &error),
+             error);
+    CHECK(f.id[0] == 259 && f.x[0] == 1);
+    brim_frame_free(&f);
+}
+
+#define LITTLE "ply\nformat binary_little_endian 1.0\n"
+#define XYZ "property float x\nproperty float y\nproperty float z\n"
+
+TEST(io_ply_refuses_bad_headers) {
+    static const struct {
+        const char *header, *reason;
+        BrimResult result;
+    } cases[] = {
+        {"", "begin with 'ply'", BRIM_ERROR_INPUT},
+        {"plyx\n", "begin with 'ply'", BRIM_ERROR_INPUT},
+        {"ply\n", "format line", BRIM_ERROR_INPUT},
+        {"ply\nformat ascii 1.0\n", "save it as binary", BRIM_ERROR_INPUT},
+        {"ply\nformat binary_middle 1.0\n", "unknown", BRIM_ERROR_INPUT},
+        {LITTLE, "does not end", BRIM_ERROR_INPUT},
+        {LITTLE "end_header\n", "lacks vertices", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex -1\n" XYZ "end_header\n", "malformed", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 1 2\n" XYZ "end_header\n", "malformed", BRIM_ERROR_INPUT},
+        {LITTLE "property float x\n", "before any element", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 0\nproperty list uchar int x\n", "lists", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 0\nproperty half x\n", "malformed", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 0\nproperty int x\n", "float or double", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 0\n" XYZ "property float x\n", "twice", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 0\n" XYZ "element vertex 0\n", "two vertex", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 0\nproperty float x\nend_header\n", "lacks", BRIM_ERROR_INPUT},
+        {LITTLE "surprise\n", "unknown line", BRIM_ERROR_INPUT},
+        {LITTLE "element vertex 1\n" XYZ "end_header\n", "more than", BRIM_ERROR_DAMAGED},
+        {LITTLE "element vertex 9999999999999999999\n" XYZ "end_header\n", "more than",
+         BRIM_ERROR_DAMAGED},
+        {LITTLE "element a 9999999999999999999\nproperty double b\nelement vertex 0\n" XYZ
+                "end_header\n",
+         "ends early", BRIM_ERROR_DAMAGED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        BrimError error = {0};
+        BrimFrame f;
+        CHECK(read_ply(cases[i].header, NULL, 0, &f, &error) == cases[i].result);
+        if (!strstr(error.message, cases[i].reason))
+            test_fail(test_, __FILE__, __LINE__, "case %zu says: %s", i, error.message);
+    }
+}
+
+TEST(io_vti_box) {
+    BrimSimDef def = {.dim = 3, .size = {4, 4, 4}, .cells = {400, 400, 400}};
+    float x[2] = {0.005f, 1.005f}, y[2] = {2.001f, 2.0f}, z[2] = {3.999f, 3.5f};
+    BrimParticles p = {.count = 2, .x = x, .y = y, .z = z};
+    CellBox box = vti_box(&def, &p);
+    CHECK(box.first[0] == 0 && box.last[0] == 104);
+    CHECK(box.first[1] >= 196 && box.first[1] <= 197 && box.last[1] == 204);
+    CHECK(box.first[2] == 347 && box.last[2] == 400);
+    p.count = 0;
+    box = vti_box(&def, &p);
+    for (int a = 0; a < 3; a++) CHECK(box.last[a] == box.first[a] + 1 && box.first[a] >= 0);
+    def.cells[0] = def.cells[1] = def.cells[2] = 20;
+    box = vti_box(&def, &p);
+    CHECK(box.first[0] == 0 && box.last[0] == 20 && box.last[2] == 20);
+}
+
+// -------------------------------------------------------------------------------- statistics
+
+#define STATS_HEADER                                                                               \
+    "step,time,dt,particles,seeded,emitted,drained,left,volume_ratio,volume_cells,kinetic_energy," \
+    "potential_energy,max_speed,max_divergence,iterations,residual,tiles,memory_bytes,ms_total,"   \
+    "ms_solids,ms_emit,ms_advect,ms_sort,ms_to_grid,ms_surface,ms_forces,ms_project,"              \
+    "ms_extrapolate,ms_to_particles,ms_measure\n"
+
+static BrimStats stats_of(int64_t step) {
+    BrimStats s = {.step = step,
+                   .time = 1.0 / 3,
+                   .dt = 0.002,
+                   .particles = (1ll << 53) + 1,
+                   .volume_ratio = 1,
+                   .kinetic_energy = 1e-300,
+                   .iterations = 7,
+                   .ms_total = 2.5};
+    s.ms[BRIM_STAGE_MEASURE] = 0.125;
+    return s;
+}
+
+static const char *stats_row(int step) {
+    static char row[512];
+    snprintf(row, sizeof row,
+             "%d,0.333333333,0.002,9007199254740993,0,0,0,0,1,0,1e-300,0,0,0,7,0,0,0,2.5,"
+             "0,0,0,0,0,0,0,0,0,0,0.125\n",
+             step);
+    return row;
+}
+
+TEST(io_stats_columns) {
+    BrimStats s = stats_of(4);
+    int n = 0;
+    while (brim_stats_column(n)) n++;
+    CHECK(n == 19 + BRIM_STAGE_COUNT && brim_stats_column(-1) == NULL);
+    CHECK(strcmp(brim_stats_column(0), "step") == 0 && brim_stats_value(&s, 0) == 4);
+    CHECK(strcmp(brim_stats_column(n - 1), "ms_measure") == 0);
+    CHECK(brim_stats_value(&s, n - 1) == 0.125 && brim_stats_value(&s, 18) == 2.5);
+    CHECK(strcmp(brim_stage_name(BRIM_STAGE_SOLIDS), "solids") == 0);
+    CHECK(strcmp(brim_stage_name(BRIM_STAGE_TO_GRID), "to_grid") == 0);
+    CHECK(brim_stage_name(BRIM_STAGE_COUNT) == NULL);
+}
+
+TEST(io_stats_rows_and_resume) {
+    BrimError error;
+    const char *path = at("stats.csv");
+    StatsFile *f;
+    CHECK_OK(stats_open(path, 0, &f, &error), error);
+    for (int64_t step = 1; step <= 3; step++) {
+        BrimStats s = stats_of(step);
+        CHECK_OK(stats_append(f, &s, &error), error);
+    }
+    CHECK_OK(stats_sync(f, &error), error);
+    stats_close(&f);
+    CHECK(f == NULL);
+    char whole[4096] = STATS_HEADER;
+    for (int step = 1; step <= 3; step++) strcat(whole, stats_row(step));
+    CHECK(file_is(path, whole));
+
+    // A torn line after step 3, as a power cut leaves it.
+    FILE *out = fopen(path, "ab");
+    CHECK(out);
+    fputs("4,0.33", out);
+    fclose(out);
+    CHECK_OK(stats_open(path, 5, &f, &error), error);
+    stats_close(&f);
+    CHECK(file_is(path, whole));
+
+    CHECK_OK(stats_open(path, 2, &f, &error), error);
+    BrimStats s = stats_of(3);
+    CHECK_OK(stats_append(f, &s, &error), error);
+    stats_close(&f);
+    CHECK(file_is(path, whole));
+
+    CHECK_OK(stats_open(path, 0, &f, &error), error);
+    stats_close(&f);
+    CHECK(file_is(path, STATS_HEADER));
+
+    put_text(path, "step,velocity\n1,2\n");
+    CHECK(stats_open(path, 1, &f, &error) == BRIM_ERROR_INPUT && !f);
+    CHECK(file_is(path, "step,velocity\n1,2\n"));
+}
+
+static int append_without_room(const char *path) {
+    signal(SIGXFSZ, SIG_IGN);
+    BrimError error;
+    StatsFile *f;
+    if (stats_open(path, 0, &f, &error) != BRIM_OK) return 1;
+    struct rlimit limit = {sizeof STATS_HEADER - 1 + 10, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return CANNOT_TRY;
+    BrimStats s = stats_of(1);
+    if (stats_append(f, &s, &error) != BRIM_ERROR_IO) return 2;
+    if (!file_is(path, STATS_HEADER)) return 3;
+    limit.rlim_cur = RLIM_INFINITY;
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return CANNOT_TRY;
+    if (stats_append(f, &s, &error) != BRIM_OK) return 4;
+    stats_close(&f);
+    char *content = get_file(path, NULL);
+    int code = strcmp(content + sizeof STATS_HEADER - 1, stats_row(1)) == 0 ? 0 : 5;
+    free(content);
+    return code;
+}
+
+TEST(io_stats_without_room_has_no_torn_row) {
+    int code = in_child(append_without_room, at("full.csv"));
+    CHECK(code == 0 || code == CANNOT_TRY);
+}
+
+// ------------------------------------------------------------------------------ runs' folders
+
+TEST(io_folder_clear_spares_what_is_not_ours) {
+    BrimError error;
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s", at("run"));
+    FolderState state;
+    CHECK_OK(folder_state(folder, &state, &error), error);
+    CHECK(state == FOLDER_MISSING);
+    CHECK_OK(folder_make(folder, &error), error);
+    put_text(at("run/run.json.brim-tmp"), "");
+    CHECK_OK(folder_state(folder, &state, &error), error);
+    CHECK(state == FOLDER_EMPTY);
+    BrimOutputDef output = {.particles = true, .fields = true};
+    CHECK_OK(folder_prepare(folder, &output, &error), error);
+    CHECK_OK(folder_state(folder, &state, &error), error);
+    CHECK(state == FOLDER_OTHER);
+    static const char *const ours[] = {"run.json",
+                                       "stats.csv",
+                                       "particles/000000.ply",
+                                       "particles/1234567.ply",
+                                       "particles/000001.ply.brim-tmp",
+                                       "fields/000003.vti",
+                                       "checkpoints/step-00000010.brim",
+                                       "checkpoints/step-00000011.brim.damaged",
+                                       "checkpoints/step-00000012.brim.brim-tmp"};
+    static const char *const others[] = {"thesis.tex",
+                                         "stats.csv.old",
+                                         "particles/boat.ply",
+                                         "particles/00001.ply",
+                                         "particles/000001.ply.bak",
+                                         "checkpoints/000010.brim"};
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "run/%s", ours[i]);
+        put_text(at(name), "x");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "run/%s", others[i]);
+        put_text(at(name), "x");
+    }
+    CHECK_OK(folder_state(folder, &state, &error), error);
+    CHECK(state == FOLDER_RUN);
+    folder_sweep(folder);
+    CHECK(!exists(at("run/particles/000001.ply.brim-tmp")) && exists(at("run/run.json")));
+    CHECK_OK(folder_clear(folder, &error), error);
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "run/%s", ours[i]);
+        CHECK(!exists(at(name)));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "run/%s", others[i]);
+        CHECK(exists(at(name)));
+    }
+    CHECK(!exists(at("run/fields")));
+}
+
+TEST(io_folder_checkpoints_and_lock) {
+    BrimError error;
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s", at("kept"));
+    CHECK_OK(folder_make(at("kept/checkpoints"), &error), error);
+    static const int order[] = {30, 5, 100, 20};
+    for (int i = 0; i < 4; i++) {
+        char *path = checkpoint_path(folder, order[i]);
+        put_text(path, "x");
+        free(path);
+    }
+    int64_t *steps;
+    int count;
+    CHECK_OK(folder_checkpoints(folder, &steps, &count, &error), error);
+    CHECK(count == 4 && steps[0] == 100 && steps[1] == 30 && steps[2] == 20 && steps[3] == 5);
+    free(steps);
+    folder_prune(folder);
+    CHECK_OK(folder_checkpoints(folder, &steps, &count, &error), error);
+    CHECK(count == 2 && steps[0] == 100 && steps[1] == 30);
+    free(steps);
+
+    int lock, second;
+    CHECK_OK(folder_lock(folder, &lock, &error), error);
+    CHECK(folder_lock(folder, &second, &error) == BRIM_ERROR_INPUT && second == -1);
+    CHECK(strstr(error.message, "another run"));
+    close(lock);
+    CHECK_OK(folder_lock(folder, &second, &error), error);
+    close(second);
+}
+
+TEST(io_def_hash_sees_what_matters) {
+    BrimShapeDef children[2] = {{.kind = BRIM_SHAPE_BOX}, {.kind = BRIM_SHAPE_SPHERE}};
+    BrimSolidDef solid = {
+        .shape = {.kind = BRIM_SHAPE_UNION, .children = children, .child_count = 2}};
+    BrimSimDef def = {.dim = 3, .seed = 1, .solids = &solid, .solid_count = 1};
+    uint64_t before = def_hash(&def);
+    BrimSimDef same = def;
+    same.duration = 9, same.threads = 3, same.output.every = 4, same.isa = BRIM_ISA_BASE;
+    same.memory_limit = 1e9;
+    CHECK(def_hash(&same) == before);
+    BrimSimDef other = def;
+    other.seed = 2;
+    CHECK(def_hash(&other) != before);
+    children[1].radius = 0.5f;
+    CHECK(def_hash(&def) != before);
+    children[1].radius = 0;
+    CHECK(def_hash(&def) == before);
+    // A file counts by what is in it, wherever it lies.
+    put_text(at("a.obj"), "v 0 0 0\n"), put_text(at("b.obj"), "v 0 0 0\n");
+    children[0].file = at("a.obj");
+    uint64_t with_a = def_hash(&def);
+    children[0].file = at("b.obj");
+    CHECK(with_a != before && def_hash(&def) == with_a);
+    put_text(at("b.obj"), "v 0 0 1\n");
+    CHECK(def_hash(&def) != with_a);
+}
+
+// ---------------------------------------------------------------------------------- describe
+
+TEST(io_describe_files) {
+    BrimError error;
+    char text[4096];
+    size_t bytes;
+    char *data = small_checkpoint(&bytes, &error);
+    CHECK(data);
+    CHECK_OK(brim_describe_file(at("small.brim"), text, sizeof text, &error), error);
+    CHECK(strstr(text, "step 123") && strstr(text, "frame 6") && strstr(text, "4 x 5 x 6"));
+    CHECK(strstr(text, "checksums right") && strstr(text, "noise"));
+    char little[10];
+    CHECK_OK(brim_describe_file(at("small.brim"), little, sizeof little, &error), error);
+    CHECK(strlen(little) == 9);
+    data[bytes / 2] ^= 1;
+    put_file(at("small.brim"), data, bytes);
+    CHECK(brim_describe_file(at("small.brim"), text, sizeof text, &error) == BRIM_ERROR_DAMAGED);
+    free(data);
+
+    float x[2] = {1, 2}, v[2] = {3, 4};
+    uint32_t id[2] = {5, 9};
+    BrimParticles p = {2, x, x, x, v, v, NULL, id};
+    CHECK_OK(ply_write(at("d.ply"), &p, 0.5, 12, &error), error);
+    CHECK_OK(brim_describe_file(at("d.ply"), text, sizeof text, &error), error);
+    CHECK(strstr(text, "by Brim 0.1.0") && strstr(text, "12") && strstr(text, "0.5 s"));
+    CHECK(strstr(text, "1 to 2 m") && strstr(text, "5 to 9") && strstr(text, "5.65685 m/s"));
+    put_text(at("note.txt"), "hello");
+    CHECK(brim_describe_file(at("note.txt"), text, sizeof text, &error) == BRIM_ERROR_INPUT);
+    CHECK(brim_describe_file(at("absent"), text, sizeof text, &error) == BRIM_ERROR_IO);
+}
