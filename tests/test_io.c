@@ -3,90 +3,16 @@
 #include "brim/brim.h"
 #include "io/checkpoint.h"
 #include "io/def_hash.h"
-#include "io/file.h"
 #include "io/folder.h"
 #include "io/ply.h"
 #include "io/stats.h"
 #include "io/vti.h"
+#include "scratch.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-// ----------------------------------------------------------------------------- scratch files
-
-static char scratch[64];
-
-__attribute__((destructor)) static void remove_scratch(void) {
-    char command[128];
-    if (!*scratch) return;
-    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
-    if (system(command) != 0) fprintf(stderr, "left behind: %s\n", scratch);
-}
-
-/// A path in a folder of this test program's own.
-static const char *at(const char *name) {
-    static char path[4][256];
-    static int next;
-    if (!*scratch) {
-        strcpy(scratch, "/tmp/brim-test-XXXXXX");
-        if (!mkdtemp(scratch)) abort();
-    }
-    char *p = path[next++ % 4];
-    snprintf(p, sizeof path[0], "%s/%s", scratch, name);
-    return p;
-}
-
-static bool exists(const char *path) {
-    struct stat info;
-    return lstat(path, &info) == 0;
-}
-
-static bool exists_temp(const char *path) {
-    char temp[512];
-    snprintf(temp, sizeof temp, "%s" FILE_TEMP_SUFFIX, path);
-    return exists(temp);
-}
-
-static void put_file(const char *path, const void *data, size_t bytes) {
-    FILE *out = fopen(path, "wb");
-    if (!out || fwrite(data, 1, bytes, out) != bytes || fclose(out) != 0) abort();
-}
-
-static void put_text(const char *path, const char *text) {
-    put_file(path, text, strlen(text));
-}
-
-/// The content of a file with a zero added, in new memory.
-static char *get_file(const char *path, size_t *bytes) {
-    FILE *in = fopen(path, "rb");
-    if (!in) abort();
-    fseek(in, 0, SEEK_END);
-    size_t n = (size_t)ftell(in);
-    rewind(in);
-    char *data = malloc(n + 1);
-    if (!data || fread(data, 1, n, in) != n) abort();
-    data[n] = 0;
-    fclose(in);
-    if (bytes) *bytes = n;
-    return data;
-}
-
-static bool file_is(const char *path, const char *text) {
-    char *content = get_file(path, NULL);
-    bool same = strcmp(content, text) == 0;
-    free(content);
-    return same;
-}
 
 // ------------------------------------------------------------------------------------ files
 
@@ -141,18 +67,6 @@ TEST(io_file_refuses_what_it_must) {
     CHECK(exists(at("a/b/c")));
     CHECK(folder_make("", &error) == BRIM_ERROR_IO);
 }
-
-/// Runs `run` in a child process; its return value, or -1.
-static int in_child(int (*run)(const char *), const char *path) {
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) _exit(run(path));
-    int status;
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-    return WEXITSTATUS(status);
-}
-
-enum { CANNOT_TRY = 77 };
 
 /// Writes "good", then fails to replace it with a megabyte. 0 when all is as it should be.
 static int replace_without_room(const char *path, const char *reason) {
