@@ -1,0 +1,38 @@
+// brim info: what a checkpoint or a frame holds.
+#include "cli.h"
+#include <sys/stat.h>
+
+int command_info(int argc, char **argv) {
+    const Option options[] = {{0}};
+    const Usage usage = {
+        .command = "info",
+        .arguments = "FILE...",
+        .help = "Describes checkpoints (DIR/checkpoints/*) and frames (DIR/particles/*.ply), and\n"
+                "verifies their checksums and sizes. Exit code 6 when one is damaged.",
+        .options = options,
+        .least = 1,
+        .most = argc,
+        .positional = "a checkpoint or frame",
+    };
+    int count = 0;
+    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
+    if (parsed != ARGS_OK) return parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+
+    int code = EXIT_DONE;
+    for (int i = 1; i <= count; i++) {
+        struct stat status;
+        if (stat(argv[i], &status) == 0 && S_ISDIR(status.st_mode)) {
+            report_error("%s is a folder; name a file in it, such as %s/particles/000000.ply",
+                         argv[i], argv[i]);
+            code = EXIT_INPUT;
+            continue;
+        }
+        char text[4096];
+        BrimError error;
+        if (brim_describe_file(argv[i], text, sizeof text, &error) == BRIM_OK)
+            printf("%s%s\n", i > 1 ? "\n" : "", text);
+        else
+            code = report_result(&error, false);
+    }
+    return code;
+}

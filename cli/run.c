@@ -1,0 +1,294 @@
+// brim run: a scene file into a folder of frames, with progress, and safe to interrupt.
+#include "cli.h"
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Arguments {
+    const char *folder;
+    TextList sets;
+    int64_t frames, threads, seed;
+    bool resume, overwrite, quiet, json;
+} Arguments;
+
+/// What the summary adds up over the steps of this process.
+typedef struct Totals {
+    double started; ///< wall clock, s
+    int64_t steps, iterations;
+    int first_frame;
+    double ms, stage_ms[BRIM_STAGE_COUNT];
+} Totals;
+
+// Signals reach a program only through a global.
+static volatile sig_atomic_t signal_caught;
+
+static void on_signal(int number) {
+    signal_caught = number;
+}
+
+/// The first signal asks the run to stop after its step, the second ends the process at once.
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+// ------------------------------------------------------------------------------- JSON lines
+
+static void json_stats(const BrimSim *sim, int frames, const char *event) {
+    printf("{\"event\":\"%s\",\"frame\":%d,\"frames\":%d", event, brim_sim_frame(sim), frames);
+    const char *column;
+    for (int i = 0; (column = brim_stats_column(i)); i++) {
+        printf(",\"%s\":", column);
+        json_number(stdout, brim_stats_value(brim_sim_stats(sim), i));
+    }
+    puts("}");
+    fflush(stdout);
+}
+
+static void json_start(const BrimSim *sim, const BrimRun *run, const char *folder) {
+    fputs("{\"event\":\"start\",\"version\":", stdout);
+    json_text(stdout, brim_version());
+    fputs(",\"folder\":", stdout);
+    json_text(stdout, folder);
+    printf(",\"frame\":%d,\"frames\":%d,\"particles\":%zu,\"threads\":%d,\"isa\":",
+           brim_sim_frame(sim), brim_run_frame_count(run), brim_sim_particles(sim).count,
+           brim_sim_threads(sim));
+    json_text(stdout, brim_sim_isa_name(sim));
+    fputs(",\"message\":", stdout);
+    json_text(stdout, brim_run_message(run));
+    puts("}");
+    fflush(stdout);
+}
+
+static void json_summary(const BrimSim *sim, const Totals *t, const char *folder) {
+    const BrimStats *s = brim_sim_stats(sim);
+    double steps = t->steps ? (double)t->steps : 1;
+    fputs("{\"event\":\"done\",\"folder\":", stdout);
+    json_text(stdout, folder);
+    printf(",\"frame\":%d,\"steps\":%lld,\"wall_seconds\":", brim_sim_frame(sim),
+           (long long)t->steps);
+    json_number(stdout, wall_clock() - t->started);
+    fputs(",\"time\":", stdout);
+    json_number(stdout, brim_sim_time(sim));
+    fputs(",\"ms_per_step\":", stdout);
+    json_number(stdout, t->ms / steps);
+    fputs(",\"ms_per_stage\":{", stdout);
+    for (int i = 0; i < BRIM_STAGE_COUNT; i++) {
+        printf("%s\"%s\":", i ? "," : "", brim_stage_name((BrimStage)i));
+        json_number(stdout, t->stage_ms[i] / steps);
+    }
+    fputs("},\"volume_ratio\":", stdout);
+    json_number(stdout, s->volume_ratio);
+    printf(",\"particles\":%lld,\"seeded\":%lld,\"emitted\":%lld,\"drained\":%lld,\"left\":%lld}\n",
+           (long long)s->particles, (long long)s->seeded, (long long)s->emitted,
+           (long long)s->drained, (long long)s->left);
+    fflush(stdout);
+}
+
+// ---------------------------------------------------------------------------------- summary
+
+static void print_stages(const Totals *t) {
+    bool used[BRIM_STAGE_COUNT] = {false};
+    for (int n = 0; n < 5; n++) {
+        int top = -1;
+        for (int i = 0; i < BRIM_STAGE_COUNT; i++)
+            if (!used[i] && (top < 0 || t->stage_ms[i] > t->stage_ms[top])) top = i;
+        used[top] = true;
+        printf("%s%s %.2f", n ? ", " : "", brim_stage_name((BrimStage)top),
+               t->stage_ms[top] / (double)t->steps);
+    }
+}
+
+static void print_balance(const BrimStats *s) {
+    char text[SHORT_TEXT];
+    printf("  balance     %s seeded", show_count(text, s->seeded));
+    printf(" + %s emitted", show_count(text, s->emitted));
+    printf(" - %s drained", show_count(text, s->drained));
+    printf(" - %s left", show_count(text, s->left));
+    printf(" = %s particles\n", show_count(text, s->particles));
+}
+
+static void print_summary(const BrimSim *sim, const Totals *t, const char *folder) {
+    const BrimStats *s = brim_sim_stats(sim);
+    char text[SHORT_TEXT], steps[SHORT_TEXT];
+    int frames = brim_sim_frame(sim) - t->first_frame;
+    printf("Done: %d frame%s, %s step%s, %.4g s simulated in %s.\n", frames, frames == 1 ? "" : "s",
+           show_count(steps, t->steps), t->steps == 1 ? "" : "s", brim_sim_time(sim),
+           show_duration(text, wall_clock() - t->started));
+    if (t->steps) {
+        printf("  a step      %.2f ms: ", t->ms / (double)t->steps);
+        print_stages(t);
+        printf("\n  solver      %.1f iterations a step\n",
+               (double)t->iterations / (double)t->steps);
+    }
+    printf("  volume      %.4f of the liquid's own\n", s->volume_ratio);
+    print_balance(s);
+    printf("  memory      %s\n", show_bytes(text, (double)s->memory_bytes));
+    printf("  files       %s/particles, %s/stats.csv, %s/run.json\n", folder, folder, folder);
+    printf("Next: brim render %s\n", folder);
+}
+
+// ------------------------------------------------------------------------------------- run
+
+/// After a signal: a checkpoint, and how to go on.
+static int leave(BrimRun *run, const char *scene, const Arguments *a) {
+    BrimError error;
+    int code = signal_caught == SIGTERM ? EXIT_TERMINATE : EXIT_INTERRUPT;
+    if (brim_run_checkpoint(run, &error) != BRIM_OK) return report_result(&error, a->json);
+    const BrimSim *sim = brim_run_sim(run);
+    if (a->json) {
+        printf("{\"event\":\"interrupted\",\"exit_code\":%d,\"frame\":%d,\"checkpoint\":", code,
+               brim_sim_frame(sim));
+        json_text(stdout, brim_run_last_checkpoint(run));
+        puts("}");
+        fflush(stdout);
+    }
+    if (!a->quiet) {
+        fprintf(stderr, "Interrupted at %.4g s (frame %d); checkpoint %s written.\n",
+                brim_sim_time(sim), brim_sim_frame(sim), brim_run_last_checkpoint(run));
+        fprintf(stderr, "To go on: brim run %s -o %s --resume, with the same --set and --seed\n",
+                scene, a->folder);
+    }
+    return code;
+}
+
+static int lost(const BrimRun *run, const BrimError *error, const Arguments *a) {
+    int code = report_result(error, a->json);
+    const char *checkpoint = brim_run_last_checkpoint(run);
+    if (*checkpoint && !strstr(error->message, checkpoint))
+        fprintf(stderr, "The last good checkpoint is %s.\n", checkpoint);
+    return code;
+}
+
+static void add_step(Totals *t, const BrimStats *s) {
+    t->steps++;
+    t->iterations += s->iterations;
+    t->ms += s->ms_total;
+    for (int i = 0; i < BRIM_STAGE_COUNT; i++) t->stage_ms[i] += s->ms[i];
+}
+
+static int run_steps(BrimRun *run, const char *scene, const Arguments *a) {
+    BrimSim *sim = brim_run_sim(run);
+    int frames = brim_run_frame_count(run), frame = brim_sim_frame(sim);
+    Totals totals = {.started = wall_clock(), .first_frame = frame};
+    Progress progress = progress_start(sim, frames, !a->quiet && !a->json);
+    while (!brim_run_done(run)) {
+        BrimError error;
+        if (signal_caught) {
+            if (progress.on && progress.terminal) fputc('\n', stderr);
+            return leave(run, scene, a);
+        }
+        if (brim_run_step(run, &error) != BRIM_OK) return lost(run, &error, a);
+        add_step(&totals, brim_sim_stats(sim));
+        progress_step(&progress, sim);
+        if (brim_sim_frame(sim) != frame && a->json) json_stats(sim, frames, "frame");
+        frame = brim_sim_frame(sim);
+    }
+    progress_end(&progress, sim);
+    if (a->json)
+        json_summary(sim, &totals, a->folder);
+    else if (!a->quiet)
+        print_summary(sim, &totals, a->folder);
+    return EXIT_DONE;
+}
+
+static int run_scene(const char *path, const Arguments *a) {
+    BrimError error;
+    BrimScene *scene = NULL;
+    if (brim_scene_load(path, a->sets.items, a->sets.count, &scene, &error) != BRIM_OK)
+        return report_result(&error, a->json);
+    BrimRunOptions options = {
+        .resume = a->resume, .overwrite = a->overwrite, .frames = (int)a->frames};
+    BrimRun *run = NULL;
+    catch_signals();
+    int code;
+    if (brim_run_open(scene, a->folder, &options, &run, &error) != BRIM_OK) {
+        code = report_result(&error, a->json);
+    } else {
+        if (a->json)
+            json_start(brim_run_sim(run), run, a->folder);
+        else if (!a->quiet && *brim_run_message(run))
+            fprintf(stderr, "%s\n", brim_run_message(run));
+        code = run_steps(run, path, a);
+    }
+    brim_run_close(&run);
+    brim_scene_destroy(&scene);
+    return code;
+}
+
+/// Options that stand for scene keys become overrides after the user's own.
+static bool add_set(TextList *sets, char text[64], const char *key, int64_t value) {
+    if (value < 0) return true;
+    snprintf(text, 64, "%s=%lld", key, (long long)value);
+    const char **items =
+        realloc((void *)sets->items, (size_t)(sets->count + 1) * sizeof(const char *));
+    if (!items) return false;
+    items[sets->count++] = text;
+    sets->items = items;
+    return true;
+}
+
+static int run_with(const char *path, Arguments *a) {
+    char threads[64], seed[64];
+    if (!a->folder) {
+        report_error("brim run needs a folder for the results: -o DIR");
+        return EXIT_INPUT;
+    }
+    if (a->resume && a->overwrite) {
+        report_error("choose one of --resume (go on with the run in %s) and --overwrite (discard "
+                     "it)",
+                     a->folder);
+        return EXIT_INPUT;
+    }
+    if (!add_set(&a->sets, threads, "threads", a->threads) ||
+        !add_set(&a->sets, seed, "seed", a->seed)) {
+        report_error("out of memory");
+        return EXIT_MEMORY;
+    }
+    return run_scene(path, a);
+}
+
+int command_run(int argc, char **argv) {
+    Arguments a = {.threads = -1, .seed = -1};
+    const Option options[] = {
+        {"output", 'o', OPTION_TEXT, &a.folder, "DIR", "folder for the results", 0, 0},
+        {"set", 0, OPTION_LIST, &a.sets, "KEY=VALUE", "override a key of the scene; repeatable", 0,
+         0},
+        {"frames", 0, OPTION_INTEGER, &a.frames, "N", "stop after N frames", 1, 1e9},
+        {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
+         1024},
+        {"seed", 0, OPTION_INTEGER, &a.seed, "N", "seed of the random numbers", 0, UINT32_MAX},
+        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "go on from the newest sound checkpoint in DIR",
+         0, 0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "discard an earlier run in DIR", 0, 0},
+        {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
+        {"json", 0, OPTION_FLAG, &a.json, NULL,
+         "print one JSON object a line: start, frames, summary, errors", 0, 0},
+        {0},
+    };
+    const Usage usage = {
+        .command = "run",
+        .arguments = "SCENE.yaml -o DIR [options]",
+        .help = "Simulates a scene and writes into DIR:\n"
+                "  particles/NNNNNN.ply  frames for Blender, ParaView, Houdini\n"
+                "  fields/NNNNNN.vti     pressure, velocity, ... when output.fields is true\n"
+                "  checkpoints/          from which --resume continues, bit for bit\n"
+                "  stats.csv, run.json   one row a step; the scene after defaults\n\n"
+                "A folder that is not empty is refused without --resume or --overwrite.\n"
+                "Ctrl-C finishes the step, writes a checkpoint and leaves with exit code 130; a\n"
+                "second Ctrl-C quits at once. The result is the same bits for any --threads.",
+        .options = options,
+        .least = 1,
+        .most = 1,
+        .positional = "a scene file",
+    };
+    int count = 0;
+    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
+    int code = parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+    if (parsed == ARGS_OK) code = run_with(argv[1], &a);
+    free((void *)a.sets.items);
+    return code;
+}

@@ -1,0 +1,108 @@
+// The 2D picture: a disk for each particle on white.
+#include "base/error.h"
+#include "base/memory.h"
+#include "look/look.h"
+#include <stdlib.h>
+
+enum { FINE = 3, FINE_PIXELS = 10000000 };
+
+typedef struct Flat {
+    const Picture *picture;
+    int fine;
+    View view;   ///< in samples: parallel, looking along -z
+    Water disks; ///< [samples]
+} Flat;
+
+/// The domain as large as fits between title and legend.
+static View flat_view(BrimVec3 size, int width, int height) {
+    View v = {.parallel = true, .width = width, .height = height};
+    v.right = vec(1, 0, 0), v.up = vec(0, 1, 0), v.forward = vec(0, 0, -1);
+    float w = (float)width, h = (float)height, top = 0.06f * h, bottom = 0.14f * h;
+    float aside = 0.05f * w;
+    v.scale = fminf((w - 2 * aside) / size.x, (h - top - bottom) / size.y);
+    v.centre_x = 0.5f * w, v.centre_y = 0.5f * (top + h - bottom);
+    v.eye = vec(0.5f * size.x, 0.5f * size.y, size.x + size.y);
+    return v;
+}
+
+/// Colours of one row of samples; solids over water over white.
+static void shade_row(const Flat *f, int y, BrimVec3 *row, float *scratch) {
+    const Picture *p = f->picture;
+    int width = f->view.width;
+    float *px = scratch, *py = px + width, *pz = py + width, *distance = pz + width;
+    BrimVec3 paper = vec(1, 1, 1), grey = colour_hex(0xa9a7a3), rim = colour_hex(0x6f6d69);
+    for (int x = 0; x < width; x++) {
+        BrimVec3 at = view_point(&f->view, (float)x + 0.5f, (float)y + 0.5f, 0);
+        px[x] = at.x, py[x] = at.y, pz[x] = 0;
+    }
+    solids_distance(&p->solids, width, px, py, pz, distance);
+    float edge = 1.2f * (float)f->fine / f->view.scale;
+    for (int x = 0; x < width; x++) {
+        size_t i = (size_t)y * (size_t)width + (size_t)x;
+        bool wet = f->disks.depth[i] < INFINITY;
+        row[x] = wet ? speed_colour(&p->scale, f->disks.speed[i]) : paper;
+        bool inside =
+            px[x] >= 0 && px[x] <= p->def->size.x && py[x] >= 0 && py[x] <= p->def->size.y;
+        if (inside && distance[x] < 0) row[x] = distance[x] > -edge ? rim : grey;
+    }
+}
+
+static void add_row(const Flat *f, const BrimVec3 *row, BrimVec3 *out, int width) {
+    for (int x = 0; x < width * f->fine; x++) out[x / f->fine] = vec_add(out[x / f->fine], row[x]);
+}
+
+/// (disks, solids) => image. False when out of memory.
+static bool shade_flat(const Flat *f, Image *image) {
+    int width = image->width, fine = f->fine;
+    size_t samples = (size_t)f->view.width;
+    size_t per_thread = samples * (sizeof(BrimVec3) + 4 * sizeof(float));
+    bool failed = false;
+#pragma omp parallel num_threads(f->picture->threads) reduction(|| : failed)
+    {
+        BrimVec3 *row = memory_new(per_thread);
+        failed = !row;
+#pragma omp for schedule(dynamic, 8)
+        for (int y = 0; y < image->height; y++) {
+            if (!row) continue;
+            BrimVec3 *out = image->pixel + (size_t)y * (size_t)width;
+            for (int x = 0; x < width; x++) out[x] = vec(0, 0, 0);
+            for (int k = 0; k < fine; k++) {
+                shade_row(f, y * fine + k, row, (float *)(row + samples));
+                add_row(f, row, out, width);
+            }
+            for (int x = 0; x < width; x++) out[x] = vec_mul(out[x], 1 / (float)(fine * fine));
+        }
+        free(row);
+    }
+    return !failed;
+}
+
+static void draw_frame(const Flat *f, Image *image) {
+    BrimVec3 size = f->picture->def->size, ink = colour_hex(0x3c4854);
+    BrimVec3 low = view_project(&f->view, vec(0, 0, 0));
+    BrimVec3 high = view_project(&f->view, vec(size.x, size.y, 0));
+    float s = 1 / (float)f->fine, pen = fmaxf(1.2f, 1.6f * (float)image->height / 720);
+    float l = low.x * s - pen / 2, r = high.x * s + pen / 2;
+    float b = low.y * s + pen / 2, t = high.y * s - pen / 2;
+    image_line(image, l, b, r, b, pen, ink, 1);
+    image_line(image, l, t, r, t, pen, ink, 1);
+    image_line(image, l, b, l, t, pen, ink, 1);
+    image_line(image, r, b, r, t, pen, ink, 1);
+}
+
+BrimResult flat_draw(Picture *p, BrimError *error) {
+    int64_t pixels = (int64_t)p->image.width * p->image.height;
+    Flat f = {.picture = p, .fine = pixels <= FINE_PIXELS ? FINE : 1};
+    f.view = flat_view(p->def->size, p->image.width * f.fine, p->image.height * f.fine);
+    BrimResult result =
+        water_splat(&f.disks, &f.view, p->frame, 0.72f * p->spacing, 1.0f, true, p->threads, error);
+    if (result != BRIM_OK) return result;
+    if (!shade_flat(&f, &p->image))
+        result = fail(error, BRIM_ERROR_MEMORY,
+                      "out of memory for a picture of %d x %d; ask for a smaller one",
+                      p->image.width, p->image.height);
+    else
+        draw_frame(&f, &p->image);
+    water_free(&f.disks);
+    return result;
+}

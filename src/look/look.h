@@ -1,0 +1,227 @@
+// Pictures of a frame, drawn in software. Every pixel is a function of the frame alone, so the
+// bytes are the same for any number of threads.
+//
+//   view        where the camera (and the light) stands      depth = metres along its forward axis
+//   water       particles => depth and speed buffers, smoothed into a surface
+//   solids      rays marched through the solids' distance => depth and normal buffers
+//   scene       joins them with floor, shadow and occlusion  => image, linear light
+//   flat        the 2D picture                               => image
+//   paint       box, legend, title over the image
+//   png         image => file
+#pragma once
+#include "brim/brim.h"
+#include <math.h>
+#include <stdint.h>
+
+// ------------------------------------------------------------------------------------ vectors
+
+static inline BrimVec3 vec(float x, float y, float z) {
+    return (BrimVec3){x, y, z};
+}
+static inline BrimVec3 vec_add(BrimVec3 a, BrimVec3 b) {
+    return vec(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+static inline BrimVec3 vec_sub(BrimVec3 a, BrimVec3 b) {
+    return vec(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+static inline BrimVec3 vec_mul(BrimVec3 a, float s) {
+    return vec(a.x * s, a.y * s, a.z * s);
+}
+/// Componentwise: light through a colour.
+static inline BrimVec3 vec_tint(BrimVec3 a, BrimVec3 b) {
+    return vec(a.x * b.x, a.y * b.y, a.z * b.z);
+}
+static inline float vec_dot(BrimVec3 a, BrimVec3 b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+static inline BrimVec3 vec_cross(BrimVec3 a, BrimVec3 b) {
+    return vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+static inline float vec_length(BrimVec3 a) {
+    return sqrtf(vec_dot(a, a));
+}
+static inline BrimVec3 vec_unit(BrimVec3 a) {
+    float length = vec_length(a);
+    return length > 0 ? vec_mul(a, 1 / length) : vec(0, 1, 0);
+}
+static inline BrimVec3 vec_mix(BrimVec3 a, BrimVec3 b, float t) {
+    return vec_add(vec_mul(a, 1 - t), vec_mul(b, t));
+}
+static inline float clampf(float x, float low, float high) {
+    return x < low ? low : x > high ? high : x;
+}
+/// 0 below `low`, 1 above `high`, smooth in between.
+static inline float smooth_step(float low, float high, float x) {
+    float t = clampf((x - low) / (high - low), 0, 1);
+    return t * t * (3 - 2 * t);
+}
+
+// -------------------------------------------------------------------------------------- view
+
+/// A camera with square pixels; pixel (i, j) spans [i, i + 1) x [j, j + 1), j downwards.
+typedef struct View {
+    BrimVec3 eye, right, up, forward;
+    bool parallel; ///< the light's view
+    float scale;   ///< pixels per metre at depth 1; parallel: at any depth
+    float centre_x, centre_y;
+    int width, height;
+} View;
+
+/// Three-quarter view that holds the box [0, size], with room for text at top and bottom.
+View view_camera(BrimVec3 size, int width, int height);
+/// Parallel view along -to_light that holds the box.
+View view_light(BrimVec3 size, BrimVec3 to_light, int resolution);
+
+static inline BrimVec3 view_project(const View *v, BrimVec3 p) {
+    BrimVec3 d = vec_sub(p, v->eye);
+    float depth = vec_dot(d, v->forward);
+    float s = v->parallel ? v->scale : v->scale / depth;
+    return vec(v->centre_x + s * vec_dot(d, v->right), v->centre_y - s * vec_dot(d, v->up), depth);
+}
+
+/// Ray of a pixel position: point at depth t = *origin + t * result.
+static inline BrimVec3 view_ray(const View *v, float px, float py, BrimVec3 *origin) {
+    BrimVec3 across = vec_add(vec_mul(v->right, (px - v->centre_x) / v->scale),
+                              vec_mul(v->up, (v->centre_y - py) / v->scale));
+    *origin = v->parallel ? vec_add(v->eye, across) : v->eye;
+    return v->parallel ? v->forward : vec_add(v->forward, across);
+}
+
+static inline BrimVec3 view_point(const View *v, float px, float py, float depth) {
+    BrimVec3 origin, ray = view_ray(v, px, py, &origin);
+    return vec_add(origin, vec_mul(ray, depth));
+}
+
+/// Depths at which a ray enters and leaves the box [0, size]; begin > end when it never does.
+typedef struct BoxSpan {
+    float begin, end;
+    int face; ///< axis of the side where it enters: 0 x, 1 y, 2 z
+} BoxSpan;
+BoxSpan box_span(BrimVec3 size, BrimVec3 origin, BrimVec3 direction);
+
+// ------------------------------------------------------------------------------------- image
+
+/// Linear light, [height][width], 1 = white.
+typedef struct Image {
+    int width, height;
+    BrimVec3 *pixel;
+} Image;
+
+static inline void image_blend(Image *image, int x, int y, BrimVec3 colour, float alpha) {
+    if (x < 0 || y < 0 || x >= image->width || y >= image->height) return;
+    BrimVec3 *p = &image->pixel[(size_t)y * (size_t)image->width + (size_t)x];
+    *p = vec_mix(*p, colour, alpha);
+}
+
+/// Anti-aliased line with round ends, in pixels.
+void image_line(Image *image, float x0, float y0, float x1, float y1, float width, BrimVec3 colour,
+                float alpha);
+void image_rectangle(Image *image, float x0, float y0, float x1, float y1, BrimVec3 colour,
+                     float alpha);
+/// Text of lower-case letters, digits and . , : / - + = ( ) in a stroke font; `size` is the height
+/// of a digit. (x, y) is the left end of the base line. Returns where the text ends.
+float image_text(Image *image, float x, float y, float size, const char *text, BrimVec3 colour);
+float text_width(float size, const char *text);
+
+/// Colour of sRGB hex digits 0xrrggbb in linear light.
+BrimVec3 colour_hex(unsigned rgb);
+/// sRGB byte of linear light.
+uint8_t colour_byte(float linear);
+
+// -------------------------------------------------------------------------------- speed scale
+
+enum { SPEED_COLOURS = 512 };
+
+/// Deep blue to white, lightness linear in Oklab: even to the eye, and without red or green.
+typedef struct SpeedScale {
+    float max; ///< m/s
+    BrimVec3 colour[SPEED_COLOURS];
+} SpeedScale;
+
+/// `max` 0: a round number above nearly all of the frame's speeds. `top`: Oklab lightness of the
+/// fastest, 1 = white.
+void speed_scale_init(SpeedScale *scale, const BrimFrame *frame, double max, float top,
+                      int threads);
+
+static inline BrimVec3 speed_colour(const SpeedScale *scale, float speed) {
+    float t = clampf(speed / scale->max, 0, 1) * (SPEED_COLOURS - 1);
+    return scale->colour[(int)(t + 0.5f)];
+}
+
+static inline float frame_speed(const BrimFrame *f, size_t i) {
+    float v = sqrtf(f->vx[i] * f->vx[i] + f->vy[i] * f->vy[i] + f->vz[i] * f->vz[i]);
+    return v < INFINITY ? v : 0;
+}
+
+// ------------------------------------------------------------------------------------- water
+
+/// Nearest sphere at each pixel. Pixels without one: depth INFINITY, speed 0.
+typedef struct Water {
+    int width, height;
+    float *depth; ///< [height][width], m
+    float *speed; ///< [height][width], m/s; NULL when not wanted
+} Water;
+
+/// Draws particles as spheres of `radius` metres, no smaller than `least` pixels.
+/// BRIM_ERROR_MEMORY only.
+BrimResult water_splat(Water *water, const View *view, const BrimFrame *frame, float radius,
+                       float least, bool speed, int threads, BrimError *error);
+/// Cuts what stands out of the box [0, size]: walls of water are flat, as the domain's are.
+void water_clip(Water *water, const View *view, BrimVec3 size, int threads);
+/// Smooths depth and speed over about `reach` metres, across depth steps of at most `range`, so
+/// that many spheres become a surface and single ones remain drops.
+BrimResult water_smooth(Water *water, const View *view, float reach, float range, int threads,
+                        BrimError *error);
+void water_free(Water *water);
+
+// ------------------------------------------------------------------------------------- solids
+
+typedef struct Solid Solid;
+
+/// The solids that exist at the picture's time, in place.
+typedef struct Solids {
+    Solid **solid;
+    bool *clear; ///< [count] thin walls are drawn clear, so that a cup does not hide its water
+    int count;
+    BrimVec3 size; ///< of the domain: solids are shown inside it
+    float cell;    ///< m
+} Solids;
+
+BrimResult solids_new(Solids *solids, const BrimSimDef *def, double time, BrimError *error);
+void solids_free(Solids *solids);
+/// Distance to the nearest solid, m. (x, y, z) [n] => distance [n]
+void solids_distance(const Solids *solids, int n, const float *x, const float *y, const float *z,
+                     float *distance);
+
+/// What a ray meets: the first solid and, when that is clear, the next behind it.
+typedef struct SolidHit {
+    float near, behind;                      ///< depth; INFINITY where nothing is met
+    int8_t near_normal[3], behind_normal[3]; ///< times 127
+    bool clear;                              ///< the near one
+} SolidHit;
+
+/// Rays of all pixels => hit [height][width].
+void solids_trace(const Solids *solids, const View *view, SolidHit *hit, int threads);
+/// First solid that is not clear: depth = min(depth, hit) [height][width].
+void solids_shadow(const Solids *solids, const View *view, float *depth, int threads);
+
+// ------------------------------------------------------------------------------------ pictures
+
+typedef struct Picture {
+    const BrimSimDef *def;
+    const BrimFrame *frame;
+    double time;
+    float cell, spacing; ///< of cells and of particles, m
+    int threads;
+    Image image;
+    SpeedScale scale;
+    Solids solids;
+} Picture;
+
+BrimResult scene_draw(Picture *picture, BrimError *error);
+BrimResult flat_draw(Picture *picture, BrimError *error);
+/// Title and legend.
+void paint_text(Picture *picture);
+
+/// BRIM_ERROR_MISSING when the build lacks libpng.
+BrimResult png_write(const Image *image, const char *path, BrimError *error);

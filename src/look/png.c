@@ -1,0 +1,84 @@
+// The picture file. Written beside its final name, so that a picture is complete or absent.
+#include "base/error.h"
+#include "look/look.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef BRIM_HAVE_PNG
+#include <png.h>
+
+static void on_error(png_structp png, png_const_charp text) {
+    (void)text;
+    longjmp(png_jmpbuf(png), 1);
+}
+
+static void on_warning(png_structp png, png_const_charp text) {
+    (void)png, (void)text;
+}
+
+static bool write_rows(png_structp png, png_infop info, FILE *file, const Image *image,
+                       uint8_t *row) {
+    if (setjmp(png_jmpbuf(png))) return false;
+    png_init_io(png, file);
+    png_set_IHDR(png, info, (png_uint_32)image->width, (png_uint_32)image->height, 8,
+                 PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    png_set_sRGB_gAMA_and_cHRM(png, info, PNG_sRGB_INTENT_PERCEPTUAL);
+    png_set_compression_level(png, 6);
+    png_write_info(png, info);
+    for (int y = 0; y < image->height; y++) {
+        const BrimVec3 *from = image->pixel + (size_t)y * (size_t)image->width;
+        for (int x = 0; x < image->width; x++) {
+            row[3 * x] = colour_byte(from[x].x);
+            row[3 * x + 1] = colour_byte(from[x].y);
+            row[3 * x + 2] = colour_byte(from[x].z);
+        }
+        png_write_row(png, row);
+    }
+    png_write_end(png, NULL);
+    return true;
+}
+
+static bool write_image(FILE *file, const Image *image) {
+    uint8_t *row = malloc(3 * (size_t)image->width);
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    bool written = row && info && write_rows(png, info, file, image, row);
+    png_destroy_write_struct(&png, &info);
+    free(row);
+    return written;
+}
+
+BrimResult png_write(const Image *image, const char *path, BrimError *error) {
+    size_t length = strlen(path) + 8;
+    char *partial = malloc(length);
+    if (!partial) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    snprintf(partial, length, "%s.part", path);
+    errno = 0;
+    FILE *file = fopen(partial, "wb");
+    bool written = file && write_image(file, image);
+    if (file && fclose(file) != 0) written = false;
+    if (written && rename(partial, path) != 0) written = false;
+    BrimResult result = BRIM_OK;
+    if (!written)
+        result = fail(error, BRIM_ERROR_IO, "%s: the picture could not be written: %s", path,
+                      errno ? strerror(errno) : "the disk may be full");
+    if (!written && file) unlink(partial);
+    free(partial);
+    return result;
+}
+
+#else
+
+BrimResult png_write(const Image *image, const char *path, BrimError *error) {
+    (void)image;
+    return fail(error, BRIM_ERROR_MISSING,
+                "%s: this build cannot write pictures; install libpng (Debian: libpng-dev) and "
+                "build again",
+                path);
+}
+
+#endif

@@ -1,0 +1,173 @@
+// Particles as spheres in a depth buffer, and the smoothing that joins them into a surface.
+#include "base/error.h"
+#include "base/memory.h"
+#include "look/look.h"
+#include <stdlib.h>
+#include <string.h>
+
+// A pixel of the splat buffer is a depth's bits above a particle's index. Depths are positive, so
+// their bits sort like the numbers, and the least of all offers is the same in any order: threads
+// may race for a pixel and the picture stays the same.
+static const uint64_t nothing = UINT64_MAX;
+
+static void offer(uint64_t *pixel, float depth, uint32_t index) {
+    uint32_t bits;
+    memcpy(&bits, &depth, sizeof bits);
+    uint64_t key = (uint64_t)bits << 32 | index;
+    uint64_t old = __atomic_load_n(pixel, __ATOMIC_RELAXED);
+    while (key < old && !__atomic_compare_exchange_n(pixel, &old, key, true, __ATOMIC_RELAXED,
+                                                     __ATOMIC_RELAXED)) {
+    }
+}
+
+static void splat_sphere(uint64_t *pixels, const View *v, BrimVec3 p, float radius, float least,
+                         uint32_t index) {
+    BrimVec3 at = view_project(v, p);
+    if (!(at.z > radius) || !(at.z < 1e30f)) return;
+    float scale = v->parallel ? v->scale : v->scale / at.z;
+    float r = fmaxf(radius * scale, least), metres = r / scale;
+    if (!(at.x > -r && at.x < (float)v->width + r && at.y > -r && at.y < (float)v->height + r))
+        return;
+    int left = (int)fmaxf(ceilf(at.x - r - 0.5f), 0);
+    int right = (int)fminf(floorf(at.x + r - 0.5f), (float)(v->width - 1));
+    int top = (int)fmaxf(ceilf(at.y - r - 0.5f), 0);
+    int bottom = (int)fminf(floorf(at.y + r - 0.5f), (float)(v->height - 1));
+    for (int y = top; y <= bottom; y++) {
+        uint64_t *row = pixels + (size_t)y * (size_t)v->width;
+        float dy = ((float)y + 0.5f - at.y) / r;
+        for (int x = left; x <= right; x++) {
+            float dx = ((float)x + 0.5f - at.x) / r, rest = 1 - dx * dx - dy * dy;
+            if (rest > 0) offer(&row[x], at.z - metres * sqrtf(rest), index);
+        }
+    }
+}
+
+static void unpack(Water *w, const uint64_t *pixels, const BrimFrame *frame, int threads) {
+    size_t n = (size_t)w->width * (size_t)w->height;
+#pragma omp parallel for num_threads(threads)
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)(pixels[i] >> 32);
+        float depth = INFINITY;
+        if (pixels[i] != nothing) memcpy(&depth, &bits, sizeof depth);
+        w->depth[i] = depth;
+        if (w->speed)
+            w->speed[i] =
+                pixels[i] == nothing ? 0 : frame_speed(frame, (size_t)(pixels[i] & UINT32_MAX));
+    }
+}
+
+BrimResult water_splat(Water *w, const View *view, const BrimFrame *frame, float radius,
+                       float least, bool speed, int threads, BrimError *error) {
+    size_t n = (size_t)view->width * (size_t)view->height;
+    *w = (Water){.width = view->width, .height = view->height};
+    uint64_t *pixels = memory_new(n * sizeof *pixels);
+    w->depth = memory_new(n * sizeof(float));
+    if (speed) w->speed = memory_new(n * sizeof(float));
+    if (!pixels || !w->depth || (speed && !w->speed)) {
+        free(pixels);
+        water_free(w);
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "out of memory for a picture of %d x %d; ask for a "
+                    "smaller one",
+                    view->width, view->height);
+    }
+    memset(pixels, 0xff, n * sizeof *pixels);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
+    for (size_t i = 0; i < frame->count; i++)
+        splat_sphere(pixels, view, vec(frame->x[i], frame->y[i], frame->z[i]), radius, least,
+                     (uint32_t)i);
+    unpack(w, pixels, frame, threads);
+    free(pixels);
+    return BRIM_OK;
+}
+
+void water_free(Water *w) {
+    free(w->depth);
+    free(w->speed);
+    *w = (Water){0};
+}
+
+void water_clip(Water *w, const View *view, BrimVec3 size, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (int y = 0; y < w->height; y++) {
+        for (int x = 0; x < w->width; x++) {
+            float *depth = &w->depth[(size_t)y * (size_t)w->width + (size_t)x];
+            if (*depth == INFINITY) continue;
+            BrimVec3 origin, ray = view_ray(view, (float)x + 0.5f, (float)y + 0.5f, &origin);
+            BoxSpan span = box_span(size, origin, ray);
+            *depth = span.begin < span.end ? fmaxf(*depth, span.begin) : INFINITY;
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------- smoothing
+
+enum { TAPS_MOST = 24 };
+
+typedef struct Smoothing {
+    const View *view;
+    float reach, range;
+    size_t stride; ///< 1: along rows; width: along columns
+} Smoothing;
+
+/// One pixel, one direction. Samples count in pairs, or a slope would shift where one is left out:
+/// a pair with a sample in front belongs in part to something else and is dropped; a sample far
+/// behind counts as a little behind, so that edges round off and drops stay balls.
+static void smooth_pixel(const Smoothing *s, const Water *from, size_t i, int before, int after,
+                         float *depth, float *speed) {
+    float z0 = from->depth[i], pixels = s->reach * s->view->scale / z0;
+    pixels = clampf(pixels, 0.5f, TAPS_MOST / 2.0f);
+    int taps = (int)ceilf(2 * pixels);
+    float falloff = -0.5f / (pixels * pixels), edge = z0 + 0.5f * s->reach;
+    float sum = 1, z = z0, v = from->speed[i], speeds = 1;
+    for (int k = 1; k <= taps; k++) {
+        size_t away = (size_t)k * s->stride;
+        float a = k <= before ? from->depth[i - away] : INFINITY;
+        float b = k <= after ? from->depth[i + away] : INFINITY;
+        if (fminf(a, b) < z0 - s->range) continue;
+        float weight = expf(falloff * (float)(k * k));
+        if (a <= z0 + s->range) v += weight * from->speed[i - away], speeds += weight;
+        if (b <= z0 + s->range) v += weight * from->speed[i + away], speeds += weight;
+        z += weight * ((a <= z0 + s->range ? a : edge) + (b <= z0 + s->range ? b : edge));
+        sum += 2 * weight;
+    }
+    *depth = z / sum, *speed = v / speeds;
+}
+
+static void smooth_pass(const Smoothing *s, const Water *from, Water *to, int threads) {
+    int w = from->width, h = from->height;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (int y = 0; y < h; y++) {
+        for (int x = 0; x < w; x++) {
+            size_t i = (size_t)y * (size_t)w + (size_t)x;
+            to->depth[i] = INFINITY, to->speed[i] = 0;
+            if (from->depth[i] == INFINITY) continue;
+            bool along_row = s->stride == 1;
+            smooth_pixel(s, from, i, along_row ? x : y, along_row ? w - 1 - x : h - 1 - y,
+                         &to->depth[i], &to->speed[i]);
+        }
+    }
+}
+
+BrimResult water_smooth(Water *w, const View *view, float reach, float range, int threads,
+                        BrimError *error) {
+    size_t n = (size_t)w->width * (size_t)w->height;
+    Water other = {.width = w->width, .height = w->height};
+    other.depth = memory_new(n * sizeof(float));
+    other.speed = memory_new(n * sizeof(float));
+    if (!other.depth || !other.speed) {
+        water_free(&other);
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "out of memory for a picture of %d x %d; ask for a "
+                    "smaller one",
+                    w->width, w->height);
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        Smoothing s = {view, reach, range, 1};
+        smooth_pass(&s, w, &other, threads);
+        s.stride = (size_t)w->width;
+        smooth_pass(&s, &other, w, threads);
+    }
+    water_free(&other);
+    return BRIM_OK;
+}
