@@ -1,0 +1,277 @@
+#include "scene/check.h"
+#include "base/error.h"
+#include "scene/fields.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHAPE_DEPTH = 32 };
+
+/// Always true, so that a check ends with `return found(...)`.
+__attribute__((format(printf, 4, 5))) static bool found(Problem *problem, const char *path,
+                                                        const char *key, const char *format, ...) {
+    snprintf(problem->key, sizeof problem->key, "%.180s%s%.60s", path, *path && *key ? "." : "",
+             key);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(problem->text, sizeof problem->text, format, args);
+    va_end(args);
+    return true;
+}
+
+/// To six digits: enough to recognise a value by.
+static const char *number(double value, char out[32]) {
+    double unit = value == 0 || !isfinite(value) ? 1 : pow(10, 5 - floor(log10(fabs(value))));
+    double rounded = round(value * unit) / unit;
+    number_print(isfinite(rounded) ? rounded : value, false, out);
+    return out;
+}
+
+/// Every number of a struct against its range in the table.
+static bool check_table(Problem *problem, const Table *table, const void *base, int dim,
+                        const char *path) {
+    for (int i = 0; i < table->count; i++) {
+        const Field *field = &table->fields[i];
+        if (field->flags & FIELD_SHORTHAND || (dim == 2 && field->flags & FIELD_3D)) continue;
+        double value[3];
+        int count = field_get(field, base, dim, value);
+        for (int k = 0; k < count; k++) {
+            if (field_allows(field, value[k])) continue;
+            char text[32], allowed[240];
+            field_allowed(field, dim, allowed, sizeof allowed);
+            return found(problem, path, field_key(table, field), "%s is not allowed: %s",
+                         number(value[k], text), allowed);
+        }
+    }
+    return false;
+}
+
+/// A pointer and its count.
+static bool check_list(Problem *problem, const char *path, const char *key, const void *items,
+                       int count) {
+    if (count < 0) return found(problem, path, key, "the count is %d: not below 0", count);
+    return count > 0 && !items &&
+           found(problem, path, key, "the pointer to %d items is NULL", count);
+}
+
+static bool is_zero(BrimVec3 v, int dim) {
+    return v.x == 0 && v.y == 0 && (v.z == 0 || dim == 2);
+}
+
+static bool check_canyon(Problem *problem, const BrimCanyonDef *canyon, int dim, const char *path) {
+    char at[256];
+    if (check_table(problem, &table_canyon, canyon, dim, path)) return true;
+    if (canyon->fall_count < 0 || canyon->fall_count > CANYON_FALLS)
+        return found(problem, path, "falls", "%d waterfalls are not allowed: at most %d",
+                     canyon->fall_count, CANYON_FALLS);
+    for (int i = 0; i < canyon->fall_count; i++) {
+        Fall fall = {canyon->fall_x[i], canyon->fall_drop[i]};
+        snprintf(at, sizeof at, "%.200s.falls[%d]", path, i);
+        if (check_table(problem, &table_fall, &fall, dim, at)) return true;
+        if (i > 0 && canyon->fall_x[i] <= canyon->fall_x[i - 1])
+            return found(problem, at, "x", "must be beyond the waterfall before it");
+    }
+    return false;
+}
+
+static bool check_height_field(Problem *problem, const BrimShapeDef *shape, int dim,
+                               const char *path) {
+    char at[256];
+    if (!!shape->file + !!shape->heights + !!shape->canyon != 1)
+        return found(problem, path, "", "give one of file, heights and canyon");
+    if (shape->canyon) {
+        snprintf(at, sizeof at, "%.200s.canyon", path);
+        return check_canyon(problem, shape->canyon, dim, at);
+    }
+    if (shape->file)
+        return shape->height <= 0 && found(problem, path, "height", "is missing: a number > 0 (m)");
+    if (shape->heights_x < 2 || shape->heights_z < (dim == 3 ? 2 : 1))
+        return found(problem, path, "heights", "%d by %d heights are too few", shape->heights_x,
+                     shape->heights_z);
+    for (size_t i = 0; i < (size_t)shape->heights_x * (size_t)shape->heights_z; i++)
+        if (!isfinite(shape->heights[i]))
+            return found(problem, path, "heights", "height %zu is not a number", i);
+    return false;
+}
+
+static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, const char *path,
+                        int depth) {
+    char at[256], name[16];
+    if ((unsigned)shape->kind >= SHAPE_KINDS)
+        return found(problem, path, "", "%d is no kind of shape", (int)shape->kind);
+    snprintf(at, sizeof at, "%.200s.%s", path, shape_name(shape->kind, name));
+    if (depth == SHAPE_DEPTH) return found(problem, path, "", "shapes are nested too deeply");
+    if (check_table(problem, &table_shape[shape->kind], shape, dim, at)) return true;
+    if (check_table(problem, &table_placement, shape, dim, at)) return true;
+    switch (shape->kind) {
+    case BRIM_SHAPE_PLANE:
+        return is_zero(shape->normal, dim) &&
+               found(problem, at, "normal", "0 is not allowed: a direction");
+    case BRIM_SHAPE_HEIGHT_FIELD:
+        return check_height_field(problem, shape, dim, at);
+    case BRIM_SHAPE_MESH:
+        return !shape->file && found(problem, at, "file", "is missing: a closed triangle mesh");
+    case BRIM_SHAPE_UNION:
+    case BRIM_SHAPE_DIFFERENCE:
+    case BRIM_SHAPE_SMOOTH_UNION:
+        if (shape->child_count < 1) return found(problem, at, "of", "is missing: a list of shapes");
+        if (check_list(problem, at, "of", shape->children, shape->child_count)) return true;
+        for (int i = 0; i < shape->child_count; i++) {
+            char child[256];
+            snprintf(child, sizeof child, "%.200s.of[%d]", at, i);
+            if (check_shape(problem, &shape->children[i], dim, child, depth + 1)) return true;
+        }
+        return false;
+    default:
+        return false;
+    }
+}
+
+static bool check_motion(Problem *problem, const BrimSolidDef *solid, int dim, const char *path) {
+    if (check_list(problem, path, "keyframes", solid->keyframes, solid->keyframe_count))
+        return true;
+    if (solid->motion == BRIM_MOTION_ROTATION && dim == 3 && is_zero(solid->axis, dim))
+        return found(problem, path, "axis", "0 is not allowed: a direction");
+    if (solid->motion == BRIM_MOTION_KEYFRAMES && solid->keyframe_count == 0)
+        return found(problem, path, "keyframes",
+                     "is missing: a list of {time, position, rotation}");
+    for (int i = 0; i < solid->keyframe_count; i++) {
+        char at[256];
+        snprintf(at, sizeof at, "%.200s.keyframes[%d]", path, i);
+        const BrimKeyframe *key = &solid->keyframes[i];
+        if (check_table(problem, &table_keyframe, key, dim, at)) return true;
+        if (i > 0 && key->time <= key[-1].time)
+            return found(problem, at, "time", "must be later than the keyframe before it");
+    }
+    return false;
+}
+
+static bool check_source(Problem *problem, const BrimSourceDef *source, int dim, const char *path) {
+    if (source->stop <= source->start)
+        return found(problem, path, "stop", "must be later than start (s)");
+    if (source->flow > 0 && source->rate > 0)
+        return found(problem, path, "rate", "give flow or rate, not both");
+    return source->flow == 0 && source->rate == 0 && is_zero(source->velocity, dim) &&
+           found(problem, path, "velocity",
+                 "nothing would enter: give a velocity, or flow, or rate");
+}
+
+/// The part of a list's item that is particular to its table.
+static bool check_item(Problem *problem, const Table *table, const void *item, int dim,
+                       const char *path) {
+    if (table == &table_solid) return check_motion(problem, item, dim, path);
+    if (table == &table_source) return check_source(problem, item, dim, path);
+    if (table == &table_drain) {
+        const BrimDrainDef *drain = item;
+        return drain->stop <= drain->start &&
+               found(problem, path, "stop", "must be later than start (s)");
+    }
+    return false;
+}
+
+static bool check_items(Problem *problem, const Field *field, const BrimSimDef *def) {
+    const Table *table = field->list;
+    const char *items;
+    int count;
+    memcpy(&items, (const char *)def + field->offset, sizeof items);
+    memcpy(&count, (const char *)def + field->count_offset, sizeof count);
+    if (check_list(problem, "", field->info.key, items, count)) return true;
+    for (int i = 0; i < count; i++) {
+        const char *item = items + (size_t)i * table->size;
+        const BrimShapeDef *shape = (const BrimShapeDef *)(item + table->shape_offset);
+        char path[64];
+        snprintf(path, sizeof path, "%.40s[%d]", field->info.key, i);
+        if (check_table(problem, table, item, def->dim, path)) return true;
+        if (check_shape(problem, shape, def->dim, path, 0)) return true;
+        if (check_item(problem, table, item, def->dim, path)) return true;
+    }
+    return false;
+}
+
+/// Cells are cubes: the edge along each axis within a thousandth of that along x.
+static bool check_cells(Problem *problem, const BrimSimDef *def) {
+    const double size[3] = {def->size.x, def->size.y, def->size.z};
+    const double dx = size[0] / def->cells[0];
+    if (def->dim == 2 && def->cells[2] != 1)
+        return found(problem, "domain", "cells", "in 2D there is 1 cell along z, not %d",
+                     def->cells[2]);
+    for (int a = 1; a < def->dim; a++) {
+        double edge = size[a] / def->cells[a];
+        if (fabs(edge / dx - 1) <= 1e-3) continue;
+        char x[32], cube[32], other[32], length[32], fits[32], cells[48] = "";
+        double nearest = round(size[a] / dx);
+        if (nearest >= 4 && nearest < 262136 && fabs(size[a] / dx / nearest - 1) <= 1e-3)
+            snprintf(cells, sizeof cells, ", or %.0f cells", nearest);
+        return found(problem, "domain", "size",
+                     "cells must be cubes: %d cells on %s m along x make them %s m wide, but %d on "
+                     "%s m along %c make %s m; along %c give %s m%s",
+                     def->cells[0], number(size[0], x), number(dx, cube), def->cells[a],
+                     number(size[a], length), "xyz"[a], number(edge, other), "xyz"[a],
+                     number(def->cells[a] * dx, fits), cells);
+    }
+    return false;
+}
+
+static bool check_per_cell(Problem *problem, const BrimSimDef *def) {
+    for (int n = 1; n <= 8; n++)
+        if (def->particles_per_cell == (def->dim == 2 ? n * n : n * n * n)) return false;
+    return found(problem, "particles", "per_cell", "%d is not allowed: in %s",
+                 def->particles_per_cell,
+                 def->dim == 2 ? "2D a square: 1, 4, 9, 16, 25, 36, 49 or 64"
+                               : "3D a cube number: 1, 8, 27 or 64");
+}
+
+static bool check_time(Problem *problem, const BrimSimDef *def) {
+    char a[32], b[32];
+    double frames = def->duration * def->frame_rate;
+    if (!(frames < 1e7))
+        return found(problem, "time", "duration",
+                     "%s s at %s frames a second are more than 10 million frames",
+                     number(def->duration, a), number(def->frame_rate, b));
+    if (frames < 1 - 1e-9)
+        return found(problem, "time", "duration", "%s s is shorter than a frame: at least %s s",
+                     number(def->duration, a), number(1 / def->frame_rate, b));
+    if (def->step > 0 && def->duration / def->step > 1e9)
+        return found(problem, "time", "step", "%s s is too short: more than a billion steps",
+                     number(def->step, a));
+    if (def->step_max > 0 && def->step_min > def->step_max)
+        return found(problem, "time", "step_min", "%s s is longer than step_max, %s s",
+                     number(def->step_min, a), number(def->step_max, b));
+    return false;
+}
+
+static bool check_gravity(Problem *problem, const BrimSimDef *def) {
+    if (check_list(problem, "", "gravity", def->gravity_keys, def->gravity_key_count)) return true;
+    for (int i = 0; i < def->gravity_key_count; i++) {
+        char at[32];
+        snprintf(at, sizeof at, "gravity[%d]", i);
+        const BrimGravityKey *key = &def->gravity_keys[i];
+        if (check_table(problem, &table_gravity, key, def->dim, at)) return true;
+        if (i > 0 && key->time <= key[-1].time)
+            return found(problem, at, "time", "must be later than the key before it");
+    }
+    return false;
+}
+
+bool def_has_problem(const BrimSimDef *def, Problem *problem) {
+    if (def->cookie != BRIM_DEF_COOKIE)
+        return found(problem, "", "BrimSimDef", "start from brim_default_sim_def()");
+    if (def->dim != 2 && def->dim != 3)
+        return found(problem, "", "dim", "%d is not allowed: 2 or 3", def->dim);
+    if (check_table(problem, &table_sim, def, def->dim, "")) return true;
+    if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
+        check_gravity(problem, def))
+        return true;
+    for (int i = 0; i < table_sim.count; i++)
+        if (table_sim.fields[i].store == STORE_LIST &&
+            check_items(problem, &table_sim.fields[i], def))
+            return true;
+    return false;
+}
+
+BrimResult def_check(const BrimSimDef *def, BrimError *error) {
+    Problem problem;
+    if (!def_has_problem(def, &problem)) return BRIM_OK;
+    return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);
+}

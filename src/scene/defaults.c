@@ -1,0 +1,22 @@
+// Defs with the defaults of the table of fields.
+#include "scene/check.h"
+#include "scene/fields.h"
+
+BrimSimDef brim_default_sim_def(void) {
+    BrimSimDef def = {0};
+    table_defaults(&table_sim, &def);
+    def.cookie = BRIM_DEF_COOKIE;
+    return def;
+}
+
+BrimSourceDef brim_default_source_def(void) {
+    BrimSourceDef def = {.shape = brim_default_shape_def()};
+    table_defaults(&table_source, &def);
+    return def;
+}
+
+BrimDrainDef brim_default_drain_def(void) {
+    BrimDrainDef def = {.shape = brim_default_shape_def()};
+    table_defaults(&table_drain, &def);
+    return def;
+}

@@ -1,0 +1,264 @@
+// Fields as numbers and as text: lookup, defaults, ranges.
+#include "scene/fields.h"
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *field_key(const Table *table, const Field *field) {
+    return field->info.key + strlen(table->prefix);
+}
+
+const Field *table_find(const Table *table, const char *key) {
+    for (int i = 0; i < table->count; i++)
+        if (strcmp(field_key(table, &table->fields[i]), key) == 0) return &table->fields[i];
+    return NULL;
+}
+
+bool table_has_group(const Table *table, const char *group) {
+    size_t length = strlen(group);
+    for (int i = 0; i < table->count; i++) {
+        const char *key = field_key(table, &table->fields[i]);
+        if (strncmp(key, group, length) == 0 && key[length] == '.') return true;
+    }
+    return false;
+}
+
+const char *shape_name(BrimShapeKind kind, char out[16]) {
+    snprintf(out, 16, "%s", table_shape[kind].prefix);
+    out[strlen(out) - 1] = 0;
+    return out;
+}
+
+int shape_kind(const char *name) {
+    char known[16];
+    for (int k = 0; k < SHAPE_KINDS; k++)
+        if (strcmp(shape_name((BrimShapeKind)k, known), name) == 0) return k;
+    return -1;
+}
+
+int field_get(const Field *field, const void *base, int dim, double out[3]) {
+    const char *at = (const char *)base + field->offset;
+    switch (field->store) {
+    case STORE_FLOAT:
+        return out[0] = (double)*(const float *)at, 1;
+    case STORE_DOUBLE:
+        return out[0] = *(const double *)at, 1;
+    case STORE_INT:
+    case STORE_CHOICE:
+        return out[0] = *(const int *)at, 1;
+    case STORE_UINT:
+        return out[0] = *(const uint32_t *)at, 1;
+    case STORE_FLAG:
+        return out[0] = *(const bool *)at, 1;
+    case STORE_CELLS:
+        for (int a = 0; a < 3; a++) out[a] = ((const int *)at)[a];
+        return dim;
+    case STORE_VECTOR:
+    case STORE_GRAVITY:
+    case STORE_TURN: {
+        BrimVec3 v = *(const BrimVec3 *)at;
+        out[0] = v.x, out[1] = v.y, out[2] = v.z;
+        if (field->store != STORE_TURN || dim == 3) return dim;
+        return out[0] = v.z, 1;
+    }
+    default:
+        return 0;
+    }
+}
+
+void field_set(const Field *field, void *base, const double in[3]) {
+    char *at = (char *)base + field->offset;
+    switch (field->store) {
+    case STORE_FLOAT:
+        *(float *)at = (float)in[0];
+        break;
+    case STORE_DOUBLE:
+        *(double *)at = in[0];
+        break;
+    case STORE_INT:
+    case STORE_CHOICE:
+        *(int *)at = (int)in[0];
+        break;
+    case STORE_UINT:
+        *(uint32_t *)at = (uint32_t)in[0];
+        break;
+    case STORE_FLAG:
+        *(bool *)at = in[0] != 0;
+        break;
+    case STORE_CELLS:
+        for (int a = 0; a < 3; a++) ((int *)at)[a] = (int)in[a];
+        break;
+    case STORE_VECTOR:
+    case STORE_GRAVITY:
+    case STORE_TURN:
+        *(BrimVec3 *)at = (BrimVec3){(float)in[0], (float)in[1], (float)in[2]};
+        break;
+    default:
+        break;
+    }
+}
+
+/// "[0, -9.81, 0]", "1e-4", "true", "flip" => numbers; what is not given is 0.
+static void read_initial(const Field *field, double out[3]) {
+    const char *text = field->info.initial;
+    out[0] = out[1] = out[2] = 0;
+    if (field->store == STORE_CHOICE) {
+        int index = choice_index(field->info.range, text);
+        out[0] = index < 0 ? 0 : index;
+    } else if (field->store == STORE_FLAG) {
+        out[0] = strcmp(text, "true") == 0;
+    } else {
+        if (*text == '[') text++;
+        for (int i = 0; i < 3; i++) {
+            char word[32];
+            size_t length = strcspn(text, " ,]");
+            snprintf(word, sizeof word, "%.*s", (int)length, text);
+            if (!number_parse(word, &out[i])) break;
+            text += length;
+            text += strspn(text, " ,]");
+        }
+    }
+}
+
+void table_defaults(const Table *table, void *base) {
+    for (int i = 0; i < table->count; i++) {
+        const Field *field = &table->fields[i];
+        if (field->flags & FIELD_SHORTHAND) continue;
+        double value[3];
+        read_initial(field, value);
+        field_set(field, base, value);
+    }
+}
+
+typedef struct Range {
+    double low, high;
+    bool open; ///< the low end itself is not allowed
+} Range;
+
+/// "> 0", ">= 0", "0 to 1", "1" or ""
+static Range read_range(const char *text) {
+    Range range = {-INFINITY, INFINITY, false};
+    char first[32];
+    if (!*text) return range;
+    if (*text == '>') {
+        range.open = text[1] != '=';
+        number_parse(text + (range.open ? 2 : 3), &range.low);
+        return range;
+    }
+    const char *to = strstr(text, " to ");
+    snprintf(first, sizeof first, "%.*s", (int)(to ? to - text : (long)strlen(text)), text);
+    number_parse(first, &range.low);
+    range.high = range.low;
+    if (to) number_parse(to + 4, &range.high);
+    return range;
+}
+
+static double store_limit(FieldStore store) {
+    switch (store) {
+    case STORE_FLOAT:
+    case STORE_VECTOR:
+    case STORE_TURN:
+    case STORE_GRAVITY:
+    case STORE_HEIGHTS:
+        return (double)FLT_MAX;
+    case STORE_INT:
+    case STORE_CELLS:
+        return INT_MAX;
+    case STORE_UINT:
+        return UINT32_MAX;
+    default:
+        return DBL_MAX;
+    }
+}
+
+bool field_allows(const Field *field, double value) {
+    bool may_be_infinite = strcmp(field->info.initial, ".inf") == 0;
+    if (isnan(value)) return false;
+    if (isinf(value)) return may_be_infinite && value > 0;
+    if (fabs(value) > store_limit(field->store)) return false;
+    bool whole = field->store == STORE_INT || field->store == STORE_UINT ||
+                 field->store == STORE_CELLS || field->store == STORE_VERSION;
+    if (whole && value != floor(value)) return false;
+    if (field->store == STORE_CHOICE || field->store == STORE_FLAG) {
+        char name[32];
+        if (value < 0) return false;
+        choice_name(field->info.range, (int)value, name, sizeof name);
+        return *name != 0;
+    }
+    Range range = read_range(field->info.range);
+    return value <= range.high && (range.open ? value > range.low : value >= range.low);
+}
+
+/// " > 0" or " from 0 to 1"
+static void range_words(const char *range, const char *before, char out[64]) {
+    snprintf(out, 64, "%s%s%s", !*range ? "" : before,
+             *range && *range != '>' && strstr(range, " to ") ? "from " : "", range);
+}
+
+void field_allowed(const Field *field, int dim, char *out, size_t size) {
+    const BrimFieldInfo *info = &field->info;
+    char range[64], numbers[32] = "a number";
+    const char *unit = *info->unit ? info->unit : "dimensionless";
+    range_words(info->range, " ", range);
+    bool turn = field->store == STORE_TURN && dim == 2;
+    switch (field->store) {
+    case STORE_INT:
+    case STORE_UINT:
+    case STORE_VERSION:
+        snprintf(out, size, "a whole number%s", range);
+        break;
+    case STORE_FLAG:
+        snprintf(out, size, "true or false");
+        break;
+    case STORE_CHOICE:
+    case STORE_SIDES:
+    case STORE_KIND:
+        snprintf(out, size, "one of %s", info->range);
+        break;
+    case STORE_CELLS:
+        snprintf(out, size, "one whole number or a list of %d, each%s", dim, range);
+        break;
+    case STORE_VECTOR:
+    case STORE_TURN:
+    case STORE_GRAVITY:
+        if (!turn) snprintf(numbers, sizeof numbers, "a list of %d numbers", dim);
+        if (!turn) range_words(info->range, ", each ", range);
+        snprintf(out, size, "%s%s (%s)%s", numbers, range, unit,
+                 field->store == STORE_GRAVITY ? ", or a list of {time, gravity}" : "");
+        break;
+    case STORE_FLOAT:
+    case STORE_DOUBLE:
+        snprintf(out, size, "a number%s (%s)", range, unit);
+        break;
+    case STORE_FILE:
+        snprintf(out, size, "the name of a file: %s", info->help);
+        break;
+    case STORE_CANYON:
+        snprintf(out, size, "a map with the keys of the canyon");
+        break;
+    default:
+        snprintf(out, size, "a list");
+    }
+}
+
+int choice_index(const char *choices, const char *word) {
+    size_t length = strlen(word);
+    for (int i = 0; *choices; i++) {
+        size_t n = strcspn(choices, ",");
+        if (n == length && strncmp(choices, word, n) == 0) return i;
+        choices += n;
+        choices += strspn(choices, ", ");
+    }
+    return -1;
+}
+
+void choice_name(const char *choices, int index, char *out, size_t size) {
+    for (; index > 0 && *choices; index--) {
+        choices += strcspn(choices, ",");
+        choices += strspn(choices, ", ");
+    }
+    snprintf(out, size, "%.*s", (int)strcspn(choices, ","), choices);
+}

@@ -1,0 +1,405 @@
+#include "scene/fields.h"
+#include <stddef.h>
+
+#define COUNT(A) ((int)(sizeof(A) / sizeof *(A)))
+#define SIM(MEMBER) offsetof(BrimSimDef, MEMBER)
+#define SHAPE(MEMBER) offsetof(ShapeRead, def.MEMBER)
+#define AT(STORE, OFFSET) .store = STORE_##STORE, .offset = OFFSET
+#define LIST(MEMBER, COUNT_MEMBER, TABLE) \
+    AT(LIST, SIM(MEMBER)), .count_offset = SIM(COUNT_MEMBER), .list = &(TABLE)
+#define SIDE "wall, open"
+#define SHAPE_NAMES                                                                         \
+    "box, sphere, cylinder, capsule, plane, torus, height_field, mesh, union, difference, " \
+    "smooth_union"
+
+// key, type, default, range, unit, help; where it goes
+
+static const Field sim_fields[] = {
+    {{"brim", "integer", "required", "1", "",
+      "version of the scene format; every scene says `brim: 1`"},
+     .store = STORE_VERSION,
+     .flags = FIELD_REQUIRED},
+    {{"dim", "integer", "3", "2 to 3", "", "2D or 3D; in 2D vectors have two numbers"},
+     AT(INT, SIM(dim))},
+    {{"domain.size", "vector", "required", "> 0", "m",
+      "edges of the box; its low corner is the origin"},
+     AT(VECTOR, SIM(size)),
+     .flags = FIELD_REQUIRED},
+    {{"domain.cells", "vector", "required", "4 to 262136", "cells",
+      "cells along each edge, or one number: cells along x, the others follow from size; cells are "
+      "cubes"},
+     AT(CELLS, SIM(cells)),
+     .flags = FIELD_REQUIRED},
+    {{"domain.sides", "choice", "wall", SIDE, "",
+      "all sides at once; or a map that names some of them"},
+     AT(SIDES, SIM(sides)),
+     .flags = FIELD_SHORTHAND},
+    {{"domain.sides.x-", "choice", "wall", SIDE, "",
+      "water leaves through an open side and is counted"},
+     AT(CHOICE, SIM(sides[0]))},
+    {{"domain.sides.x+", "choice", "wall", SIDE, "", ""}, AT(CHOICE, SIM(sides[1]))},
+    {{"domain.sides.y-", "choice", "wall", SIDE, "", "the floor"}, AT(CHOICE, SIM(sides[2]))},
+    {{"domain.sides.y+", "choice", "wall", SIDE, "", "the ceiling"}, AT(CHOICE, SIM(sides[3]))},
+    {{"domain.sides.z-", "choice", "wall", SIDE, "", "3D only"},
+     AT(CHOICE, SIM(sides[4])),
+     .flags = FIELD_3D},
+    {{"domain.sides.z+", "choice", "wall", SIDE, "", "3D only"},
+     AT(CHOICE, SIM(sides[5])),
+     .flags = FIELD_3D},
+
+    {{"gravity", "vector", "[0, -9.81, 0]", "", "m/s^2",
+      "constant; or a list of {time, gravity}, linear in between"},
+     AT(GRAVITY, SIM(gravity)),
+     .list = &table_gravity},
+
+    {{"time.duration", "number", "4", "> 0", "s", "simulated time"}, AT(DOUBLE, SIM(duration))},
+    {{"time.frame_rate", "number", "24", "> 0", "1/s",
+      "frames a second; steps end exactly on frames"},
+     AT(DOUBLE, SIM(frame_rate))},
+    {{"time.step", "number", "0", ">= 0", "s", "fixed time step; 0 = by cfl"},
+     AT(DOUBLE, SIM(step))},
+    {{"time.cfl", "number", "2", "0.01 to 100", "cells",
+      "how many cells the fastest water may cross in a step"},
+     AT(DOUBLE, SIM(cfl))},
+    {{"time.step_min", "number", "0", ">= 0", "s", "shortest step that cfl may ask for"},
+     AT(DOUBLE, SIM(step_min))},
+    {{"time.step_max", "number", "0", ">= 0", "s",
+      "longest step that cfl may ask for; 0 = a frame"},
+     AT(DOUBLE, SIM(step_max))},
+
+    {{"density", "number", "1000", "> 0", "kg/m^3", "of the liquid"}, AT(FLOAT, SIM(density))},
+
+    {{"solver.transfer", "choice", "flip", "flip, apic", "",
+      "how particles and grid exchange velocity"},
+     AT(CHOICE, SIM(transfer))},
+    {{"solver.flip_ratio", "number", "0.97", "0 to 1", "", "1 = pure FLIP, 0 = PIC; used by flip"},
+     AT(FLOAT, SIM(flip_ratio))},
+    {{"solver.advection", "choice", "rk2", "rk2, rk3", "",
+      "Runge-Kutta order of the particles' paths"},
+     AT(CHOICE, SIM(advection))},
+    {{"solver.surface", "choice", "ghost-fluid", "ghost-fluid, flags", "",
+      "free surface from the level set, or from cell flags"},
+     AT(CHOICE, SIM(surface))},
+    {{"solver.tolerance", "number", "1e-4", "> 0", "",
+      "largest relative volume change that a step may leave in a cell: div u times dt"},
+     AT(DOUBLE, SIM(tolerance))},
+    {{"solver.max_iterations", "integer", "300", "1 to 100000", "",
+      "the run stops with an error beyond"},
+     AT(INT, SIM(max_iterations))},
+    {{"solver.preconditioner", "choice", "multigrid", "multigrid, jacobi", "",
+      "jacobi is the plain reference"},
+     AT(CHOICE, SIM(preconditioner))},
+
+    {{"particles.per_cell", "integer", "8 (2D: 9)", "1 to 64", "",
+      "a cube number (2D: a square): 1, 8, 27, 64 (2D: 1, 4, 9, 16, 25, ...)"},
+     AT(INT, SIM(particles_per_cell))},
+    {{"particles.jitter", "number", "0.5", "0 to 1", "",
+      "random shift at seeding, of the spacing between particles"},
+     AT(FLOAT, SIM(jitter))},
+
+    {{"seed", "integer", "1", "0 to 4294967295", "", "of all random numbers"}, AT(UINT, SIM(seed))},
+    {{"threads", "integer", "0", "0 to 1024", "",
+      "0 = one for each core; results do not depend on it"},
+     AT(INT, SIM(threads))},
+    {{"isa", "choice", "auto", "auto, base, avx2, avx512", "",
+      "instruction set; results do not depend on it"},
+     AT(CHOICE, SIM(isa))},
+    {{"memory_limit", "number", "0", ">= 0", "bytes",
+      "larger simulations are refused; 0 = what the machine has"},
+     AT(DOUBLE, SIM(memory_limit))},
+
+    {{"liquid", "list", "[]", "", "", "water that is there at the start"},
+     LIST(liquid, liquid_count, table_liquid)},
+    {{"solids", "list", "[]", "", "", "obstacles, still or moving"},
+     LIST(solids, solid_count, table_solid)},
+    {{"sources", "list", "[]", "", "", "where water enters"},
+     LIST(sources, source_count, table_source)},
+    {{"drains", "list", "[]", "", "", "where water is taken out, and counted"},
+     LIST(drains, drain_count, table_drain)},
+
+    {{"output.particles", "flag", "true", "true, false", "", "write particles/NNNNNN.ply"},
+     AT(FLAG, SIM(output.particles))},
+    {{"output.fields", "flag", "false", "true, false", "",
+      "write fields/NNNNNN.vti: pressure, velocity, level set, density"},
+     AT(FLAG, SIM(output.fields))},
+    {{"output.every", "integer", "1", "1 to 1000000", "frames", "write each n-th frame"},
+     AT(INT, SIM(output.every))},
+    {{"output.checkpoint_every", "integer", "10", "0 to 1000000", "frames",
+      "between checkpoints; 0 = only at interrupt and at the end"},
+     AT(INT, SIM(output.checkpoint_every))},
+};
+const Table table_sim = {"", sim_fields, COUNT(sim_fields), sizeof(BrimSimDef), NO_SHAPE};
+
+static const Field gravity_fields[] = {
+    {{"gravity[].time", "number", "required", ">= 0", "s", "times increase from key to key"},
+     AT(DOUBLE, offsetof(BrimGravityKey, time)),
+     .flags = FIELD_REQUIRED},
+    {{"gravity[].gravity", "vector", "required", "", "m/s^2",
+      "at that time; constant before the first and after the last"},
+     AT(VECTOR, offsetof(BrimGravityKey, gravity)),
+     .flags = FIELD_REQUIRED},
+};
+const Table table_gravity = {"gravity[].", gravity_fields, COUNT(gravity_fields),
+                             sizeof(BrimGravityKey), NO_SHAPE};
+
+static const Field liquid_fields[] = {
+    {{"liquid[].<shape>", "shape", "required", SHAPE_NAMES, "",
+      "one of these keys, and below it the keys of that shape"},
+     .store = STORE_KIND},
+    {{"liquid[].velocity", "vector", "[0, 0, 0]", "", "m/s", "at the start"},
+     AT(VECTOR, offsetof(BrimLiquidDef, velocity))},
+    {{"liquid[].spin", "vector", "[0, 0, 0]", "", "rad/s",
+      "rotation about the shape's center, added to velocity (2D: one number)"},
+     AT(TURN, offsetof(BrimLiquidDef, spin))},
+};
+const Table table_liquid = {"liquid[].", liquid_fields, COUNT(liquid_fields), sizeof(BrimLiquidDef),
+                            offsetof(BrimLiquidDef, shape)};
+
+static const Field solid_fields[] = {
+    {{"solids[].<shape>", "shape", "required", SHAPE_NAMES, "",
+      "one of these keys, and below it the keys of that shape"},
+     .store = STORE_KIND},
+    {{"solids[].rate", "number", "0", "", "deg/s",
+      "constant rotation about axis through the shape's center"},
+     AT(FLOAT, offsetof(BrimSolidDef, rate))},
+    {{"solids[].axis", "vector", "[0, 1, 0]", "", "",
+      "of the constant rotation; 3D only: in 2D it is z"},
+     AT(VECTOR, offsetof(BrimSolidDef, axis)),
+     .flags = FIELD_3D},
+    {{"solids[].keyframes", "list", "[]", "", "",
+      "motion: smooth between keyframes, at rest before and after"},
+     AT(LIST, offsetof(BrimSolidDef, keyframes)),
+     .count_offset = offsetof(BrimSolidDef, keyframe_count),
+     .list = &table_keyframe},
+    {{"solids[].start", "number", "0", ">= 0", "s", "the solid exists from this time on"},
+     AT(DOUBLE, offsetof(BrimSolidDef, start))},
+};
+const Table table_solid = {"solids[].", solid_fields, COUNT(solid_fields), sizeof(BrimSolidDef),
+                           offsetof(BrimSolidDef, shape)};
+
+static const Field keyframe_fields[] = {
+    {{"solids[].keyframes[].time", "number", "required", ">= 0", "s",
+      "times increase from keyframe to keyframe"},
+     AT(DOUBLE, offsetof(BrimKeyframe, time)),
+     .flags = FIELD_REQUIRED},
+    {{"solids[].keyframes[].position", "vector", "[0, 0, 0]", "", "m",
+      "added to the shape's own position"},
+     AT(VECTOR, offsetof(BrimKeyframe, position))},
+    {{"solids[].keyframes[].rotation", "vector", "[0, 0, 0]", "", "deg",
+      "about x, then y, then z through the shape's center (2D: one number)"},
+     AT(TURN, offsetof(BrimKeyframe, rotation))},
+};
+const Table table_keyframe = {"solids[].keyframes[].", keyframe_fields, COUNT(keyframe_fields),
+                              sizeof(BrimKeyframe), NO_SHAPE};
+
+static const Field source_fields[] = {
+    {{"sources[].<shape>", "shape", "required", SHAPE_NAMES, "",
+      "one of these keys, and below it the keys of that shape"},
+     .store = STORE_KIND},
+    {{"sources[].velocity", "vector", "[0, 0, 0]", "", "m/s",
+      "of the water as it leaves the shape"},
+     AT(VECTOR, offsetof(BrimSourceDef, velocity))},
+    {{"sources[].flow", "number", "0", ">= 0", "m^3/s",
+      "volume that enters (2D: m^2/s); 0 = what velocity carries"},
+     AT(FLOAT, offsetof(BrimSourceDef, flow))},
+    {{"sources[].rate", "number", "0", ">= 0", "1/s",
+      "particles that enter, instead of flow; 0 = unset"},
+     AT(FLOAT, offsetof(BrimSourceDef, rate))},
+    {{"sources[].start", "number", "0", ">= 0", "s", ""},
+     AT(DOUBLE, offsetof(BrimSourceDef, start))},
+    {{"sources[].stop", "number", ".inf", "> 0", "s", "after start; .inf = never"},
+     AT(DOUBLE, offsetof(BrimSourceDef, stop))},
+};
+const Table table_source = {"sources[].", source_fields, COUNT(source_fields),
+                            sizeof(BrimSourceDef), offsetof(BrimSourceDef, shape)};
+
+static const Field drain_fields[] = {
+    {{"drains[].<shape>", "shape", "required", SHAPE_NAMES, "",
+      "one of these keys, and below it the keys of that shape"},
+     .store = STORE_KIND},
+    {{"drains[].start", "number", "0", ">= 0", "s", ""}, AT(DOUBLE, offsetof(BrimDrainDef, start))},
+    {{"drains[].stop", "number", ".inf", "> 0", "s", "after start; .inf = never"},
+     AT(DOUBLE, offsetof(BrimDrainDef, stop))},
+};
+const Table table_drain = {"drains[].", drain_fields, COUNT(drain_fields), sizeof(BrimDrainDef),
+                           offsetof(BrimDrainDef, shape)};
+
+static const Field placement_fields[] = {
+    {{"<shape>.rotation", "vector", "[0, 0, 0]", "", "deg",
+      "any shape: about x, then y, then z through its center (2D: one number)"},
+     AT(TURN, SHAPE(rotation))},
+    {{"<shape>.scale", "number", "1", "> 0", "", "any shape: grown about its center"},
+     AT(FLOAT, SHAPE(scale))},
+};
+const Table table_placement = {"<shape>.", placement_fields, COUNT(placement_fields),
+                               sizeof(ShapeRead), NO_SHAPE};
+
+#define PLACE(KEY, HELP) \
+    { {KEY, "vector", "[0, 0, 0]", "", "m", HELP}, AT(VECTOR, SHAPE(position)) }
+#define LENGTH(KEY, MEMBER, HELP)                                                \
+    {                                                                            \
+        {KEY, "number", "required", "> 0", "m", HELP}, AT(FLOAT, SHAPE(MEMBER)), \
+            .flags = FIELD_REQUIRED                                              \
+    }
+#define CHILDREN(KEY, HELP)                                                   \
+    {                                                                         \
+        {KEY, "list", "required", "", "", HELP}, AT(SHAPES, SHAPE(children)), \
+            .flags = FIELD_REQUIRED                                           \
+    }
+
+static const Field box_fields[] = {
+    {{"box.low", "vector", "", "", "m", "low corner; with high, instead of center and size"},
+     AT(VECTOR, offsetof(ShapeRead, low)),
+     .flags = FIELD_SHORTHAND},
+    {{"box.high", "vector", "", "", "m", "high corner"},
+     AT(VECTOR, offsetof(ShapeRead, high)),
+     .flags = FIELD_SHORTHAND},
+    PLACE("box.center", ""),
+    {{"box.size", "vector", "required", "> 0", "m", "full edge lengths; or give low and high"},
+     AT(VECTOR, SHAPE(size))},
+};
+static const Field sphere_fields[] = {
+    PLACE("sphere.center", "in 2D a disk"),
+    LENGTH("sphere.radius", radius, ""),
+};
+static const Field cylinder_fields[] = {
+    PLACE("cylinder.center", "of the axis, which is y unless rotated"),
+    LENGTH("cylinder.radius", radius, ""),
+    LENGTH("cylinder.height", height, ""),
+};
+static const Field capsule_fields[] = {
+    PLACE("capsule.center", "of the axis, which is y unless rotated"),
+    LENGTH("capsule.radius", radius, ""),
+    LENGTH("capsule.height", height, "of the straight part"),
+};
+static const Field plane_fields[] = {
+    PLACE("plane.point", "any point of the plane"),
+    {{"plane.normal", "vector", "[0, 1, 0]", "", "",
+      "the shape is the side that it points away from"},
+     AT(VECTOR, SHAPE(normal))},
+};
+static const Field torus_fields[] = {
+    PLACE("torus.center", "of the axis, which is y unless rotated"),
+    LENGTH("torus.radius", radius, "of the ring"),
+    LENGTH("torus.tube", tube, "radius of the tube"),
+};
+static const Field height_field_fields[] = {
+    PLACE("height_field.position", "of the corner with the lowest x and z, at height 0"),
+    {{"height_field.length", "number", "required", "> 0", "m", "along x"},
+     AT(FLOAT, SHAPE(size.x)),
+     .flags = FIELD_REQUIRED},
+    {{"height_field.width", "number", "required", "> 0", "m", "along z; 3D only"},
+     AT(FLOAT, SHAPE(size.z)),
+     .flags = FIELD_REQUIRED | FIELD_3D},
+    {{"height_field.file", "text", "", "", "", "grey PGM picture, 8 or 16 bit; rows along z"},
+     AT(FILE, SHAPE(file))},
+    {{"height_field.height", "number", "0", ">= 0", "m", "of white in the picture"},
+     AT(FLOAT, SHAPE(height))},
+    {{"height_field.heights", "list", "", "", "m",
+      "rows along z of heights along x; in 2D one list"},
+     AT(HEIGHTS, SHAPE(heights))},
+    {{"height_field.canyon", "map", "", "", "", "a procedural river canyon"},
+     AT(CANYON, SHAPE(canyon)),
+     .list = &table_canyon},
+};
+static const Field mesh_fields[] = {
+    {{"mesh.file", "text", "required", "", "", "closed triangle mesh: OBJ, PLY or STL"},
+     AT(FILE, SHAPE(file)),
+     .flags = FIELD_REQUIRED},
+    PLACE("mesh.position", "of the mesh's own origin"),
+};
+static const Field union_fields[] = {
+    PLACE("union.position", "moves the whole"),
+    CHILDREN("union.of", "shapes; `union: [...]` is short for `union: {of: [...]}`"),
+};
+static const Field difference_fields[] = {
+    PLACE("difference.position", "moves the whole"),
+    CHILDREN("difference.of",
+             "the first shape without the others; `difference: [...]` is short for this"),
+};
+static const Field smooth_union_fields[] = {
+    PLACE("smooth_union.position", "moves the whole"),
+    LENGTH("smooth_union.blend", blend, "radius of the rounding"),
+    CHILDREN("smooth_union.of", "shapes"),
+};
+#define SHAPE_TABLE(PREFIX, FIELDS) \
+    { PREFIX, FIELDS, COUNT(FIELDS), sizeof(ShapeRead), NO_SHAPE }
+const Table table_shape[SHAPE_KINDS] = {
+    [BRIM_SHAPE_BOX] = SHAPE_TABLE("box.", box_fields),
+    [BRIM_SHAPE_SPHERE] = SHAPE_TABLE("sphere.", sphere_fields),
+    [BRIM_SHAPE_CYLINDER] = SHAPE_TABLE("cylinder.", cylinder_fields),
+    [BRIM_SHAPE_CAPSULE] = SHAPE_TABLE("capsule.", capsule_fields),
+    [BRIM_SHAPE_PLANE] = SHAPE_TABLE("plane.", plane_fields),
+    [BRIM_SHAPE_TORUS] = SHAPE_TABLE("torus.", torus_fields),
+    [BRIM_SHAPE_HEIGHT_FIELD] = SHAPE_TABLE("height_field.", height_field_fields),
+    [BRIM_SHAPE_MESH] = SHAPE_TABLE("mesh.", mesh_fields),
+    [BRIM_SHAPE_UNION] = SHAPE_TABLE("union.", union_fields),
+    [BRIM_SHAPE_DIFFERENCE] = SHAPE_TABLE("difference.", difference_fields),
+    [BRIM_SHAPE_SMOOTH_UNION] = SHAPE_TABLE("smooth_union.", smooth_union_fields),
+};
+
+#define CANYON(MEMBER) offsetof(BrimCanyonDef, MEMBER)
+static const Field canyon_fields[] = {
+    {{"height_field.canyon.seed", "integer", "1", "0 to 4294967295", "", "of the rock's relief"},
+     AT(UINT, CANYON(seed))},
+    {{"height_field.canyon.bed", "number", "required", ">= 0", "m", "height of the bed at x = 0"},
+     AT(FLOAT, CANYON(bed)),
+     .flags = FIELD_REQUIRED},
+    {{"height_field.canyon.slope", "number", "0.01", "0 to 1", "",
+      "fall of the bed per metre along x, besides the waterfalls"},
+     AT(FLOAT, CANYON(slope))},
+    {{"height_field.canyon.width", "number", "required", "> 0", "m", "of the bed"},
+     AT(FLOAT, CANYON(width)),
+     .flags = FIELD_REQUIRED},
+    {{"height_field.canyon.depth", "number", "required", "> 0", "m", "of the canyon, bed to rim"},
+     AT(FLOAT, CANYON(depth)),
+     .flags = FIELD_REQUIRED},
+    {{"height_field.canyon.meander", "number", "0", ">= 0", "m",
+      "how far the bed winds to either side"},
+     AT(FLOAT, CANYON(meander))},
+    {{"height_field.canyon.wavelength", "number", "100", "> 0", "m", "of the meander along x"},
+     AT(FLOAT, CANYON(wavelength))},
+    {{"height_field.canyon.roughness", "number", "0", ">= 0", "m",
+      "amplitude of the rock's relief"},
+     AT(FLOAT, CANYON(roughness))},
+    {{"height_field.canyon.falls", "list", "[]", "", "", "waterfalls, at most four"},
+     AT(FALLS, CANYON(fall_count)),
+     .list = &table_fall},
+};
+const Table table_canyon = {"height_field.canyon.", canyon_fields, COUNT(canyon_fields),
+                            sizeof(BrimCanyonDef), NO_SHAPE};
+
+static const Field fall_fields[] = {
+    {{"height_field.canyon.falls[].x", "number", "required", ">= 0", "m",
+      "where it stands; increasing"},
+     AT(FLOAT, offsetof(Fall, x)),
+     .flags = FIELD_REQUIRED},
+    {{"height_field.canyon.falls[].drop", "number", "required", "> 0", "m", "how far it drops"},
+     AT(FLOAT, offsetof(Fall, drop)),
+     .flags = FIELD_REQUIRED},
+};
+const Table table_fall = {"height_field.canyon.falls[].", fall_fields, COUNT(fall_fields),
+                          sizeof(Fall), NO_SHAPE};
+
+/// All tables in the order of the manual.
+static const Table *table_at(int index) {
+    static const Table *const lists[] = {&table_sim,   &table_gravity,  &table_liquid,
+                                         &table_solid, &table_keyframe, &table_source,
+                                         &table_drain, &table_placement};
+    static const Table *const ends[] = {&table_canyon, &table_fall};
+    if (index < COUNT(lists)) return lists[index];
+    index -= COUNT(lists);
+    if (index < SHAPE_KINDS) return &table_shape[index];
+    index -= SHAPE_KINDS;
+    return index < COUNT(ends) ? ends[index] : NULL;
+}
+
+const BrimFieldInfo *brim_scene_field(int index) {
+    if (index < 0) return NULL;
+    const Table *table;
+    for (int i = 0; (table = table_at(i)); i++) {
+        if (index < table->count) return &table->fields[index].info;
+        index -= table->count;
+    }
+    return NULL;
+}

@@ -1,0 +1,290 @@
+#include "scene/read.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static size_t path_append(Reader *r, const char *text) {
+    size_t before = r->path_length, room = sizeof r->path - before;
+    int n = snprintf(r->path + before, room, "%s", text);
+    r->path_length += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+    return before;
+}
+
+size_t path_key(Reader *r, const char *key) {
+    char shown[NODE_SHOW], text[NODE_SHOW + 1];
+    snprintf(text, sizeof text, "%s%s", r->path_length ? "." : "", node_show(key, shown));
+    return path_append(r, text);
+}
+
+size_t path_index(Reader *r, int index) {
+    char text[16];
+    snprintf(text, sizeof text, "[%d]", index);
+    return path_append(r, text);
+}
+
+void path_pop(Reader *r, size_t length) {
+    r->path_length = length;
+    r->path[length] = 0;
+}
+
+void refuse_value(Reader *r, const Node *node, const Field *field) {
+    char value[NODE_SHOW], allowed[240];
+    field_allowed(field, r->dim, allowed, sizeof allowed);
+    report_add(r->report, node, r->path, "%s is not allowed: %s", report_value(node, value),
+               allowed);
+}
+
+static bool read_number(const Node *node, double *value) {
+    return node->kind == NODE_TEXT && node->plain && number_parse(node->text, value);
+}
+
+/// A number that the field allows, or a refusal.
+static bool read_allowed(Reader *r, const Field *field, const Node *node, double *value) {
+    if (read_number(node, value) && field_allows(field, *value)) return true;
+    refuse_value(r, node, field);
+    return false;
+}
+
+static bool read_choice(Reader *r, const Field *field, const Node *node, double *value) {
+    int index = node->kind == NODE_TEXT ? choice_index(field->info.range, node->text) : -1;
+    if (field->store == STORE_FLAG) index = index < 0 || !node->plain ? -1 : 1 - index;
+    *value = index;
+    if (index < 0) refuse_value(r, node, field);
+    return index >= 0;
+}
+
+/// A list of as many numbers as the simulation has dimensions. In 2D a third one may be given if
+/// it says nothing: 0, or for a turn, which is about z, the first two 0.
+static bool read_vector(Reader *r, const Field *field, const Node *node, double value[3]) {
+    bool turn = field->store == STORE_TURN && r->dim == 2;
+    value[0] = value[1] = value[2] = 0;
+    if (turn && node->kind == NODE_TEXT) return read_allowed(r, field, node, &value[2]);
+    bool fits = node->kind == NODE_LIST &&
+                (node->count == 3 || (node->count == r->dim && r->dim == 2 && !turn));
+    if (!fits) {
+        refuse_value(r, node, field);
+        return false;
+    }
+    int i = 0;
+    for (const Node *n = node->first; n; n = n->next, i++) {
+        bool spare = r->dim == 2 && (turn ? i < 2 : i == 2);
+        bool number = read_number(n, &value[i]);
+        if (number && (spare ? value[i] == 0 : field_allows(field, value[i]))) continue;
+        size_t before = path_index(r, i);
+        refuse_value(r, n, field);
+        path_pop(r, before);
+        return false;
+    }
+    return true;
+}
+
+/// One number goes to the first place and leaves 0 in the others, to follow from the size.
+static bool read_cells(Reader *r, const Field *field, const Node *node, double value[3]) {
+    value[0] = value[1] = value[2] = 0;
+    if (node->kind == NODE_TEXT) return read_allowed(r, field, node, &value[0]);
+    int i = 0;
+    bool good = node->kind == NODE_LIST && node->count == r->dim;
+    for (const Node *n = node->first; good && n; n = n->next, i++)
+        good = read_number(n, &value[i]) && field_allows(field, value[i]);
+    if (!good) refuse_value(r, node, field);
+    if (r->dim == 2) value[2] = 1;
+    return good;
+}
+
+static void read_sides(Reader *r, const Field *field, const Node *node, BrimSide *sides) {
+    int index = node->kind == NODE_TEXT ? choice_index(field->info.range, node->text) : -1;
+    if (index < 0) {
+        refuse_value(r, node, field);
+        return;
+    }
+    for (int s = 0; s < 2 * r->dim; s++) sides[s] = (BrimSide)index;
+}
+
+static void read_file(Reader *r, const Field *field, const Node *node, const char **file) {
+    if (node->kind != NODE_TEXT || !*node->text || node_is_nothing(node)) {
+        refuse_value(r, node, field);
+        return;
+    }
+    size_t length = strlen(r->folder) + strlen(node->text) + 2;
+    char *path = pool_new(r->pool, length, 1);
+    if (!path) {
+        r->out_of_memory = true;
+        return;
+    }
+    bool whole = node->text[0] == '/' || !*r->folder;
+    snprintf(path, length, "%s%s%s", whole ? "" : r->folder, whole ? "" : "/", node->text);
+    *file = path;
+    if (access(path, R_OK) != 0)
+        report_add(r->report, node, r->path, "%.200s cannot be read: %s", path, strerror(errno));
+}
+
+/// Rows of numbers, all as long as the first; in 2D one row.
+static void read_heights(Reader *r, const Field *field, const Node *node, BrimShapeDef *shape) {
+    const Node *first_row = r->dim == 2 ? node : node->first;
+    bool good = node->kind == NODE_LIST && node->count > 0 && first_row->kind == NODE_LIST;
+    int rows = r->dim == 2 ? 1 : node->count, columns = good ? first_row->count : 0;
+    if (columns < 2 || (r->dim == 3 && rows < 2)) {
+        report_add(r->report, node, r->path,
+                   r->dim == 2 ? "give a list of at least 2 heights along x (m)"
+                               : "give at least 2 lists along z of at least 2 heights along x (m)");
+        return;
+    }
+    float *heights = pool_new(r->pool, (size_t)rows * (size_t)columns, sizeof *heights);
+    if (!heights) {
+        r->out_of_memory = true;
+        return;
+    }
+    const Node *row = first_row;
+    for (int z = 0; z < rows; z++, row = row->next) {
+        const Node *n = row->kind == NODE_LIST && row->count == columns ? row->first : NULL;
+        for (int x = 0; x < columns; x++, n = n->next) {
+            double value = 0;
+            if (!n || !read_number(n, &value) || !field_allows(field, value)) {
+                report_add(r->report, n ? n : row, r->path,
+                           "row %d is not a list of %d numbers (m)", z, columns);
+                return;
+            }
+            heights[z * columns + x] = (float)value;
+        }
+    }
+    shape->heights = heights;
+    shape->heights_x = columns;
+    shape->heights_z = rows;
+}
+
+static void read_children(Reader *r, const Field *field, const Node *node, BrimShapeDef *shape) {
+    if (node->kind != NODE_LIST || node->count == 0) {
+        refuse_value(r, node, field);
+        return;
+    }
+    BrimShapeDef *children = pool_new(r->pool, (size_t)node->count, sizeof *children);
+    if (!children) {
+        r->out_of_memory = true;
+        return;
+    }
+    int i = 0;
+    for (const Node *n = node->first; n; n = n->next, i++) {
+        size_t before = path_index(r, i);
+        read_shape(r, n, &children[i]);
+        for (const Node *k = n->kind == NODE_MAP ? n->first : NULL; k; k = k->next)
+            if (shape_kind(k->key) < 0)
+                report_add(r->report, k, r->path, "%s: a shape within a shape has no other keys",
+                           k->key);
+        path_pop(r, before);
+    }
+    shape->children = children;
+    shape->child_count = node->count;
+}
+
+static void read_canyon(Reader *r, const Node *node, const BrimCanyonDef **out) {
+    BrimCanyonDef *canyon = pool_new(r->pool, 1, sizeof *canyon);
+    if (!canyon) {
+        r->out_of_memory = true;
+        return;
+    }
+    table_defaults(&table_canyon, canyon);
+    Scope scope = {{&table_canyon}, canyon, false, r->path_length};
+    read_scope(r, &scope, node);
+    *out = canyon;
+}
+
+static void read_falls(Reader *r, const Field *field, const Node *node, BrimCanyonDef *canyon) {
+    int count = 0;
+    if (node->kind != NODE_LIST) {
+        refuse_value(r, node, field);
+        return;
+    }
+    const Fall *falls = read_items(r, &table_fall, node, &count);
+    if (count > CANYON_FALLS) {
+        report_add(r->report, node, r->path, "%d waterfalls are not allowed: at most %d", count,
+                   CANYON_FALLS);
+        return;
+    }
+    canyon->fall_count = count;
+    for (int i = 0; i < count; i++) {
+        canyon->fall_x[i] = falls[i].x;
+        canyon->fall_drop[i] = falls[i].drop;
+    }
+}
+
+static void read_gravity(Reader *r, const Field *field, const Node *node, BrimSimDef *def) {
+    double value[3];
+    if (node->kind == NODE_LIST && node->first && node->first->kind == NODE_MAP) {
+        int count = 0;
+        const BrimGravityKey *keys = read_items(r, &table_gravity, node, &count);
+        def->gravity_keys = keys;
+        def->gravity_key_count = count;
+        if (count > 0) def->gravity = keys[0].gravity;
+    } else if (read_vector(r, field, node, value)) {
+        field_set(field, def, value);
+    }
+}
+
+static void read_list(Reader *r, const Field *field, const Node *node, void *base) {
+    int count = 0;
+    const void *items = NULL;
+    if (node->kind == NODE_LIST)
+        items = read_items(r, field->list, node, &count);
+    else if (!node_is_nothing(node))
+        refuse_value(r, node, field);
+    memcpy((char *)base + field->offset, &items, sizeof items);
+    memcpy((char *)base + field->count_offset, &count, sizeof count);
+}
+
+void read_field(Reader *r, const Field *field, const Node *node, void *base) {
+    double value[3] = {0, 0, 0};
+    bool good = false;
+    char *at = (char *)base + field->offset;
+    if (r->dim == 2 && field->flags & FIELD_3D) {
+        report_add(r->report, node, r->path, "has no meaning in 2D: take it out");
+        return;
+    }
+    switch (field->store) {
+    case STORE_FLOAT:
+    case STORE_DOUBLE:
+    case STORE_INT:
+    case STORE_UINT:
+    case STORE_VERSION:
+        good = read_allowed(r, field, node, value);
+        break;
+    case STORE_FLAG:
+    case STORE_CHOICE:
+        good = read_choice(r, field, node, value);
+        break;
+    case STORE_VECTOR:
+    case STORE_TURN:
+        good = read_vector(r, field, node, value);
+        break;
+    case STORE_CELLS:
+        good = read_cells(r, field, node, value);
+        break;
+    case STORE_SIDES:
+        read_sides(r, field, node, (BrimSide *)at);
+        break;
+    case STORE_GRAVITY:
+        read_gravity(r, field, node, base);
+        break;
+    case STORE_FILE:
+        read_file(r, field, node, (const char **)at);
+        break;
+    case STORE_LIST:
+        read_list(r, field, node, base);
+        break;
+    case STORE_SHAPES:
+        read_children(r, field, node, base);
+        break;
+    case STORE_HEIGHTS:
+        read_heights(r, field, node, base);
+        break;
+    case STORE_CANYON:
+        read_canyon(r, node, (const BrimCanyonDef **)at);
+        break;
+    case STORE_FALLS:
+        read_falls(r, field, node, base);
+        break;
+    case STORE_KIND:
+        break;
+    }
+    if (good) field_set(field, base, value);
+}

@@ -1,0 +1,194 @@
+#include "base/error.h"
+#include "scene/check.h"
+#include "scene/read.h"
+#include "scene/write.h"
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct BrimScene {
+    Pool pool; ///< all that def points to
+    BrimSimDef def;
+    char *json;
+};
+
+/// The folder of a file as an absolute name, so that a scene means the same from anywhere; "" when
+/// it cannot be told.
+static void folder_of(const char *name, char out[2 * PATH_MAX]) {
+    const char *slash = strrchr(name, '/');
+    size_t length = slash ? (size_t)(slash - name) : 0;
+    char here[PATH_MAX];
+    out[0] = 0;
+    if (length >= PATH_MAX) return;
+    if (name[0] == '/') {
+        snprintf(out, 2 * PATH_MAX, "%.*s", (int)length, name);
+    } else if (getcwd(here, sizeof here)) {
+        snprintf(out, 2 * PATH_MAX, "%s%s%.*s", here, length ? "/" : "", (int)length, name);
+    }
+}
+
+/// A fixed step and a CFL number exclude each other; one given by --set takes the other's place.
+static void choose_step(Reader *r, Node *root) {
+    Node *time = node_get(root, "time");
+    Node *step = node_get(time, "step"), *cfl = node_get(time, "cfl");
+    if (!step || !cfl) return;
+    if (!step->set == !cfl->set)
+        report_add(r->report, step->line > cfl->line ? step : cfl, "time",
+                   "give step or cfl, not both");
+    else
+        node_remove(time, step->set ? "cfl" : "step");
+}
+
+/// Cells along the other axes, where only those along x were given.
+static void follow_cells(BrimSimDef *def) {
+    const float size[3] = {def->size.x, def->size.y, def->size.z};
+    double dx = (double)size[0] / def->cells[0];
+    for (int a = 1; a < def->dim; a++) {
+        if (def->cells[a] > 0) continue;
+        double cells = round((double)size[a] / dx);
+        def->cells[a] = cells < 1 ? 1 : cells > 1e6 ? 1000000 : (int)cells;
+    }
+    if (def->dim == 2) {
+        def->cells[2] = 1;
+        def->size.z = (float)dx;
+    }
+}
+
+/// The version and the dimension come first: all else depends on them.
+static bool read_head(Reader *r, Node *root, BrimSimDef *def) {
+    Node *version = node_get(root, "brim"), *dim = node_get(root, "dim");
+    if (root->kind != NODE_MAP || !version) {
+        report_add(r->report, root, "brim", "is missing: a scene begins with \"brim: %d\"",
+                   BRIM_SCENE_VERSION);
+        return false;
+    }
+    char value[NODE_SHOW];
+    double number = 0;
+    if (version->kind != NODE_TEXT || !number_parse(version->text, &number) ||
+        number != BRIM_SCENE_VERSION) {
+        report_add(r->report, version, "brim", "%s is not allowed: this program reads version %d",
+                   report_value(version, value), BRIM_SCENE_VERSION);
+        return false;
+    }
+    int problems = r->report->count;
+    snprintf(r->path, sizeof r->path, "dim");
+    if (dim) read_field(r, table_find(&table_sim, "dim"), dim, def);
+    r->path[0] = 0;
+    r->dim = def->dim;
+    return r->report->count == problems;
+}
+
+static void read_def(Reader *r, Node *root, BrimSimDef *def) {
+    *def = brim_default_sim_def();
+    r->dim = def->dim;
+    if (!read_head(r, root, def)) return;
+    if (def->dim == 2) def->particles_per_cell = 9;
+    choose_step(r, root);
+    Scope scope = {{&table_sim}, def, false, 0};
+    read_scope(r, &scope, root);
+    if (r->report->count > 0 || r->out_of_memory) return;
+    follow_cells(def);
+    Problem problem;
+    if (def_has_problem(def, &problem))
+        report_add(r->report, node_nearest(root, problem.key), problem.key, "%s", problem.text);
+}
+
+static BrimResult no_memory(const char *name, BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory reading the scene", name);
+}
+
+/// Text and sets => scene->def; the tree lives in `tree`.
+static BrimResult build(BrimScene *scene, Pool *tree, const char *text, size_t length,
+                        const char *name, const char *const *sets, int set_count,
+                        BrimError *error) {
+    Node *root;
+    BrimResult result = node_parse(tree, text, length, name, NULL, &root, error);
+    for (int i = 0; result == BRIM_OK && i < set_count; i++)
+        result = node_set(tree, root, sets[i], error);
+    if (result != BRIM_OK) return result;
+
+    char folder[2 * PATH_MAX];
+    folder_of(name, folder);
+    Report report = {.name = name};
+    Reader reader = {.report = &report, .pool = &scene->pool, .folder = folder};
+    read_def(&reader, root, &scene->def);
+    if (reader.out_of_memory) return no_memory(name, error);
+    result = report_result(&report, error);
+    if (result != BRIM_OK) return result;
+    scene->json = def_json(&scene->def);
+    return scene->json ? BRIM_OK : no_memory(name, error);
+}
+
+BrimResult brim_scene_parse(const char *text, size_t length, const char *name,
+                            const char *const *sets, int set_count, BrimScene **scene,
+                            BrimError *error) {
+    *scene = NULL;
+    if (!text) length = 0, text = "";
+    if (!name) name = "scene";
+    BrimScene *s = calloc(1, sizeof *s);
+    if (!s) return no_memory(name, error);
+    Pool tree = {0};
+    BrimResult result = build(s, &tree, text, length, name, sets, set_count, error);
+    pool_free(&tree);
+    if (result != BRIM_OK) brim_scene_destroy(&s);
+    *scene = s;
+    return result;
+}
+
+static BrimResult read_file(const char *path, char **text, size_t *length, BrimError *error) {
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return fail(error, BRIM_ERROR_IO, "%s: cannot read the scene: %s", path, strerror(errno));
+    size_t capacity = 64 * 1024, used = 0;
+    char *bytes = malloc(capacity);
+    while (bytes && used <= NODE_TEXT_BYTES) {
+        size_t got = fread(bytes + used, 1, capacity - used, file);
+        used += got;
+        if (got == 0) break;
+        if (used < capacity) continue;
+        capacity *= 2;
+        char *more = realloc(bytes, capacity);
+        if (!more) free(bytes);
+        bytes = more;
+    }
+    int reason = ferror(file) ? errno : 0;
+    fclose(file);
+    if (!bytes) return no_memory(path, error);
+    *text = bytes;
+    *length = used;
+    if (!reason) return BRIM_OK;
+    free(bytes);
+    return fail(error, BRIM_ERROR_IO, "%s: cannot read the scene: %s", path, strerror(reason));
+}
+
+BrimResult brim_scene_load(const char *path, const char *const *sets, int set_count,
+                           BrimScene **scene, BrimError *error) {
+    *scene = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    BrimResult result = read_file(path, &text, &length, error);
+    if (result != BRIM_OK) return result;
+    result = brim_scene_parse(text, length, path, sets, set_count, scene, error);
+    free(text);
+    return result;
+}
+
+void brim_scene_destroy(BrimScene **scene) {
+    if (!scene || !*scene) return;
+    pool_free(&(*scene)->pool);
+    free((*scene)->json);
+    free(*scene);
+    *scene = NULL;
+}
+
+const BrimSimDef *brim_scene_def(const BrimScene *scene) {
+    return &scene->def;
+}
+
+const char *brim_scene_json(const BrimScene *scene) {
+    return scene->json;
+}
