@@ -1,24 +1,38 @@
 // Solids: signed distances that may move. A Shape is still; a Solid is a shape with a motion.
+//
+// In 2D (dim = 2) z of all points is taken as 0, position z and rotations about x and y are
+// ignored, and each shape is its cut at its own z = 0, with distances measured in the plane:
+//   box            a rectangle, whatever its size in z
+//   sphere         a disk
+//   cylinder       a rectangle of 2 radius by height
+//   capsule        a rectangle with round ends
+//   torus          two disks of radius `tube`, 2 radius apart
+//   plane          a line; its normal's z is dropped
+//   height field   its first row of heights (z = 0); a canyon along the middle of its bed
+//   mesh           its outline at z = 0; a mesh that only touches z = 0 is cut just beside it
 #pragma once
 #include "brim/brim.h"
 
 typedef struct Shape Shape;
 
-/// Builds a shape from its def (meshes are read and turned into a distance field on a grid of
-/// spacing about `resolution` metres; height-field files are read too). In 2D (dim = 2) shapes are the cut at
-/// z = 0 of the shape with its z position and rotation about x and y ignored.
+/// Builds a shape from its def. Meshes are read and turned into a distance on a grid of spacing
+/// `resolution` metres or half of it; height-field files are read too. The def may go afterwards.
 BrimResult shape_new(const BrimShapeDef *def, int dim, float resolution, Shape **shape,
                      BrimError *error);
 void shape_free(Shape **shape);
 size_t shape_bytes(const Shape *shape);
 
-/// Signed distance at n points, m: negative inside. Exact distance or a bound not above it near
-/// the surface (differences, smooth unions). (x, y, z) [n] => distance [n]
+/// Signed distance at n points, m: negative inside. Exact for the simple shapes; a bound not above
+/// the distance for unions (inside), differences and smooth unions; for height fields exact within
+/// three times `resolution` of the surface and a bound beyond; for meshes interpolated, and a bound
+/// outside their box. (x, y, z) [n] => distance [n]
 void shape_distance(const Shape *shape, int n, const float *x, const float *y, const float *z,
                     float *distance);
-/// Box that holds the shape; infinite extents for planes. False when empty.
+/// Box that holds the shape; infinite extents for planes, for the sides and depth of height fields,
+/// and for z in 2D. False when empty.
 bool shape_bounds(const Shape *shape, float low[3], float high[3]);
-/// Thinnest feature where it can be told (boxes, tori, shells made by difference), else INFINITY.
+/// Thinnest wall where it can be told (simple shapes; shells made by difference, to about a
+/// percent, from samples), else INFINITY. Takes milliseconds: not for every step.
 float shape_thickness(const Shape *shape);
 
 /// Rotation matrix (row major), position: world = rotation * local + position.
@@ -41,7 +55,8 @@ bool solid_exists(const Solid *solid, double time);
 /// Places the solid for `time`; its velocity is the mean over [time - dt, time], so that what it
 /// sweeps is what it moved (dt = 0: the instantaneous velocity).
 void solid_place(Solid *solid, double time, double dt);
-/// The host's hand: from placement now to this one over [time, time + duration].
+/// The host's hand: from placement now to this one over [time, time + duration], straight and at an
+/// even pace, turning the short way. Values must be finite.
 void solid_move(Solid *solid, BrimVec3 position, BrimVec3 rotation, double time, double duration);
 
 /// As shape_distance, at the current placement.

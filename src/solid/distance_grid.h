@@ -1,0 +1,31 @@
+// The signed distance to a closed mesh, sampled on a dense grid.
+#pragma once
+#include "solid/trimesh.h"
+
+typedef struct DistanceGrid {
+    int n[3]; ///< nodes; n[2] = 1 in 2D
+    float spacing;
+    float origin[3];       ///< of node 0
+    float low[3], high[3]; ///< bounds of the mesh
+    float *value;          ///< [n z][y][x], negative inside
+} DistanceGrid;
+
+/// Distances are exact at nodes of cells that the surface crosses, and nearly so elsewhere.
+/// In 2D the mesh is first cut at z = 0. Spacing is half of `resolution` where that is cheap, else
+/// `resolution`. An oriented mesh is inside where its winding number is not 0, so parts may
+/// overlap; another one where a ray crosses it an odd number of times.
+BrimResult distance_grid_new(const Trimesh *mesh, const char *name, int dim, double resolution,
+                             DistanceGrid *grid, BrimError *error);
+void distance_grid_free(DistanceGrid *grid);
+size_t distance_grid_bytes(const DistanceGrid *grid);
+
+/// Trilinear. Outside the grid a bound that is not above the distance. (x, y, z) [n] => out [n]
+void distance_grid_sample(const DistanceGrid *grid, int n, const float *x, const float *y,
+                          const float *z, float *out);
+
+/// The cut of a mesh at z = 0 as segments: triangles whose last two corners are one, in order
+/// along the outline, z = 0. A mesh that only touches the plane is cut just beside it.
+BrimResult trimesh_slice(const Trimesh *mesh, const char *name, Trimesh *slice, BrimError *error);
+
+/// inside [nodes] => 1 or 0, by rays along each axis that vote. False when out of memory.
+bool distance_grid_inside(const DistanceGrid *grid, const Trimesh *mesh, uint8_t *inside);

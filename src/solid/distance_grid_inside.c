@@ -1,0 +1,137 @@
+// Which nodes of a grid lie inside a mesh: rays along the grid lines count how they cross it.
+#include "base/memory.h"
+#include "solid/distance_grid.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Which side of the edge a -> b the point lies on: +1 left, -1 right, 0 for an edge without
+/// length. A point on the line is moved by (e, e^2) with e -> 0, so that of the triangles around
+/// an edge or a corner exactly one is hit. Evaluated from the lower vertex, so that both triangles
+/// of an edge get opposite answers in spite of rounding.
+static int side_of(const double a[2], const double b[2], bool swap, double px, double py) {
+    const double *from = swap ? b : a, *to = swap ? a : b;
+    double ex = to[0] - from[0], ey = to[1] - from[1];
+    double s = ex * (py - from[1]) - ey * (px - from[0]);
+    if (s == 0) s = -ey;
+    if (s == 0) s = ex;
+    int sign = s > 0 ? 1 : s < 0 ? -1 : 0;
+    return swap ? -sign : sign;
+}
+
+typedef struct Rays {
+    const DistanceGrid *grid;
+    int axis, u, v;     ///< rays along `axis` through the nodes of the (u, v) plane
+    size_t stride[3];   ///< of nodes
+    int32_t *crossings; ///< [nodes] that a ray meets between the node before and this one
+    bool oriented;
+} Rays;
+
+static void node_range(const DistanceGrid *g, int axis, double low, double high, int *first,
+                       int *last) {
+    double a = floor((low - g->origin[axis]) / g->spacing) - 1;
+    double b = ceil((high - g->origin[axis]) / g->spacing) + 1;
+    *first = a < 0 ? 0 : (int)a;
+    *last = b > g->n[axis] - 1 ? g->n[axis] - 1 : (int)b;
+}
+
+static double node_at(const DistanceGrid *g, int axis, int i) {
+    return (double)g->origin[axis] + (double)g->spacing * i;
+}
+
+static void record(const Rays *r, size_t row, double at, int sign) {
+    const DistanceGrid *g = r->grid;
+    double node = floor((at - g->origin[r->axis]) / g->spacing) + 1;
+    if (node >= g->n[r->axis]) return;
+    size_t first = node > 0 ? (size_t)node : 0;
+    r->crossings[row + first * r->stride[r->axis]] += r->oriented ? sign : 1;
+}
+
+static void cross_triangle(const Rays *r, const Trimesh *m, const uint32_t t[3]) {
+    const DistanceGrid *g = r->grid;
+    double p[3][2], depth[3];
+    for (int k = 0; k < 3; k++) {
+        const float *vertex = m->vertices[t[k]];
+        p[k][0] = vertex[r->u], p[k][1] = vertex[r->v], depth[k] = vertex[r->axis];
+    }
+    int u0, u1, v0, v1;
+    node_range(g, r->u, fmin(p[0][0], fmin(p[1][0], p[2][0])),
+               fmax(p[0][0], fmax(p[1][0], p[2][0])), &u0, &u1);
+    node_range(g, r->v, fmin(p[0][1], fmin(p[1][1], p[2][1])),
+               fmax(p[0][1], fmax(p[1][1], p[2][1])), &v0, &v1);
+    double area =
+        (p[1][0] - p[0][0]) * (p[2][1] - p[0][1]) - (p[1][1] - p[0][1]) * (p[2][0] - p[0][0]);
+    for (int v = v0; v <= v1; v++)
+        for (int u = u0; u <= u1; u++) {
+            double x = node_at(g, r->u, u), y = node_at(g, r->v, v);
+            int s = side_of(p[0], p[1], t[0] > t[1], x, y);
+            if (s == 0 || side_of(p[1], p[2], t[1] > t[2], x, y) != s ||
+                side_of(p[2], p[0], t[2] > t[0], x, y) != s)
+                continue;
+            double w1 = (x - p[0][0]) * (p[2][1] - p[0][1]) - (y - p[0][1]) * (p[2][0] - p[0][0]);
+            double w2 = (p[1][0] - p[0][0]) * (y - p[0][1]) - (p[1][1] - p[0][1]) * (x - p[0][0]);
+            double at =
+                area == 0
+                    ? depth[0]
+                    : depth[0] + (w1 * (depth[1] - depth[0]) + w2 * (depth[2] - depth[0])) / area;
+            record(r, (size_t)u * r->stride[r->u] + (size_t)v * r->stride[r->v], at, s);
+        }
+}
+
+/// In 2D the mesh is segments: a ray along x crosses those that span its y, and the other way
+/// round.
+static void cross_segment(const Rays *r, const Trimesh *m, const uint32_t t[3]) {
+    const DistanceGrid *g = r->grid;
+    const float *a = m->vertices[t[0]], *b = m->vertices[t[1]];
+    if (a[r->u] == b[r->u]) return;
+    const float *low = a[r->u] < b[r->u] ? a : b, *high = low == a ? b : a;
+    int u0, u1;
+    node_range(g, r->u, low[r->u], high[r->u], &u0, &u1);
+    for (int u = u0; u <= u1; u++) {
+        double x = node_at(g, r->u, u);
+        if (!(x >= low[r->u] && x < high[r->u])) continue;
+        double t01 = (x - low[r->u]) / ((double)high[r->u] - low[r->u]);
+        double at = low[r->axis] + t01 * ((double)high[r->axis] - low[r->axis]);
+        record(r, (size_t)u * r->stride[r->u], at, low == a ? 1 : -1);
+    }
+}
+
+/// Adds one vote to each node that the rays find inside.
+static void vote(const Rays *r, uint8_t *votes) {
+    const DistanceGrid *g = r->grid;
+    size_t step = r->stride[r->axis];
+    for (int v = 0; v < g->n[r->v]; v++)
+        for (int u = 0; u < g->n[r->u]; u++) {
+            size_t at = (size_t)u * r->stride[r->u] + (size_t)v * r->stride[r->v];
+            int64_t winding = 0;
+            for (int i = 0; i < g->n[r->axis]; i++, at += step) {
+                winding += r->crossings[at];
+                votes[at] += r->oriented ? winding != 0 : winding & 1;
+            }
+        }
+}
+
+bool distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, uint8_t *inside) {
+    bool flat = g->n[2] == 1;
+    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
+    int32_t *crossings = memory_new(nodes * sizeof *crossings);
+    if (!crossings) return false;
+    memset(inside, 0, nodes);
+    for (int axis = 0; axis < (flat ? 2 : 3); axis++) {
+        Rays r = {.grid = g,
+                  .axis = axis,
+                  .u = flat ? 1 - axis : (axis + 1) % 3,
+                  .v = flat ? 2 : (axis + 2) % 3,
+                  .stride = {1, (size_t)g->n[0], (size_t)g->n[0] * (size_t)g->n[1]},
+                  .crossings = crossings,
+                  .oriented = mesh->oriented};
+        memset(crossings, 0, nodes * sizeof *crossings);
+        for (size_t t = 0; t < mesh->triangle_count; t++)
+            flat ? cross_segment(&r, mesh, mesh->triangles[t])
+                 : cross_triangle(&r, mesh, mesh->triangles[t]);
+        vote(&r, inside);
+    }
+    for (size_t i = 0; i < nodes; i++) inside[i] = inside[i] >= (flat ? 1 : 2);
+    free(crossings);
+    return true;
+}

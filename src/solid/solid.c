@@ -1,0 +1,363 @@
+// Solids: shapes that stand still, follow keyframes, turn, or are moved by the host.
+#include "solid/solid.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "solid/rotation.h"
+#include "solid/shape.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct Solid {
+    Shape *shape; ///< around its own position, which is `pivot`
+    int dim;
+    double pivot[3];
+    BrimMotionKind motion;
+    BrimKeyframe *keys;
+    int key_count;
+    double axis[3]; ///< unit
+    double rate;    ///< degrees/s
+    double start;
+    SolidState state;
+
+    Placement placement;
+    double velocity[3]; ///< of the pivot, m/s
+    double spin[3];     ///< rad/s
+};
+
+/// Where a solid is, and how it moves, at one instant. `offset` is from its pivot.
+typedef struct Pose {
+    double offset[3], rotation[9];
+    double velocity[3], spin[3];
+} Pose;
+
+BrimSolidDef brim_default_solid_def(void) {
+    return (BrimSolidDef){
+        .shape = brim_default_shape_def(),
+        .motion = BRIM_MOTION_STILL,
+        .axis = {0, 1, 0},
+    };
+}
+
+// ----------------------------------------------------------------------------------- building
+
+static bool vector_ok(BrimVec3 v) {
+    return fabsf(v.x) <= 1e7f && fabsf(v.y) <= 1e7f && fabsf(v.z) <= 1e7f;
+}
+
+static BrimResult set_keys(Solid *s, const BrimSolidDef *def, BrimError *error) {
+    if (def->keyframe_count < 1 || !def->keyframes)
+        return fail(error, BRIM_ERROR_INPUT, "a keyframed solid needs at least one keyframe");
+    for (int i = 0; i < def->keyframe_count; i++) {
+        const BrimKeyframe *k = &def->keyframes[i];
+        if (!(fabs(k->time) <= 1e9) || !vector_ok(k->position) || !vector_ok(k->rotation))
+            return fail(error, BRIM_ERROR_INPUT, "keyframe %d: a value is not finite or above 1e7",
+                        i + 1);
+        if (i > 0 && !(k->time > k[-1].time))
+            return fail(error, BRIM_ERROR_INPUT,
+                        "keyframe %d: its time %g s is not after %g s, that of the one before",
+                        i + 1, k->time, k[-1].time);
+    }
+    s->keys = memory_new((size_t)def->keyframe_count * sizeof *s->keys);
+    if (!s->keys) return fail(error, BRIM_ERROR_MEMORY, "no memory for keyframes");
+    memcpy(s->keys, def->keyframes, (size_t)def->keyframe_count * sizeof *s->keys);
+    s->key_count = def->keyframe_count;
+    return BRIM_OK;
+}
+
+static BrimResult set_rotation(Solid *s, const BrimSolidDef *def, BrimError *error) {
+    double a[3] = {def->axis.x, def->axis.y, def->axis.z};
+    if (s->dim == 2) a[0] = a[1] = 0, a[2] = def->axis.z < 0 ? -1 : 1;
+    double length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+    if (!(length > 1e-12 && length <= 1e12))
+        return fail(error, BRIM_ERROR_INPUT, "rotation: axis (%g, %g, %g) has no direction",
+                    (double)def->axis.x, (double)def->axis.y, (double)def->axis.z);
+    if (!(fabsf(def->rate) <= 1e7f))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "rotation: rate = %g degrees/s is not finite or "
+                    "above 1e7",
+                    (double)def->rate);
+    for (int i = 0; i < 3; i++) s->axis[i] = a[i] / length;
+    s->rate = def->rate;
+    return BRIM_OK;
+}
+
+static BrimResult set_motion(Solid *s, const BrimSolidDef *def, BrimError *error) {
+    if (!(fabs(def->start) <= 1e9))
+        return fail(error, BRIM_ERROR_INPUT, "a solid's start of %g s is not finite or too large",
+                    def->start);
+    s->start = def->start;
+    s->motion = def->motion;
+    switch (def->motion) {
+    case BRIM_MOTION_STILL:
+        return BRIM_OK;
+    case BRIM_MOTION_KEYFRAMES:
+        return set_keys(s, def, error);
+    case BRIM_MOTION_ROTATION:
+        return set_rotation(s, def, error);
+    }
+    return fail(error, BRIM_ERROR_INPUT, "a solid's motion %d does not exist", (int)def->motion);
+}
+
+BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid **solid,
+                     BrimError *error) {
+    *solid = NULL;
+    if (!vector_ok(def->shape.position))
+        return fail(error, BRIM_ERROR_INPUT, "a solid's position is not finite or above 1e7 m");
+    Solid *s = memory_zero(sizeof *s);
+    if (!s) return fail(error, BRIM_ERROR_MEMORY, "no memory for a solid");
+    s->dim = dim;
+    s->pivot[0] = def->shape.position.x, s->pivot[1] = def->shape.position.y;
+    s->pivot[2] = dim == 2 ? 0 : def->shape.position.z;
+    BrimShapeDef around = def->shape;
+    around.position = (BrimVec3){0, 0, 0};
+    BrimResult result = set_motion(s, def, error);
+    if (result == BRIM_OK) result = shape_new(&around, dim, resolution, &s->shape, error);
+    if (result != BRIM_OK) {
+        solid_free(&s);
+        return result;
+    }
+    solid_place(s, s->start, 0);
+    *solid = s;
+    return BRIM_OK;
+}
+
+void solid_free(Solid **solid) {
+    Solid *s = *solid;
+    if (!s) return;
+    shape_free(&s->shape);
+    free(s->keys);
+    free(s);
+    *solid = NULL;
+}
+
+size_t solid_bytes(const Solid *s) {
+    return sizeof *s + (size_t)s->key_count * sizeof *s->keys + shape_bytes(s->shape);
+}
+
+// ------------------------------------------------------------------------------------- motion
+
+/// One of the six numbers of a keyframe; in 2D those out of the plane are 0.
+static double key_value(const Solid *s, int key, int component) {
+    const BrimKeyframe *k = &s->keys[key];
+    switch (component) {
+    case 0:
+        return k->position.x;
+    case 1:
+        return k->position.y;
+    case 2:
+        return s->dim == 2 ? 0 : k->position.z;
+    case 3:
+        return s->dim == 2 ? 0 : k->rotation.x;
+    case 4:
+        return s->dim == 2 ? 0 : k->rotation.y;
+    default:
+        return k->rotation.z;
+    }
+}
+
+/// Rate of change at a keyframe: that of the chord through its neighbours, less where it would
+/// make the path overshoot a keyframe; 0 at turning points and at both ends.
+static double key_rate(const Solid *s, int key, int component) {
+    if (key == 0 || key == s->key_count - 1) return 0;
+    double t0 = s->keys[key - 1].time, t1 = s->keys[key].time, t2 = s->keys[key + 1].time;
+    double a = key_value(s, key - 1, component), b = key_value(s, key, component);
+    double c = key_value(s, key + 1, component);
+    double before = (b - a) / (t1 - t0), after = (c - b) / (t2 - t1);
+    if (before * after <= 0) return 0;
+    // up to three times the flatter chord a cubic stays monotone
+    double limit = 3 * fmin(fabs(before), fabs(after)), chord = (c - a) / (t2 - t0);
+    return fabs(chord) < limit ? chord : copysign(limit, chord);
+}
+
+/// Cubic between keyframes. value [6] and rate of change [6]: position m, rotation degrees.
+static void key_path(const Solid *s, double time, double value[6], double rate[6]) {
+    int last = s->key_count - 1, k = 0;
+    bool before = time <= s->keys[0].time, after = time >= s->keys[last].time;
+    while (k + 1 < last && s->keys[k + 1].time <= time) k++;
+    for (int c = 0; c < 6; c++) {
+        if (before || after) {
+            value[c] = key_value(s, before ? 0 : last, c);
+            rate[c] = 0;
+            continue;
+        }
+        double h = s->keys[k + 1].time - s->keys[k].time, t = (time - s->keys[k].time) / h;
+        double a = key_value(s, k, c), b = key_value(s, k + 1, c);
+        double ra = h * key_rate(s, k, c), rb = h * key_rate(s, k + 1, c);
+        double u = 1 - t;
+        value[c] =
+            a * (1 + 2 * t) * u * u + b * (1 + 2 * u) * t * t + ra * t * u * u - rb * t * t * u;
+        rate[c] = (6 * t * u * (b - a) + ra * u * (1 - 3 * t) + rb * t * (3 * t - 2)) / h;
+    }
+}
+
+static void key_pose(const Solid *s, double time, Pose *pose) {
+    double value[6], rate[6];
+    key_path(s, time, value, rate);
+    memcpy(pose->offset, value, sizeof pose->offset);
+    memcpy(pose->velocity, rate, sizeof pose->velocity);
+    rotation_from_degrees(value + 3, pose->rotation);
+    rotation_rates_to_spin(value + 3, rate + 3, pose->spin);
+}
+
+/// Straight and at an even pace from one placement to the other, turning the short way.
+static void hosted_pose(const Solid *s, double time, Pose *pose) {
+    const SolidState *m = &s->state;
+    double length = m->move_end - m->move_start;
+    double t = time >= m->move_end && time > m->move_start ? 1
+               : time <= m->move_start                     ? 0
+                                                           : (time - m->move_start) / length;
+    bool moving = time > m->move_start && time < m->move_end;
+    double from_angles[3], to_angles[3], from[9], to[9], relative[9], turn[3], part[9];
+    for (int i = 0; i < 3; i++) {
+        from_angles[i] = m->from_rotation[i], to_angles[i] = m->to_rotation[i];
+        double way = (double)m->to_position[i] - m->from_position[i];
+        pose->offset[i] = m->from_position[i] + t * way;
+        pose->velocity[i] = moving ? way / length : 0;
+    }
+    rotation_from_degrees(from_angles, from);
+    rotation_from_degrees(to_angles, to);
+    rotation_multiply_transposed(to, from, relative);
+    rotation_vector(relative, turn);
+    double angle = sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]);
+    double axis[3] = {1, 0, 0};
+    for (int i = 0; i < 3; i++) {
+        if (angle > 0) axis[i] = turn[i] / angle;
+        pose->spin[i] = moving ? turn[i] / length : 0;
+    }
+    rotation_about(axis, t * angle * 180 / M_PI, part);
+    if (t == 1)
+        memcpy(pose->rotation, to, sizeof to);
+    else
+        rotation_multiply(part, from, pose->rotation);
+}
+
+static void pose_at(const Solid *s, double time, Pose *pose) {
+    static const Pose rest = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    *pose = rest;
+    if (s->state.hosted) {
+        hosted_pose(s, time, pose);
+    } else if (s->motion == BRIM_MOTION_KEYFRAMES) {
+        key_pose(s, time, pose);
+    } else if (s->motion == BRIM_MOTION_ROTATION) {
+        rotation_about(s->axis, s->rate * (time - s->start), pose->rotation);
+        for (int i = 0; i < 3; i++) pose->spin[i] = s->axis[i] * s->rate * M_PI / 180;
+    }
+}
+
+/// How far the angles change over a time at most, degrees, as far as samples tell.
+static double angle_change(const Solid *s, double from, double to) {
+    if (s->state.hosted || s->motion != BRIM_MOTION_KEYFRAMES) return 0;
+    double sum = 0, a[6], b[6], rate[6];
+    enum { SAMPLES = 8 };
+    key_path(s, from, a, rate);
+    for (int i = 1; i <= SAMPLES; i++) {
+        key_path(s, from + (to - from) * i / SAMPLES, b, rate);
+        for (int c = 3; c < 6; c++) sum += fabs(b[c] - a[c]);
+        memcpy(a, b, sizeof a);
+    }
+    return sum;
+}
+
+/// Mean angular velocity over [from, to]: that of the one rotation which leads from pose to pose,
+/// in parts where the whole may be more than half a turn.
+static void mean_spin(const Solid *s, double from, double to, double spin[3]) {
+    int parts = 1 + (int)fmin(1000, angle_change(s, from, to) / 120);
+    Pose a, b;
+    pose_at(s, from, &a);
+    spin[0] = spin[1] = spin[2] = 0;
+    for (int i = 1; i <= parts; i++) {
+        double relative[9], turn[3];
+        pose_at(s, i == parts ? to : from + (to - from) * i / parts, &b);
+        rotation_multiply_transposed(b.rotation, a.rotation, relative);
+        rotation_vector(relative, turn);
+        for (int k = 0; k < 3; k++) spin[k] += turn[k] / (to - from);
+        a = b;
+    }
+}
+
+void solid_place(Solid *s, double time, double dt) {
+    Pose now, before;
+    pose_at(s, time, &now);
+    memcpy(s->velocity, now.velocity, sizeof s->velocity);
+    memcpy(s->spin, now.spin, sizeof s->spin);
+    // a constant rotation has one spin, however far it turns in a step
+    bool varies = s->state.hosted || s->motion == BRIM_MOTION_KEYFRAMES;
+    if (dt > 0 && varies) {
+        pose_at(s, time - dt, &before);
+        for (int i = 0; i < 3; i++) s->velocity[i] = (now.offset[i] - before.offset[i]) / dt;
+        mean_spin(s, time - dt, time, s->spin);
+    }
+    for (int i = 0; i < 9; i++) s->placement.rotation[i] = (float)now.rotation[i];
+    for (int i = 0; i < 3; i++) s->placement.position[i] = (float)(s->pivot[i] + now.offset[i]);
+}
+
+void solid_move(Solid *s, BrimVec3 position, BrimVec3 rotation, double time, double duration) {
+    bool flat = s->dim == 2;
+    Pose now;
+    double angles[3];
+    pose_at(s, time, &now);
+    rotation_to_degrees(now.rotation, angles);
+    SolidState m = {
+        .move_start = time,
+        .move_end = time + (duration > 0 ? duration : 0),
+        .to_position = {position.x, position.y, flat ? 0 : position.z},
+        .to_rotation = {flat ? 0 : rotation.x, flat ? 0 : rotation.y, rotation.z},
+        .hosted = 1,
+    };
+    for (int i = 0; i < 3; i++) {
+        m.from_position[i] = (float)now.offset[i];
+        m.from_rotation[i] = (float)angles[i];
+    }
+    s->state = m;
+}
+
+SolidState solid_state(const Solid *s) {
+    return s->state;
+}
+
+void solid_set_state(Solid *s, const SolidState *state) {
+    s->state = *state;
+}
+
+bool solid_moves(const Solid *s) {
+    return s->state.hosted || s->motion != BRIM_MOTION_STILL;
+}
+
+bool solid_exists(const Solid *s, double time) {
+    return time >= s->start;
+}
+
+// ------------------------------------------------------------------------------------ queries
+
+void solid_distance(const Solid *s, int n, const float *x, const float *y, const float *z,
+                    float *distance) {
+    const float *r = s->placement.rotation, *p = s->placement.position;
+    float lx[CHUNK], ly[CHUNK], lz[CHUNK];
+    for (int start = 0; start < n; start += CHUNK) {
+        int m = n - start < CHUNK ? n - start : CHUNK;
+        for (int i = 0; i < m; i++) {
+            float dx = x[start + i] - p[0], dy = y[start + i] - p[1], dz = z[start + i] - p[2];
+            lx[i] = r[0] * dx + r[3] * dy + r[6] * dz;
+            ly[i] = r[1] * dx + r[4] * dy + r[7] * dz;
+            lz[i] = r[2] * dx + r[5] * dy + r[8] * dz;
+        }
+        shape_distance(s->shape, m, lx, ly, lz, distance + start);
+    }
+}
+
+BrimVec3 solid_velocity(const Solid *s, float x, float y, float z) {
+    const float *c = s->placement.position;
+    double rx = (double)x - c[0], ry = (double)y - c[1], rz = s->dim == 2 ? 0 : (double)z - c[2];
+    const double *w = s->spin, *v = s->velocity;
+    return (BrimVec3){(float)(v[0] + w[1] * rz - w[2] * ry), (float)(v[1] + w[2] * rx - w[0] * rz),
+                      (float)(v[2] + w[0] * ry - w[1] * rx)};
+}
+
+bool solid_bounds(const Solid *s, float low[3], float high[3]) {
+    return shape_bounds_placed(s->shape, &s->placement, low, high);
+}
+
+float solid_thickness(const Solid *s) {
+    return shape_thickness(s->shape);
+}

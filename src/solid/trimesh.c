@@ -1,0 +1,65 @@
+#include "solid/trimesh.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "solid/bytes.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void trimesh_free(Trimesh *mesh) {
+    free(mesh->vertices);
+    free(mesh->triangles);
+    *mesh = (Trimesh){0};
+}
+
+bool trimesh_coordinate_ok(double value) {
+    return fabs(value) <= 1e9;
+}
+
+BrimResult trimesh_out_of_memory(const char *name, BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY, "%s: no memory for the mesh", name);
+}
+
+bool trimesh_add_vertex(Trimesh *m, const double position[3]) {
+    if (!memory_grow((void **)&m->vertices, &m->vertex_capacity, sizeof *m->vertices,
+                     m->vertex_count + 1, m->vertex_count))
+        return false;
+    // adding 0 turns -0 into 0, so that equal positions have equal bits
+    for (int i = 0; i < 3; i++) m->vertices[m->vertex_count][i] = (float)position[i] + 0.0f;
+    m->vertex_count++;
+    return true;
+}
+
+BrimResult trimesh_parse(MeshFormat format, const uint8_t *data, size_t size, const char *name,
+                         Trimesh *mesh, BrimError *error) {
+    BrimResult result = format == MESH_OBJ   ? trimesh_parse_obj(data, size, name, mesh, error)
+                        : format == MESH_PLY ? trimesh_parse_ply(data, size, name, mesh, error)
+                                             : trimesh_parse_stl(data, size, name, mesh, error);
+    return result == BRIM_OK ? trimesh_close(mesh, name, error) : result;
+}
+
+static bool ends_with(const char *path, const char *ending) {
+    size_t n = strlen(path), m = strlen(ending);
+    return n >= m && strcasecmp(path + n - m, ending) == 0;
+}
+
+BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error) {
+    MeshFormat format;
+    if (ends_with(path, ".obj"))
+        format = MESH_OBJ;
+    else if (ends_with(path, ".ply"))
+        format = MESH_PLY;
+    else if (ends_with(path, ".stl"))
+        format = MESH_STL;
+    else
+        return fail(error, BRIM_ERROR_INPUT,
+                    "%s: cannot tell the format: meshes end in .obj, .ply or .stl", path);
+    uint8_t *data;
+    size_t size;
+    BrimResult result = bytes_read(path, &data, &size, error);
+    if (result != BRIM_OK) return result;
+    result = trimesh_parse(format, data, size, path, mesh, error);
+    free(data);
+    return result;
+}
