@@ -73,3 +73,15 @@ static inline int64_t grid_cell(const Grid *g, int x, int y, int z) {
     if (slot < 0) return -1;
     return (int64_t)slot * g->tile_cells + ((z & 7) * TILE + (y & 7)) * TILE + (x & 7);
 }
+
+/// Index of the cell one step along an axis from a cell of a tile (direction -1 or +1), -1 where no
+/// tile exists.
+static inline int64_t grid_step(const Grid *g, int slot, int cell, int axis, int direction) {
+    const int shift = 3 * axis, stride = 1 << shift, local = cell >> shift & 7;
+    if (local + direction >= 0 && local + direction < TILE)
+        return (int64_t)slot * g->tile_cells + cell + direction * stride;
+    static const int offset[3] = {1, 3, 9};
+    int32_t next = g->neighbour[slot][TILE_SELF + direction * offset[axis]];
+    if (next < 0) return -1;
+    return (int64_t)next * g->tile_cells + cell - direction * (TILE - 1) * stride;
+}

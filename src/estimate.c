@@ -1,0 +1,172 @@
+// What a run will cost, told before anything is spent.
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/timer.h"
+#include "sim.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void warn(BrimEstimate *e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void warn(BrimEstimate *e, const char *format, ...) {
+    enum { MOST = sizeof e->warnings / sizeof *e->warnings };
+    if (e->warning_count >= MOST) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->warnings[e->warning_count++], sizeof *e->warnings, format, args);
+    va_end(args);
+}
+
+// --------------------------------------------------------------------------------- warnings
+
+static void warn_of_thin_walls(const BrimSim *s, BrimEstimate *e) {
+    for (int i = 0; i < s->solid_count; i++) {
+        float thickness = solid_thickness(s->solids[i]);
+        if (thickness < s->dx * (1 - 1e-4f))
+            warn(e,
+                 "solids[%d]: %.3g m at its thinnest, less than a cell (%.3g m): water may leak "
+                 "through; raise domain.cells or thicken it",
+                 i, (double)thickness, (double)s->dx);
+    }
+}
+
+/// Whether the middle of a source lies inside a solid.
+static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
+    for (int i = 0; i < s->source_count; i++) {
+        const Source *source = &s->sources[i];
+        float at[3];
+        for (int a = 0; a < 3; a++)
+            at[a] = a < s->dim ? 0.5f * (source->low[a] + source->high[a]) : 0;
+        for (int k = 0; k < s->solid_count; k++) {
+            float d;
+            solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
+            if (solid_exists(s->solids[k], source->def.start) && d < 0)
+                warn(e, "sources[%d]: its middle lies inside solids[%d]: what is inside the solid "
+                        "is not emitted", i, k);
+        }
+        if (source->points == 0)
+            warn(e, "sources[%d]: smaller than the spacing of the particles: it emits nothing", i);
+    }
+}
+
+static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, BrimEstimate *e) {
+    for (int i = 0; i < count; i++) {
+        float low[3], high[3], size[3];
+        if (!shape_bounds(shapes[i], low, high)) continue;
+        bool beyond = false, outside = false;
+        for (int a = 0; a < s->dim; a++) {
+            size[a] = (float)s->grid.cells[a] * s->dx;
+            float slack = 1e-3f * s->dx;
+            beyond |= isfinite(low[a]) && isfinite(high[a]) &&
+                      (low[a] < -slack || high[a] > size[a] + slack);
+            outside |= high[a] <= 0 || low[a] >= size[a];
+        }
+        if (outside)
+            warn(e, "liquid[%d]: lies outside the domain: nothing of it is seeded", i);
+        else if (beyond)
+            warn(e, "liquid[%d]: reaches beyond the domain: what is outside is not seeded", i);
+    }
+}
+
+// ------------------------------------------------------------------------------------ costs
+
+/// Steps of the whole run. By CFL: from the speed that a fall through the domain's height gives.
+static double count_steps(const BrimSim *s) {
+    double frames = brim_sim_frame_count(s);
+    if (s->def.step > 0) return frames * ceil(1 / (s->def.frame_rate * s->def.step) - 1e-6);
+    BrimVec3 g = s->def.gravity;
+    double height = fmax(s->def.size.x * fabs((double)g.x), s->def.size.y * fabs((double)g.y));
+    if (s->dim == 3) height = fmax(height, s->def.size.z * fabs((double)g.z));
+    double speed = fmax(s->max_speed, sqrt(height)); // half of the fall, on average
+    for (int i = 0; i < s->source_count; i++) {
+        BrimVec3 v = s->sources[i].def.velocity;
+        speed = fmax(speed, sqrt((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z));
+    }
+    double per_frame = speed > 0 ? speed / (s->def.frame_rate * s->def.cfl * s->dx) : 1;
+    if (s->def.step_max > 0) per_frame = fmax(per_frame, 1 / (s->def.frame_rate * s->def.step_max));
+    return frames * fmax(1, ceil(per_frame));
+}
+
+/// Milliseconds a step and particle: a block of water a few steps into its fall, with the scene's
+/// own methods.
+static BrimResult calibrate(const BrimSim *s, double *ms, BrimError *error) {
+    enum { CELLS_3D = 40, CELLS_2D = 160, STEPS = 4 };
+    int n = s->dim == 3 ? CELLS_3D : CELLS_2D;
+    BrimLiquidDef water = {.shape = brim_default_shape_def()};
+    float edge = (float)n * s->dx;
+    water.shape.kind = BRIM_SHAPE_BOX;
+    water.shape.size = (BrimVec3){0.5f * edge, 0.6f * edge, edge};
+    water.shape.position = (BrimVec3){0.25f * edge, 0.3f * edge, 0.5f * edge};
+    BrimSimDef def = s->def;
+    def.size = (BrimVec3){edge, edge, edge};
+    def.cells[0] = def.cells[1] = def.cells[2] = n;
+    if (s->dim == 2) def.cells[2] = 1, water.shape.position.z = 0;
+    def.liquid = &water, def.liquid_count = 1;
+    for (int i = 0; i < 6; i++) def.sides[i] = BRIM_SIDE_WALL;
+    BrimSim *trial = NULL;
+    BrimResult r = brim_sim_create(&def, &trial, error);
+    double best = INFINITY;
+    for (int i = 0; i < STEPS && r == BRIM_OK; i++) {
+        double begin = timer_ms();
+        r = brim_sim_step(trial, error);
+        if (i) best = fmin(best, timer_ms() - begin); // the first one primes and allocates
+    }
+    if (r == BRIM_OK) *ms = best / (double)trial->particles.count;
+    brim_sim_destroy(&trial);
+    return r;
+}
+
+/// Bytes of frames, checkpoints and statistics.
+static double disk_bytes(const BrimSim *s, double particles, double tiles, double steps) {
+    const BrimOutputDef *o = &s->def.output;
+    double frames = floor(brim_sim_frame_count(s) / fmax(1, o->every)) + 1;
+    double cells = (double)s->grid.cells[0] * s->grid.cells[1] * s->grid.cells[2];
+    double frame = (o->particles ? 28 * particles : 0) + (o->fields ? 24 * cells : 0);
+    double checkpoint = (s->particles.affine ? 64 : 28) * particles +
+                        16 * tiles * s->grid.tile_cells;
+    return frames * frame + 2 * checkpoint + 300 * steps;
+}
+
+BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *estimate,
+                         BrimError *error) {
+    BrimSim *s = NULL;
+    Shape **shapes = NULL;
+    *estimate = (BrimEstimate){0};
+    BrimResult r = sim_build(def, &s, &shapes, error);
+    if (r != BRIM_OK) return r;
+    uint8_t *tiles = memory_zero(grid_box(&s->grid));
+    if (!tiles) r = fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    double particles = 0, emitted = 0;
+    for (int i = 0; i < def->liquid_count && r == BRIM_OK; i++)
+        particles += (double)emit_count(s, (const Shape *const *)shapes, i, tiles);
+    for (int i = 0; i < s->source_count && r == BRIM_OK; i++) {
+        const BrimSourceDef *d = &s->sources[i].def;
+        double span = fmin(d->stop, s->def.duration) - fmax(d->start, 0);
+        emitted += fmax(span, 0) * emit_rate(s, &s->sources[i]);
+    }
+    if (r == BRIM_OK) {
+        double tile_count = (double)sim_dilate(s, tiles);
+        // What is emitted fills tiles of its own.
+        tile_count += 2 * emitted / ((double)s->grid.tile_cells * s->def.particles_per_cell);
+        double steps = count_steps(s), all = particles + emitted, ms = 0;
+        estimate->particles = (int64_t)all;
+        estimate->tiles = (int64_t)tile_count;
+        estimate->memory_bytes = (int64_t)sim_memory(s, all, tile_count);
+        estimate->disk_bytes = (int64_t)disk_bytes(s, all, tile_count, steps);
+        estimate->steps = (int64_t)steps;
+        warn_of_thin_walls(s, estimate);
+        warn_of_buried_sources(s, estimate);
+        warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
+        BrimError over;
+        if (sim_check_memory(s, all, tile_count, &over) != BRIM_OK) warn(estimate, "%s", over.message);
+        if (calibrated) r = calibrate(s, &ms, error);
+        estimate->seconds = 1e-3 * ms * steps * (particles + 0.5 * emitted);
+    }
+    free(tiles);
+    sim_free_shapes(&shapes, def->liquid_count);
+    brim_sim_destroy(&s);
+    return r;
+}

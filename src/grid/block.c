@@ -1,0 +1,80 @@
+#include "grid/block.h"
+#include <string.h>
+
+/// Where a block's row comes from along one axis.
+typedef struct Source {
+    int tile;  ///< -1, 0, 1
+    int local; ///< 0..7 within that tile
+    bool zero; ///< beyond a wall that this component points at
+} Source;
+
+static Source source_of(const Grid *g, int axis, int tile, int local, Place place,
+                        const Sides *sides) {
+    int at = tile * TILE + local, last = g->cells[axis] - 1;
+    Source s = {0};
+    if (at < 0) at = 0;
+    if (at > last) {
+        s.zero = (int)place == axis && !sides->open[2 * axis + 1];
+        // Nodes exist on the far side of the last cell too, where a tile hangs over the domain.
+        if (place != PLACE_NODE) at = last;
+    }
+    s.tile = (at >> TILE_SHIFT) - tile;
+    s.local = at & 7;
+    return s;
+}
+
+/// One row of a block whose tile touches or hangs over an x side: element by element.
+static void load_edge_row(const Grid *g, int slot, const float *field, Place place,
+                          const Sides *sides, int halo, float missing, int neighbour_row,
+                          int row, float *out) {
+    for (int i = 0; i < TILE + 2 * halo; i++) {
+        Source s = source_of(g, 0, g->coord[slot].x, i - halo, place, sides);
+        int32_t from = s.tile < -1 || s.tile > 1 ? -1
+                                                 : g->neighbour[slot][neighbour_row + s.tile + 1];
+        out[i] = s.zero ? 0.0f
+                 : from < 0
+                     ? missing
+                     : field[(size_t)from * (size_t)g->tile_cells + (size_t)(row * TILE + s.local)];
+    }
+}
+
+static void load_row(const Grid *g, int slot, const float *field, int halo, float missing,
+                     int neighbour_row, int row, float *out) {
+    const int32_t *from = g->neighbour[slot] + neighbour_row;
+    size_t at = (size_t)(row * TILE), cells = (size_t)g->tile_cells;
+    for (int t = 0; t < 3; t++) {
+        int first = t == 0 ? TILE - halo : 0, n = t == 1 ? TILE : halo;
+        if (from[t] >= 0) {
+            const float *in = field + (size_t)from[t] * cells + at + first;
+            for (int i = 0; i < n; i++) out[i] = in[i];
+        } else {
+            for (int i = 0; i < n; i++) out[i] = missing;
+        }
+        out += n;
+    }
+}
+
+void block_load(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
+                int halo, float missing, float *block) {
+    TileCoord c = g->coord[slot];
+    int edge = TILE + 2 * halo, deep = block_depth(g, halo);
+    bool at_side = c.x == 0 || (c.x + 1) * TILE + halo > g->cells[0];
+    for (int k = 0; k < deep; k++) {
+        Source sz = g->dim == 2 ? (Source){0}
+                                : source_of(g, 2, c.z, k - halo, place, sides);
+        for (int j = 0; j < edge; j++, block += edge) {
+            Source sy = source_of(g, 1, c.y, j - halo, place, sides);
+            if (sy.zero || sz.zero) {
+                memset(block, 0, (size_t)edge * sizeof *block);
+                continue;
+            }
+            int row = sz.local * TILE + sy.local;
+            int neighbour_row = (sz.tile + 1) * 9 + (sy.tile + 1) * 3;
+            if (at_side)
+                load_edge_row(g, slot, field, place, sides, halo, missing, neighbour_row, row,
+                              block);
+            else
+                load_row(g, slot, field, halo, missing, neighbour_row, row, block);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// A tile with a halo of its neighbours' values, copied into one small dense array: the form in
+// which particle kernels read and write the grid.
+#pragma once
+#include "grid/grid.h"
+
+enum {
+    BLOCK_HALO_MAX = 8,
+    /// Floats of the largest block of one field, (8 + 2 * 8)^3.
+    BLOCK_MAX = 24 * 24 * 24,
+};
+
+/// What lies outside the domain, by side (x-, x+, y-, ...).
+typedef struct Sides {
+    bool open[6];
+} Sides;
+
+/// What a field is located on, which decides its values outside the domain:
+/// FACE_a: velocity component a. Beyond a wall, components along the wall repeat the last value
+/// inside (free slip) and the normal one is 0; beyond an open side all repeat.
+/// NODE: cell corners (low corner of each cell), repeat.
+typedef enum Place { PLACE_FACE_X, PLACE_FACE_Y, PLACE_FACE_Z, PLACE_NODE } Place;
+
+/// field [cells] => block [z][y][x], edge 8 + 2 halo (z: 1 in 2D). Where no tile exists: `missing`.
+void block_load(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
+                int halo, float missing, float *block);
+
+/// Cells along an axis of a block.
+static inline int block_edge(int halo) {
+    return TILE + 2 * halo;
+}
+static inline int block_depth(const Grid *g, int halo) {
+    return g->dim == 3 ? TILE + 2 * halo : 1;
+}

@@ -1,0 +1,57 @@
+// The particle store: structure of arrays, kept sorted by tile and cell.
+#pragma once
+#include "brim/brim.h"
+#include "grid/grid.h"
+
+/// Float attributes in the order in which they are stored. The affine matrix (APIC only) holds the
+/// change of velocity component a over one cell along axis b at ATTR_AFFINE + 3 a + b, m/s.
+enum { ATTR_X, ATTR_Y, ATTR_Z, ATTR_VX, ATTR_VY, ATTR_VZ, ATTR_AFFINE, ATTR_MAX = 15 };
+
+/// Arrays may be read this far beyond their end by kernels that take whole vectors.
+enum { PARTICLE_PADDING = 16 };
+
+/// Keys of particles that go: through a drain, or over an open side.
+enum { KEY_DRAINED = 0xffffffffu, KEY_LEFT = 0xfffffffeu };
+
+/// Bytes a particle: 28 in attributes (64 with APIC) and 12 in key, order and spare.
+typedef struct Particles {
+    size_t count;    ///< sorted ones and those of the tail
+    size_t sorted;   ///< [0, sorted) are in tile order; the tail was appended since
+    size_t capacity;
+    bool affine;
+    float *attr[ATTR_MAX]; ///< [count]; NULL where unused
+    uint32_t *id;          ///< [count]
+    uint32_t *key;         ///< [count] tile box index * tile_cells + cell; written by advect, emit
+    uint32_t *order;       ///< [count] scratch of the sort
+    float *spare;          ///< [count] scratch: the array that a sorted attribute goes to
+
+    // written by the sort, for the grid of that sort
+    size_t start_capacity, mask_capacity;
+    uint32_t *cell_start; ///< [tiles * tile_cells + 1] first particle of each cell
+    uint8_t *occupied;    ///< [tiles * tile_rows] cells that hold a particle
+} Particles;
+
+/// Frees the arrays.
+void particles_free(Particles *p);
+size_t particles_bytes(const Particles *p);
+/// Room for `count` particles in all; keeps those there are. False when out of memory.
+bool particles_reserve(Particles *p, size_t count);
+
+/// Range of a tile's particles.
+static inline uint32_t tile_first(const Particles *p, const Grid *g, int slot) {
+    return p->cell_start[(size_t)slot * (size_t)g->tile_cells];
+}
+static inline uint32_t tile_end(const Particles *p, const Grid *g, int slot) {
+    return p->cell_start[(size_t)(slot + 1) * (size_t)g->tile_cells];
+}
+
+/// The key of the cell that holds a point inside the domain (points on the far side belong to the
+/// last cell).
+static inline uint32_t cell_key(const Grid *g, float inv_dx, float x, float y, float z) {
+    int cx = (int)(x * inv_dx), cy = (int)(y * inv_dx), cz = g->dim == 3 ? (int)(z * inv_dx) : 0;
+    cx = cx < g->cells[0] ? cx : g->cells[0] - 1;
+    cy = cy < g->cells[1] ? cy : g->cells[1] - 1;
+    cz = cz < g->cells[2] ? cz : g->cells[2] - 1;
+    uint32_t tile = (uint32_t)grid_box_index(g, cx >> 3, cy >> 3, cz >> 3);
+    return tile * (uint32_t)g->tile_cells + (uint32_t)(((cz & 7) * 8 + (cy & 7)) * 8 + (cx & 7));
+}

@@ -1,0 +1,247 @@
+#include "particles/sort.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool sort_init(SortScratch *s, const Grid *grid) {
+    size_t box = grid_box(grid);
+    *s = (SortScratch){.reach = memory_zero(box * sizeof *s->reach), .want = memory_new(box)};
+    return s->reach && s->want;
+}
+
+void sort_free(SortScratch *s) {
+    free(s->reach);
+    free(s->want);
+    free(s->from);
+    free(s->movers);
+    free(s->mover_start);
+    free(s->old_start);
+    *s = (SortScratch){0};
+}
+
+size_t sort_bytes(const SortScratch *s, const Grid *grid) {
+    return grid_box(grid) * 5 + 4 * (s->from_capacity + s->mover_capacity +
+                                     s->mover_start_capacity + s->old_start_capacity);
+}
+
+/// Which of the 27 neighbours of a tile lie within `reach` cells of each of its cells.
+static void reach_table(const Grid *g, int reach, uint32_t table[512]) {
+    for (int c = 0; c < g->tile_cells; c++) {
+        int at[3] = {c & 7, (c >> 3) & 7, c >> 6};
+        uint32_t bits = 0;
+        for (int n = 0; n < 27; n++) {
+            int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
+            bool near = true;
+            for (int a = 0; a < 3; a++)
+                if ((d[a] < 0 && at[a] >= reach) || (d[a] > 0 && at[a] < TILE - reach))
+                    near = false;
+            if (d[2] && g->dim == 2) near = false;
+            if (near) bits |= 1u << n;
+        }
+        table[c] = bits;
+    }
+}
+
+/// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
+/// counts those that leave the tile.
+static uint32_t survey(const Particles *p, const Grid *g, SortScratch *s, uint32_t first,
+                       uint32_t end, int64_t home, const uint32_t table[512], SortCounts *gone) {
+    uint32_t cells = (uint32_t)g->tile_cells, mask = 0, movers = 0;
+    uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t key = p->key[i];
+        if (key >= low && key <= high) {
+            mask |= table[key - low];
+            continue;
+        }
+        if (key >= KEY_LEFT) {
+            key == KEY_LEFT ? gone->left++ : gone->drained++;
+            continue;
+        }
+        movers++;
+        uint32_t bits = table[key % cells], *at = &s->reach[key / cells];
+        if ((__atomic_load_n(at, __ATOMIC_RELAXED) & bits) != bits)
+            __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
+    }
+    if (mask) __atomic_fetch_or(&s->reach[home], mask, __ATOMIC_RELAXED);
+    return movers;
+}
+
+static void collect_movers(const Particles *p, const Grid *g, uint32_t first, uint32_t end,
+                           int64_t home, uint32_t *out) {
+    uint32_t cells = (uint32_t)g->tile_cells;
+    uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
+    for (uint32_t i = first; i < end; i++)
+        if (!(p->key[i] >= low && p->key[i] <= high) && p->key[i] < KEY_LEFT) *out++ = i;
+}
+
+/// Marks the wanted tiles: each occupied tile's neighbours within reach, farther ones by whole
+/// tiles. Clears the reach masks for the next sort. Returns how many are wanted.
+static size_t mark_wanted(const Grid *g, SortScratch *s, int reach) {
+    memset(s->want, 0, grid_box(g));
+    int far = reach > TILE ? (reach + TILE - 1) / TILE : 1;
+    size_t i = 0, count = 0;
+    for (int z = 0; z < g->tiles[2]; z++)
+        for (int y = 0; y < g->tiles[1]; y++)
+            for (int x = 0; x < g->tiles[0]; x++, i++) {
+                uint32_t mask = s->reach[i];
+                if (!mask) continue;
+                s->reach[i] = 0;
+                int deep = g->dim == 2 ? 0 : far;
+                for (int dz = -deep; dz <= deep; dz++)
+                    for (int dy = -far; dy <= far; dy++)
+                        for (int dx = -far; dx <= far; dx++) {
+                            if (far == 1 &&
+                                !(mask >> ((dz + 1) * 9 + (dy + 1) * 3 + dx + 1) & 1))
+                                continue;
+                            int tx = x + dx, ty = y + dy, tz = z + dz;
+                            if (tx < 0 || ty < 0 || tz < 0 || tx >= g->tiles[0] ||
+                                ty >= g->tiles[1] || tz >= g->tiles[2])
+                                continue;
+                            uint8_t *w = &s->want[grid_box_index(g, tx, ty, tz)];
+                            count += !*w;
+                            *w = 1;
+                        }
+            }
+    return count;
+}
+
+/// Sorts the movers by the tile they go to, keeping their order: counting sort into p->order,
+/// then back. mover_start [new tiles + 1] => their ranges.
+static void sort_movers(Particles *p, const Grid *g, SortScratch *s, size_t mover_count) {
+    uint32_t *start = s->mover_start, cells = (uint32_t)g->tile_cells;
+    memset(start, 0, ((size_t)g->tile_count + 2) * sizeof *start);
+    for (size_t i = 0; i < mover_count; i++)
+        start[g->slot_of[p->key[s->movers[i]] / cells] + 2]++;
+    for (int t = 0; t < g->tile_count; t++) start[t + 2] += start[t + 1];
+    for (size_t i = 0; i < mover_count; i++) {
+        uint32_t m = s->movers[i];
+        p->order[start[g->slot_of[p->key[m] / cells] + 1]++] = m;
+    }
+    memcpy(s->movers, p->order, mover_count * sizeof *s->movers);
+}
+
+/// Counts a tile's particles in each cell. (key, movers) => count [tile_cells], occupied
+static void count_tile(Particles *p, const Grid *g, const SortScratch *s, int slot,
+                       uint32_t *count) {
+    uint32_t cells = (uint32_t)g->tile_cells;
+    TileCoord c = g->coord[slot];
+    uint32_t low = (uint32_t)grid_box_index(g, c.x, c.y, c.z) * cells;
+    memset(count, 0, cells * sizeof *count);
+    int32_t old = s->from[slot];
+    if (old >= 0)
+        for (uint32_t i = s->old_start[old]; i < s->old_start[old + 1]; i++) {
+            uint32_t cell = p->key[i] - low;
+            if (cell < cells) count[cell]++;
+        }
+    for (uint32_t i = s->mover_start[slot]; i < s->mover_start[slot + 1]; i++)
+        count[p->key[s->movers[i]] - low]++;
+    uint8_t *occupied = p->occupied + (size_t)slot * (size_t)g->tile_rows;
+    for (int r = 0; r < g->tile_rows; r++) {
+        uint8_t bits = 0;
+        for (int x = 0; x < TILE; x++) bits |= (uint8_t)((count[r * TILE + x] != 0) << x);
+        occupied[r] = bits;
+    }
+}
+
+/// Puts a tile's particles in cell order. cell_start of the tile => order
+static void place_tile(Particles *p, const Grid *g, const SortScratch *s, int slot) {
+    uint32_t cells = (uint32_t)g->tile_cells, next[512];
+    TileCoord c = g->coord[slot];
+    uint32_t low = (uint32_t)grid_box_index(g, c.x, c.y, c.z) * cells;
+    memcpy(next, p->cell_start + (size_t)slot * cells, cells * sizeof *next);
+    int32_t old = s->from[slot];
+    if (old >= 0)
+        for (uint32_t i = s->old_start[old]; i < s->old_start[old + 1]; i++) {
+            uint32_t cell = p->key[i] - low;
+            if (cell < cells) p->order[next[cell]++] = i;
+        }
+    for (uint32_t i = s->mover_start[slot]; i < s->mover_start[slot + 1]; i++)
+        p->order[next[p->key[s->movers[i]] - low]++] = s->movers[i];
+}
+
+/// Brings every attribute into the new order, one array after the other through the spare.
+static void gather_attributes(Particles *p, size_t count, int threads) {
+    const uint32_t *order = p->order;
+    int attributes = p->affine ? ATTR_MAX : ATTR_AFFINE;
+    for (int a = 0; a <= attributes; a++) {
+        // Ids and floats are both four bytes: moved as floats' bits they stay what they are.
+        uint32_t **array = a < attributes ? (uint32_t **)(void *)&p->attr[a] : &p->id;
+        const uint32_t *in = *array;
+        uint32_t *out = (uint32_t *)(void *)p->spare;
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (size_t i = 0; i < count; i++) out[i] = in[order[i]];
+        p->spare = (float *)(void *)*array;
+        *array = out;
+    }
+}
+
+bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int threads,
+                    SortCounts *counts) {
+    *counts = (SortCounts){0};
+    int old_tiles = p->sorted ? g->tile_count : 0;
+    size_t old_count = (size_t)old_tiles;
+    if (!memory_grow((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2, 0) ||
+        !memory_grow((void **)&s->mover_start, &s->mover_start_capacity, 4, old_count + 2, 0))
+        return false;
+    for (int t = 0; t <= old_tiles; t++)
+        s->old_start[t] = old_tiles ? p->cell_start[(size_t)t * (size_t)g->tile_cells] : 0;
+    s->old_start[old_tiles + 1] = (uint32_t)p->count; // the tail, as one more tile
+
+    uint32_t table[512];
+    reach_table(g, reach < TILE ? reach : TILE, table);
+    size_t drained = 0, left = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(+ : drained, left)
+    for (int t = 0; t <= old_tiles; t++) {
+        SortCounts gone = {0};
+        int64_t home = t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y,
+                                                      g->coord[t].z)
+                                     : -1;
+        s->mover_start[t + 1] =
+            survey(p, g, s, s->old_start[t], s->old_start[t + 1], home, table, &gone);
+        drained += gone.drained, left += gone.left;
+    }
+    counts->drained = drained, counts->left = left;
+
+    s->mover_start[0] = 0;
+    for (int t = 0; t <= old_tiles; t++) s->mover_start[t + 1] += s->mover_start[t];
+    size_t mover_count = s->mover_start[old_tiles + 1];
+    if (!memory_grow((void **)&s->movers, &s->mover_capacity, 4, mover_count, 0)) return false;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int t = 0; t <= old_tiles; t++) {
+        int64_t home = t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y,
+                                                      g->coord[t].z)
+                                     : -1;
+        if (s->mover_start[t] != s->mover_start[t + 1])
+            collect_movers(p, g, s->old_start[t], s->old_start[t + 1], home,
+                           s->movers + s->mover_start[t]);
+    }
+
+    size_t tiles = mark_wanted(g, s, reach), cells = tiles * (size_t)g->tile_cells;
+    if (!memory_grow((void **)&s->from, &s->from_capacity, 4, tiles, 0) ||
+        !memory_grow((void **)&s->mover_start, &s->mover_start_capacity, 4, tiles + 2, 0) ||
+        !memory_grow((void **)&p->cell_start, &p->start_capacity, 4, cells + 1, 0) ||
+        !memory_grow((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows,
+                     0) ||
+        !grid_rebuild(g, s->want, s->from))
+        return false;
+    if (!old_tiles)
+        for (size_t t = 0; t < tiles; t++) s->from[t] = -1;
+
+    sort_movers(p, g, s, mover_count);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int t = 0; t < g->tile_count; t++)
+        count_tile(p, g, s, t, p->cell_start + (size_t)t * (size_t)g->tile_cells);
+    uint32_t sum = 0;
+    for (size_t c = 0; c < cells; c++) {
+        uint32_t n = p->cell_start[c];
+        p->cell_start[c] = sum;
+        sum += n;
+    }
+    p->cell_start[cells] = sum;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int t = 0; t < g->tile_count; t++) place_tile(p, g, s, t);
+    gather_attributes(p, sum, threads);
+    p->count = p->sorted = sum;
+    return true;
+}

@@ -1,0 +1,29 @@
+// Sorts particles into tiles and cells after they moved, and makes the tiles that they need.
+#pragma once
+#include "particles/particles.h"
+
+typedef struct SortScratch {
+    uint32_t *reach;  ///< [tile box] bit n: the tile's neighbour n is within reach of a particle
+    uint8_t *want;    ///< [tile box]
+    int32_t *from;    ///< [new tiles] slot that the tile had before the sort, or -1
+    uint32_t *movers; ///< particles that changed tile, by the tile they came from
+    uint32_t *mover_start; ///< [old tiles + 1], then [new tiles + 1]
+    uint32_t *old_start;   ///< [old tiles + 1] ranges of particles before the sort
+    size_t from_capacity, mover_capacity, mover_start_capacity, old_start_capacity;
+} SortScratch;
+
+typedef struct SortCounts {
+    size_t drained, left;
+} SortCounts;
+
+bool sort_init(SortScratch *s, const Grid *grid);
+void sort_free(SortScratch *s);
+size_t sort_bytes(const SortScratch *s, const Grid *grid);
+
+/// (key) [count] => all arrays sorted, cell_start, occupied, grid rebuilt.
+/// Tiles exist wherever a particle is within `reach` cells. Particles with the keys KEY_DRAINED and
+/// KEY_LEFT are taken out and counted. Within a cell: those that stayed in the tile in their
+/// old order, then those that came, by the tile they left; the same for any number of threads.
+/// s->from tells where the tiles were before. False when out of memory.
+bool particles_sort(Particles *p, Grid *grid, SortScratch *s, int reach, int threads,
+                    SortCounts *counts);

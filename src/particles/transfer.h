@@ -1,0 +1,46 @@
+// Particle kernels on blocks: a tile's particles against the tile's neighbourhood of the grid.
+#pragma once
+#include "base/simd.h"
+#include "particles/particles.h"
+
+enum {
+    /// Edge of the block that particles -> grid writes: the tile and one cell around it.
+    SCATTER_EDGE = TILE + 2,
+    /// Floats of a scatter block: (momentum, weight) pairs for each velocity component.
+    SCATTER_3D = SCATTER_EDGE * SCATTER_EDGE * SCATTER_EDGE * 2 * 3,
+    SCATTER_2D = SCATTER_EDGE * SCATTER_EDGE * 2 * 2,
+};
+
+/// A tile's particles, and where its block's first cell lies.
+typedef struct Span {
+    int count;
+    float *attr[ATTR_MAX];
+    float corner[3]; ///< block's low corner in cells from the domain's
+    float dx, inv_dx;
+    int dim;
+} Span;
+
+typedef struct MoveParams {
+    int halo;        ///< of the velocity blocks
+    int substeps;
+    float step;      ///< s, of a sub-step
+    BrimAdvection scheme;
+    const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
+    const float *solid;       ///< block of nodal distances, m; NULL when no solid is near
+    float low[3], high[3];    ///< the domain's box, drawn in by a hair at walls, m
+} MoveParams;
+
+typedef struct TransferKernels {
+    /// Particles -> block. (x, v, affine) [n] => (momentum, weight) pairs [dim][z][y][x], added.
+    /// Trilinear on the faces; a particle weighs 1.
+    void (*to_block)(const Span *p, bool affine, float *block);
+    /// Block -> particles. v = ratio v + interpolated block, so that the caller's block decides:
+    /// FLIP: new - ratio old; PIC and APIC: new, ratio 0. affine: gradient as well.
+    void (*from_block)(const Span *p, bool affine, float ratio, const float *const block[3],
+                       int halo);
+    /// Moves particles through the velocity by Runge-Kutta sub-steps, out of solids after each.
+    /// Where the grid knows no velocity a particle flies with its own.
+    void (*move)(const Span *p, const MoveParams *params);
+} TransferKernels;
+
+BRIM_KERNELS(TransferKernels, transfer_kernels)

@@ -1,0 +1,338 @@
+// Interpolation gathers for as many particles at once as a register holds. The scatter cannot go
+// over particles (two may meet on a node): it adds the (momentum, weight) pairs of two
+// x-neighbours as one vector of four.
+#include "base/wide.h"
+#include "particles/transfer.h"
+
+/// Particles are taken in chunks through small arrays padded to whole vectors.
+enum { CHUNK = 64 };
+
+/// Cell and fraction of coordinates >= 0 in cells.
+static inline wide_int split(wide at, wide *fraction) {
+    wide_int cell = wide_to_int(at);
+    *fraction = at - wide_from_int(cell);
+    return cell;
+}
+
+/// Copies n <= CHUNK floats and pads to whole vectors with the first one.
+static inline void chunk_load(float *restrict out, const float *restrict in, int n) {
+    for (int i = 0; i < n; i++) out[i] = in[i];
+    for (int i = n; i % WIDE; i++) out[i] = in[0];
+}
+
+/// Positions of a chunk in block coordinates.
+static inline void chunk_positions(const Span *p, int first, int n, float at[3][CHUNK],
+                                   const int dim) {
+    for (int a = 0; a < dim; a++) {
+        const float *restrict in = p->attr[ATTR_X + a] + first;
+        float *restrict out = at[a], inv_dx = p->inv_dx, corner = p->corner[a];
+        for (int i = 0; i < n; i++) out[i] = in[i] * inv_dx - corner;
+        for (int i = n; i % WIDE; i++) out[i] = out[0];
+    }
+}
+
+// ------------------------------------------------------------------------ particles -> grid
+
+/// Per chunk: index of the low node and fractions for each velocity component.
+typedef struct Stencil {
+    int32_t node[3][CHUNK];
+    float on[3][CHUNK];  ///< fraction along an axis for nodes on faces of that axis
+    float off[3][CHUNK]; ///< and for nodes half a cell off
+} Stencil;
+
+static inline void stencil_fill(Stencil *s, const Span *p, int first, int n, int edge,
+                                const int dim) {
+    float at[3][CHUNK];
+    chunk_positions(p, first, n, at, dim);
+    for (int i = 0; i < n; i += WIDE) {
+        wide_int on[3] = {0}, off[3] = {0};
+        for (int a = 0; a < dim; a++) {
+            wide f, g, x = wide_load(at[a] + i);
+            on[a] = split(x, &f);
+            off[a] = split(x - 0.5f, &g);
+            wide_store(s->on[a] + i, f);
+            wide_store(s->off[a] + i, g);
+        }
+        for (int a = 0; a < dim; a++) {
+            wide_int x = a == 0 ? on[0] : off[0], y = a == 1 ? on[1] : off[1];
+            wide_int z = a == 2 ? on[2] : off[2];
+            wide_int node = (z * edge + y) * edge + x;
+            memcpy(s->node[a] + i, &node, sizeof node);
+        }
+    }
+}
+
+/// Adds one particle's component to the 8 (2D: 4) nodes around it. fx, fy, fz: fractions;
+/// gradient: change of the component over a cell along each axis.
+static inline void scatter(float *node, float v, float fx, float fy, float fz,
+                           const float gradient[3], const bool affine, const int dim) {
+    enum { ROW = 2 * SCATTER_EDGE, SLICE = ROW * SCATTER_EDGE };
+    f4 along = {1.0f - fx, 1.0f - fx, fx, fx};
+    f4 value = {v, 1.0f, v, 1.0f};
+    if (affine) value += (f4){-fx * gradient[0], 0, (1.0f - fx) * gradient[0], 0};
+    for (int k = 0; k < (dim == 3 ? 2 : 1); k++)
+        for (int j = 0; j < 2; j++) {
+            float w = j ? fy : 1.0f - fy;
+            if (dim == 3) w *= k ? fz : 1.0f - fz;
+            f4 row = value;
+            if (affine) {
+                float d = ((float)j - fy) * gradient[1];
+                if (dim == 3) d += ((float)k - fz) * gradient[2];
+                row += (f4){d, 0, d, 0};
+            }
+            f4 *at = (f4 *)(node + k * SLICE + j * ROW);
+            *at += along * row * w;
+        }
+}
+
+static inline void to_block_dim(const Span *p, const bool affine, float *block, const int dim) {
+    enum { COMPONENT_3D = SCATTER_3D / 3, COMPONENT_2D = SCATTER_2D / 2 };
+    const int component = dim == 3 ? COMPONENT_3D : COMPONENT_2D;
+    Stencil s;
+    for (int first = 0; first < p->count; first += CHUNK) {
+        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
+        stencil_fill(&s, p, first, n, SCATTER_EDGE, dim);
+        for (int i = 0; i < n; i++)
+            for (int a = 0; a < dim; a++) {
+                float gradient[3] = {0};
+                if (affine)
+                    for (int b = 0; b < dim; b++)
+                        gradient[b] = p->attr[ATTR_AFFINE + 3 * a + b][first + i];
+                scatter(block + a * component + 2 * s.node[a][i],
+                        p->attr[ATTR_VX + a][first + i], (a == 0 ? s.on : s.off)[0][i],
+                        (a == 1 ? s.on : s.off)[1][i], (a == 2 ? s.on : s.off)[2][i], gradient,
+                        affine, dim);
+            }
+    }
+}
+
+static void to_block(const Span *p, bool affine, float *block) {
+    if (p->dim == 3)
+        affine ? to_block_dim(p, true, block, 3) : to_block_dim(p, false, block, 3);
+    else
+        affine ? to_block_dim(p, true, block, 2) : to_block_dim(p, false, block, 2);
+}
+
+// ------------------------------------------------------------------------ grid -> particles
+
+static inline wide mix(wide a, wide b, wide f) {
+    return a + f * (b - a);
+}
+
+/// Linear interpolation in a block between the 4 values of the slice from index `at`.
+static inline wide sample_slice(const float *b, wide_int at, int edge, wide fx, wide fy) {
+    wide low = mix(wide_gather(b, at), wide_gather(b + 1, at), fx);
+    wide high = mix(wide_gather(b + edge, at), wide_gather(b + edge + 1, at), fx);
+    return mix(low, high, fy);
+}
+
+static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
+                          const int dim) {
+    wide value = sample_slice(b, at, edge, fx, fy);
+    if (dim == 2) return value;
+    return mix(value, sample_slice(b + edge * edge, at, edge, fx, fy), fz);
+}
+
+/// The same with the gradient over a cell.
+static inline wide slice_gradient(const float *b, wide_int at, int edge, wide fx, wide fy,
+                                  wide gradient[2]) {
+    wide c00 = wide_gather(b, at), c10 = wide_gather(b + 1, at);
+    wide c01 = wide_gather(b + edge, at), c11 = wide_gather(b + edge + 1, at);
+    wide low = mix(c00, c10, fx), high = mix(c01, c11, fx);
+    gradient[0] = mix(c10 - c00, c11 - c01, fy);
+    gradient[1] = high - low;
+    return mix(low, high, fy);
+}
+
+static inline wide sample_gradient(const float *b, wide_int at, int edge, wide fx, wide fy,
+                                   wide fz, wide gradient[3], const int dim) {
+    wide value = slice_gradient(b, at, edge, fx, fy, gradient);
+    gradient[2] = (wide){0};
+    if (dim == 2) return value;
+    wide next[2], above = slice_gradient(b + edge * edge, at, edge, fx, fy, next);
+    gradient[0] = mix(gradient[0], next[0], fz);
+    gradient[1] = mix(gradient[1], next[1], fz);
+    gradient[2] = above - value;
+    return mix(value, above, fz);
+}
+
+/// Velocity at points in block coordinates.
+static inline void velocity_at(const float *const block[3], int edge, const wide at[3], wide v[3],
+                               const int dim) {
+    wide f[3] = {0}, g[3] = {0};
+    wide_int on[3] = {0}, off[3] = {0};
+    for (int a = 0; a < dim; a++) on[a] = split(at[a], &f[a]), off[a] = split(at[a] - 0.5f, &g[a]);
+    v[0] = sample(block[0], (off[2] * edge + off[1]) * edge + on[0], edge, f[0], g[1], g[2], dim);
+    v[1] = sample(block[1], (off[2] * edge + on[1]) * edge + off[0], edge, g[0], f[1], g[2], dim);
+    if (dim == 3)
+        v[2] = sample(block[2], (on[2] * edge + off[1]) * edge + off[0], edge, g[0], g[1], f[2],
+                      dim);
+}
+
+static inline void from_block_dim(const Span *p, float ratio, const float *const block[3],
+                                  int halo, const int dim) {
+    int edge = TILE + 2 * halo;
+    float at[3][CHUNK], out[3][CHUNK];
+    for (int first = 0; first < p->count; first += CHUNK) {
+        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
+        chunk_positions(p, first, n, at, dim);
+        for (int i = 0; i < n; i += WIDE) {
+            wide x[3] = {0}, v[3];
+            for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
+            velocity_at(block, edge, x, v, dim);
+            for (int a = 0; a < dim; a++) wide_store(out[a] + i, v[a]);
+        }
+        for (int a = 0; a < dim; a++) {
+            float *restrict v = p->attr[ATTR_VX + a] + first;
+            for (int i = 0; i < n; i++) v[i] = ratio * v[i] + out[a][i];
+        }
+    }
+}
+
+/// With gradients, for APIC.
+static inline void from_block_affine(const Span *p, const float *const block[3], int halo,
+                                     const int dim) {
+    int edge = TILE + 2 * halo;
+    float at[3][CHUNK], out[3][4][CHUNK];
+    for (int first = 0; first < p->count; first += CHUNK) {
+        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
+        chunk_positions(p, first, n, at, dim);
+        for (int i = 0; i < n; i += WIDE)
+            for (int a = 0; a < dim; a++) {
+                wide f[3] = {0}, gradient[3];
+                wide_int cell[3] = {0};
+                for (int b = 0; b < dim; b++)
+                    cell[b] = split(wide_load(at[b] + i) - (a == b ? 0.0f : 0.5f), &f[b]);
+                wide v = sample_gradient(block[a], (cell[2] * edge + cell[1]) * edge + cell[0],
+                                         edge, f[0], f[1], f[2], gradient, dim);
+                wide_store(out[a][3] + i, v);
+                for (int b = 0; b < dim; b++) wide_store(out[a][b] + i, gradient[b]);
+            }
+        for (int a = 0; a < dim; a++) {
+            memcpy(p->attr[ATTR_VX + a] + first, out[a][3], (size_t)n * sizeof(float));
+            for (int b = 0; b < dim; b++)
+                memcpy(p->attr[ATTR_AFFINE + 3 * a + b] + first, out[a][b],
+                       (size_t)n * sizeof(float));
+        }
+    }
+}
+
+static void from_block(const Span *p, bool affine, float ratio, const float *const block[3],
+                       int halo) {
+    if (affine)
+        p->dim == 3 ? from_block_affine(p, block, halo, 3) : from_block_affine(p, block, halo, 2);
+    else
+        p->dim == 3 ? from_block_dim(p, ratio, block, halo, 3)
+                    : from_block_dim(p, ratio, block, halo, 2);
+}
+
+// -------------------------------------------------------------------------------- advection
+
+/// Displacement of a sub-step in cells; the particle's own velocity where the grid knows none.
+static inline void flow_at(const float *const block[3], int edge, float scale, const wide at[3],
+                           const wide own[3], wide v[3], const int dim) {
+    velocity_at(block, edge, at, v, dim);
+    for (int a = 0; a < dim; a++) v[a] = wide_select(v[a] == v[a], v[a], own[a]) * scale;
+}
+
+/// One Runge-Kutta sub-step. Stages are evaluated inside [low, high]: a particle that flies faster
+/// than the grid's flow must not read beyond the block.
+static inline void advance(wide x[3], const wide own[3], const float *const block[3], int edge,
+                           float scale, const float low[3], const float high[3],
+                           const bool third_order, const int dim) {
+    wide a[3], b[3], c[3], at[3] = {0};
+    flow_at(block, edge, scale, x, own, a, dim);
+    for (int k = 0; k < dim; k++)
+        at[k] = wide_clamp(x[k] + 0.5f * a[k], wide_all(low[k]), wide_all(high[k]));
+    flow_at(block, edge, scale, at, own, b, dim);
+    if (third_order) { // Ralston's: stages at 0, 1/2, 3/4; weights 2/9, 3/9, 4/9
+        for (int k = 0; k < dim; k++)
+            at[k] = wide_clamp(x[k] + 0.75f * b[k], wide_all(low[k]), wide_all(high[k]));
+        flow_at(block, edge, scale, at, own, c, dim);
+        for (int k = 0; k < dim; k++)
+            b[k] = (2.0f * a[k] + 3.0f * b[k] + 4.0f * c[k]) * (1.0f / 9.0f);
+    }
+    for (int k = 0; k < dim; k++) x[k] += b[k];
+}
+
+/// Moves points inside a solid to its surface along the distance's gradient; several times, since
+/// in a concave corner the first push may end in the other wall.
+static inline void leave_solid(wide x[3], const float *solid, int edge, float inv_dx,
+                               const int dim) {
+    enum { PUSHES = 3 };
+    for (int push = 0; push < PUSHES; push++) {
+        wide f[3] = {0}, g[3];
+        wide_int cell[3] = {0};
+        for (int a = 0; a < dim; a++) cell[a] = split(x[a], &f[a]);
+        wide d = inv_dx * sample_gradient(solid, (cell[2] * edge + cell[1]) * edge + cell[0], edge,
+                                          f[0], f[1], f[2], g, dim);
+        wide length = wide_sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+        // A hair outside, so that it is not pushed again by rounding.
+        wide distance = wide_select((d < 0.0f) & (length > 1e-9f), (1e-3f - d) / length,
+                                    (wide){0});
+        for (int a = 0; a < dim; a++) x[a] += distance * g[a];
+    }
+}
+
+static inline float clamp(float x, float low, float high) {
+    x = x > low ? x : low;
+    return x < high ? x : high;
+}
+
+/// All sub-steps of the particles in `at`, block coordinates.
+static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int n,
+                              const MoveParams *m, float inv_dx, const float low[3],
+                              const float high[3], const bool third_order, const int dim) {
+    int edge = TILE + 2 * m->halo;
+    float scale = m->step * inv_dx;
+    for (int i = 0; i < n; i += WIDE) {
+        wide x[3] = {0}, v[3] = {0};
+        for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
+        for (int s = 0; s < m->substeps; s++) {
+            advance(x, v, m->velocity, edge, scale, low, high, third_order, dim);
+            for (int a = 0; a < dim; a++)
+                x[a] = wide_clamp(x[a], wide_all(low[a]), wide_all(high[a]));
+            if (!m->solid) continue;
+            leave_solid(x, m->solid, edge, inv_dx, dim);
+            for (int a = 0; a < dim; a++)
+                x[a] = wide_clamp(x[a], wide_all(low[a]), wide_all(high[a]));
+        }
+        for (int a = 0; a < dim; a++) wide_store(at[a] + i, x[a]);
+    }
+}
+
+static inline void move_dim(const Span *p, const MoveParams *m, const bool third_order,
+                            const int dim) {
+    float limit = (float)(TILE + 2 * m->halo) - 1.01f, low[3], high[3];
+    for (int a = 0; a < dim; a++) { // the box in block coordinates, and inside the block always
+        low[a] = clamp(m->low[a] * p->inv_dx - p->corner[a], 0.5f, limit);
+        high[a] = clamp(m->high[a] * p->inv_dx - p->corner[a], 0.5f, limit);
+    }
+    float from[3][CHUNK], at[3][CHUNK], own[3][CHUNK];
+    for (int first = 0; first < p->count; first += CHUNK) {
+        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
+        chunk_positions(p, first, n, from, dim);
+        for (int a = 0; a < dim; a++) {
+            memcpy(at[a], from[a], sizeof at[a]);
+            chunk_load(own[a], p->attr[ATTR_VX + a] + first, n);
+        }
+        move_chunk(at, own, n, m, p->inv_dx, low, high, third_order, dim);
+        // By the difference, so that a particle at rest keeps its bits; then against the walls in
+        // metres, where the rounding of the sum cannot carry it over.
+        for (int a = 0; a < dim; a++) {
+            float *restrict x = p->attr[ATTR_X + a] + first;
+            for (int i = 0; i < n; i++)
+                x[i] = clamp(x[i] + (at[a][i] - from[a][i]) * p->dx, m->low[a], m->high[a]);
+        }
+    }
+}
+
+static void move(const Span *p, const MoveParams *m) {
+    bool third = m->scheme == BRIM_ADVECTION_RK3;
+    if (p->dim == 3)
+        third ? move_dim(p, m, true, 3) : move_dim(p, m, false, 3);
+    else
+        third ? move_dim(p, m, true, 2) : move_dim(p, m, false, 2);
+}
+
+const TransferKernels ISA(transfer_kernels) = {to_block, from_block, move};

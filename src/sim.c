@@ -1,0 +1,349 @@
+// Making, stepping and looking into a simulation.
+#include "sim.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/def_hash.h"
+#include "scene/check.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *brim_version(void) {
+    return BRIM_VERSION_STRING;
+}
+
+// ----------------------------------------------------------------------------------- create
+
+static BrimResult build_shapes(BrimSim *s, const BrimSimDef *def, Shape ***shapes,
+                               BrimError *error) {
+    *shapes = calloc((size_t)def->liquid_count + 1, sizeof **shapes);
+    if (!*shapes) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    for (int i = 0; i < def->liquid_count; i++) {
+        BrimResult r = shape_new(&def->liquid[i].shape, s->dim, s->dx, &(*shapes)[i], error);
+        if (r != BRIM_OK) return r;
+    }
+    return BRIM_OK;
+}
+
+static BrimResult build_solids(BrimSim *s, const BrimSimDef *def, BrimError *error) {
+    s->solids = calloc((size_t)def->solid_count + 1, sizeof *s->solids);
+    if (!s->solids) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    for (int i = 0; i < def->solid_count; i++) {
+        BrimResult r = solid_new(&def->solids[i], s->dim, s->dx, &s->solids[i], error);
+        if (r != BRIM_OK) return r;
+        s->solid_count++;
+        solid_place(s->solids[i], 0, 0);
+    }
+    return BRIM_OK;
+}
+
+static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *error) {
+    s->sources = calloc((size_t)def->source_count + 1, sizeof *s->sources);
+    s->drains = calloc((size_t)def->drain_count + 1, sizeof *s->drains);
+    if (!s->sources || !s->drains) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    for (int i = 0; i < def->source_count; i++) {
+        Source *source = &s->sources[s->source_count++];
+        source->def = def->sources[i];
+        BrimResult r = shape_new(&source->def.shape, s->dim, s->dx, &source->shape, error);
+        if (r == BRIM_OK) r = emit_prepare(s, source, i, error);
+        if (r != BRIM_OK) return r;
+    }
+    for (int i = 0; i < def->drain_count; i++) {
+        Drain *drain = &s->drains[s->drain_count++];
+        drain->def = def->drains[i];
+        BrimResult r = shape_new(&drain->def.shape, s->dim, s->dx, &drain->shape, error);
+        if (r != BRIM_OK) return r;
+        shape_bounds(drain->shape, drain->low, drain->high);
+    }
+    return BRIM_OK;
+}
+
+/// The def's numbers in the form in which the stages use them.
+static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *error) {
+    s->def = *def;
+    s->def_hash = def_hash(def);
+    s->isa = isa_choose(def->isa);
+    s->threads = def->threads > 0 ? def->threads : omp_get_num_procs();
+    s->dim = def->dim;
+    s->dx = def->size.x / (float)def->cells[0];
+    s->inv_dx = (float)def->cells[0] / def->size.x;
+    for (int i = 0; i < 6; i++) s->sides.open[i] = def->sides[i] == BRIM_SIDE_OPEN;
+    s->cell_volume = def->dim == 3 ? pow(s->dx, 3) : pow(s->dx, 2);
+    s->particle_mass = def->density * s->cell_volume / def->particles_per_cell;
+    s->transfer = transfer_kernels_for(s->isa);
+    s->level_set = level_set_kernels_for(s->isa);
+    s->profile = level_set_profile(s->dim);
+    s->particles.affine = def->transfer == BRIM_TRANSFER_APIC;
+    s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
+    s->scratch = memory_new((size_t)s->threads * sizeof *s->scratch);
+    s->poisson = poisson_new(s->isa, s->threads);
+    if (!s->gravity_keys || !s->scratch || !s->poisson)
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    if (def->gravity_key_count)
+        memcpy(s->gravity_keys, def->gravity_keys,
+               (size_t)def->gravity_key_count * sizeof *s->gravity_keys);
+    return BRIM_OK;
+}
+
+BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, BrimError *error) {
+    *sim = NULL;
+    *shapes = NULL;
+    BrimResult r = def_check(def, error);
+    if (r != BRIM_OK) return r;
+    BrimSim *s = calloc(1, sizeof *s);
+    if (!s) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    const int cells[3] = {def->cells[0], def->cells[1], def->dim == 3 ? def->cells[2] : 1};
+    r = build_numbers(s, def, error);
+    if (r == BRIM_OK) r = grid_init(&s->grid, def->dim, cells, error);
+    if (r == BRIM_OK && !sort_init(&s->sort, &s->grid))
+        r = fail(error, BRIM_ERROR_MEMORY, "out of memory for a box of %zu tiles",
+                 grid_box(&s->grid));
+    if (r == BRIM_OK) r = build_solids(s, def, error);
+    if (r == BRIM_OK) r = build_sources(s, def, error);
+    if (r == BRIM_OK) r = build_shapes(s, def, shapes, error);
+    if (r != BRIM_OK) {
+        sim_free_shapes(shapes, def->liquid_count);
+        brim_sim_destroy(&s);
+        return r;
+    }
+    // The lists are the caller's: what is needed of them lives on in the members.
+    s->def.liquid = NULL, s->def.liquid_count = 0;
+    s->def.solids = NULL, s->def.solid_count = 0;
+    s->def.sources = NULL, s->def.source_count = 0;
+    s->def.drains = NULL, s->def.drain_count = 0;
+    s->def.gravity_keys = s->gravity_keys;
+    s->def.threads = s->threads, s->def.isa = s->isa;
+    *sim = s;
+    return BRIM_OK;
+}
+
+void sim_free_shapes(Shape ***shapes, int count) {
+    for (int i = 0; *shapes && i < count; i++) shape_free(&(*shapes)[i]);
+    free(*shapes);
+    *shapes = NULL;
+}
+
+double sim_memory(const BrimSim *s, double particles, double tiles) {
+    bool solids = s->solid_count > 0, flip = s->def.transfer == BRIM_TRANSFER_FLIP;
+    // spare, phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component;
+    // the solver's own six and its coarser levels
+    double floats = 6 + 2 * s->dim + (flip ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 8;
+    double per_tile = 4 * floats * s->grid.tile_cells + 5 * s->grid.tile_rows + 160;
+    double block = 4.0 * (s->dim == 3 ? SCATTER_3D : SCATTER_2D);
+    double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
+    return 5 * (double)grid_box(&s->grid) + tiles * (per_tile + block) + particles * per_particle +
+           (double)s->threads * sizeof(ThreadScratch);
+}
+
+BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, BrimError *error) {
+    double need = sim_memory(s, particles, tiles), limit = s->def.memory_limit;
+    if (limit <= 0) limit = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (particles > (double)UINT32_MAX - 16)
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "%.0f particles are more than the 2^32 that Brim can name: use fewer cells or "
+                    "particles.per_cell",
+                    particles);
+    if (need <= limit) return BRIM_OK;
+    return fail(error, BRIM_ERROR_MEMORY,
+                "%.0f particles on %.0f tiles need about %.3g GiB and %.3g GiB are there: lower "
+                "domain.cells or particles.per_cell",
+                particles, tiles, need / 1073741824.0, limit / 1073741824.0);
+}
+
+size_t sim_dilate(const BrimSim *s, uint8_t *tiles) {
+    const Grid *g = &s->grid;
+    size_t i = 0, count = 0;
+    for (int z = 0; z < g->tiles[2]; z++)
+        for (int y = 0; y < g->tiles[1]; y++)
+            for (int x = 0; x < g->tiles[0]; x++, i++) {
+                if (tiles[i] != 1) continue;
+                for (int n = 0; n < 27; n++) {
+                    int at[3] = {x + n % 3 - 1, y + n / 3 % 3 - 1, z + n / 9 - 1};
+                    bool in = true;
+                    for (int a = 0; a < 3; a++) in &= at[a] >= 0 && at[a] < g->tiles[a];
+                    if (!in) continue;
+                    uint8_t *t = &tiles[grid_box_index(g, at[0], at[1], at[2])];
+                    if (!*t) *t = 2;
+                }
+            }
+    for (i = 0; i < grid_box(g); i++) count += tiles[i] != 0;
+    return count;
+}
+
+static double seeded_speed(const BrimSim *s) {
+    float fastest = 0;
+    for (size_t i = 0; i < s->particles.count; i++) {
+        float v2 = 0;
+        for (int a = 0; a < 3; a++) {
+            float v = s->particles.attr[ATTR_VX + a][i];
+            v2 += v * v;
+        }
+        fastest = fmaxf(fastest, v2);
+    }
+    return sqrt((double)fastest);
+}
+
+/// Counts first, so that what is too large is refused before it is allocated.
+static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimError *error) {
+    uint8_t *tiles = memory_zero(grid_box(&s->grid));
+    if (!tiles) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    int64_t count = 0;
+    const Shape *const *regions = (const Shape *const *)shapes;
+    for (int i = 0; i < def->liquid_count; i++) count += emit_count(s, regions, i, tiles);
+    BrimResult r = sim_check_memory(s, (double)count, (double)sim_dilate(s, tiles), error);
+    free(tiles);
+    if (r != BRIM_OK) return r;
+    bool ok = particles_reserve(&s->particles, (size_t)count + 1);
+    for (int i = 0; i < def->liquid_count && ok; i++)
+        ok = emit_liquid(s, &def->liquid[i], regions, i);
+    if (!ok)
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for %lld particles",
+                    (long long)count);
+    s->max_speed = seeded_speed(s);
+    choose_dt(s);
+    if (!stage_sort(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
+    stage_surface(s);
+    return stage_measure(s, error);
+}
+
+BrimResult brim_sim_create(const BrimSimDef *def, BrimSim **sim, BrimError *error) {
+    Shape **shapes;
+    if (!sim) return fail(error, BRIM_ERROR_INPUT, "brim_sim_create: sim is NULL");
+    BrimResult r = sim_build(def, sim, &shapes, error);
+    if (r != BRIM_OK) return r;
+    r = seed(*sim, def, shapes, error);
+    sim_free_shapes(&shapes, def->liquid_count);
+    if (r != BRIM_OK) brim_sim_destroy(sim);
+    return r;
+}
+
+void brim_sim_destroy(BrimSim **sim) {
+    if (!sim || !*sim) return;
+    BrimSim *s = *sim;
+    for (int i = 0; i < s->solid_count; i++) solid_free(&s->solids[i]);
+    for (int i = 0; i < s->source_count; i++) shape_free(&s->sources[i].shape);
+    for (int i = 0; i < s->drain_count; i++) shape_free(&s->drains[i].shape);
+    free(s->solids);
+    free(s->pending);
+    free(s->sources);
+    free(s->drains);
+    free(s->gravity_keys);
+    free(s->scratch);
+    fields_free(s);
+    particles_free(&s->particles);
+    sort_free(&s->sort);
+    grid_free(&s->grid);
+    poisson_free(&s->poisson);
+    free(s);
+    *sim = NULL;
+}
+
+// ------------------------------------------------------------------------------------- step
+
+BrimResult brim_sim_step(BrimSim *sim, BrimError *error) {
+    return step_run(sim, error);
+}
+
+BrimResult brim_sim_advance_frame(BrimSim *sim, BrimError *error) {
+    BrimResult r = BRIM_OK;
+    for (int frame = sim->frame; r == BRIM_OK && sim->frame == frame;) r = step_run(sim, error);
+    return r;
+}
+
+// ------------------------------------------------------------------------------------- look
+
+double brim_sim_time(const BrimSim *sim) {
+    return sim->time;
+}
+
+int64_t brim_sim_step_count(const BrimSim *sim) {
+    return sim->step;
+}
+
+int brim_sim_frame(const BrimSim *sim) {
+    return sim->frame;
+}
+
+int brim_sim_frame_count(const BrimSim *sim) {
+    return (int)ceil(sim->def.duration * sim->def.frame_rate - 1e-6);
+}
+
+const BrimSimDef *brim_sim_def(const BrimSim *sim) {
+    return &sim->def;
+}
+
+int brim_sim_threads(const BrimSim *sim) {
+    return sim->threads;
+}
+
+const char *brim_sim_isa_name(const BrimSim *sim) {
+    return isa_name(sim->isa);
+}
+
+BrimParticles brim_sim_particles(const BrimSim *sim) {
+    const Particles *p = &sim->particles;
+    return (BrimParticles){.count = p->count,
+                           .x = p->attr[ATTR_X],
+                           .y = p->attr[ATTR_Y],
+                           .z = p->attr[ATTR_Z],
+                           .vx = p->attr[ATTR_VX],
+                           .vy = p->attr[ATTR_VY],
+                           .vz = p->attr[ATTR_VZ],
+                           .id = p->id};
+}
+
+const BrimStats *brim_sim_stats(const BrimSim *sim) {
+    return &sim->stats;
+}
+
+// ----------------------------------------------------------------------- solids at run time
+
+/// Samples all tiles again after a solid came or started to move.
+static BrimResult solids_changed(BrimSim *s, BrimError *error) {
+    if (!fields_reserve(s, s->field_tiles))
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
+                    s->grid.tile_count);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++) solids_sample_tile(s, t);
+    return BRIM_OK;
+}
+
+BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
+                              BrimError *error) {
+    Solid **larger = realloc(sim->solids, ((size_t)sim->solid_count + 1) * sizeof *larger);
+    if (!larger) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    sim->solids = larger;
+    BrimResult r = solid_new(solid, sim->dim, sim->dx, &larger[sim->solid_count], error);
+    if (r != BRIM_OK) return r;
+    Solid *added = larger[sim->solid_count];
+    if (sim->pending_count) { // a loaded simulation: the solid goes on where it was
+        solid_set_state(added, &sim->pending[0]);
+        memmove(sim->pending, sim->pending + 1,
+                (size_t)--sim->pending_count * sizeof *sim->pending);
+    }
+    solid_place(added, sim->time, 0);
+    sim->solid_count++;
+    r = solids_changed(sim, error);
+    if (r != BRIM_OK) {
+        solid_free(&larger[--sim->solid_count]);
+        return r;
+    }
+    if (index) *index = sim->solid_count - 1;
+    return BRIM_OK;
+}
+
+BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimVec3 rotation,
+                               double duration, BrimError *error) {
+    if (index < 0 || index >= sim->solid_count)
+        return fail(error, BRIM_ERROR_INPUT, "solid %d: there are only %d solids", index,
+                    sim->solid_count);
+    if (!isfinite(position.x + position.y + position.z + rotation.x + rotation.y + rotation.z) ||
+        !(duration >= 0) || !isfinite(duration))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "solid %d: placement and duration must be finite, duration >= 0", index);
+    bool moved_before = solid_moves(sim->solids[index]);
+    solid_move(sim->solids[index], position, rotation, sim->time, duration);
+    return moved_before ? BRIM_OK : solids_changed(sim, error);
+}

@@ -1,0 +1,14 @@
+// What the parts of the library that make and keep simulations share.
+#pragma once
+#include "step/emit.h"
+
+/// A simulation with its solids, sources and drains, but without particles. `shapes` receives one
+/// shape for each region of liquid; free them with sim_free_shapes.
+BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, BrimError *error);
+void sim_free_shapes(Shape ***shapes, int count);
+/// Bytes that a simulation of so many particles on so many tiles needs.
+double sim_memory(const BrimSim *s, double particles, double tiles);
+/// Refuses what is beyond the def's limit or the machine's memory.
+BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, BrimError *error);
+/// Tiles that exist around those marked in [tile box]; marks them.
+size_t sim_dilate(const BrimSim *s, uint8_t *tiles);

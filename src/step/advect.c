@@ -1,0 +1,197 @@
+// Stage 4: particles move with the flow.
+#include "step/stages.h"
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/// Cells that a sub-step may cross.
+static const float CELLS_A_SUBSTEP = 1.0f;
+/// Particles keep this far from the domain's walls, in cells.
+static const float WALL_GAP = 1e-3f;
+
+/// Cells that the flow around a tile can carry a particle in this step.
+static float tile_reach(const BrimSim *s, int slot) {
+    float fastest = 0;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->tile_speed[t] > fastest) fastest = s->tile_speed[t];
+    }
+    return fastest * (float)s->dt * s->inv_dx;
+}
+
+/// The box that particles stay in: drawn in at walls; beyond open sides they may go a cell.
+static void domain_box(const BrimSim *s, float low[3], float high[3]) {
+    for (int a = 0; a < 3; a++) {
+        float end = (float)s->grid.cells[a] * s->dx;
+        low[a] = s->sides.open[2 * a] ? -s->dx : WALL_GAP * s->dx;
+        high[a] = s->sides.open[2 * a + 1] ? end + s->dx : end - WALL_GAP * s->dx;
+    }
+}
+
+static bool solid_near(const BrimSim *s, int slot) {
+    if (!s->solid_count) return false;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->tile_solid[t] != SOLID_FAR) return true;
+    }
+    return false;
+}
+
+/// One value of a velocity component by cell, with the rules of block_load outside the domain.
+static float face_lookup(const BrimSim *s, int axis, int x, int y, int z) {
+    int at[3] = {x, y, z};
+    for (int a = 0; a < s->dim; a++) {
+        int last = s->grid.cells[a] - 1;
+        if (at[a] > last && a == axis && !s->sides.open[2 * a + 1]) return 0;
+        at[a] = at[a] < 0 ? 0 : at[a] > last ? last : at[a];
+    }
+    int64_t i = grid_cell(&s->grid, at[0], at[1], at[2]);
+    return i < 0 ? NAN : s->velocity[axis][i];
+}
+
+void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
+    for (int axis = 0; axis < s->dim; axis++) {
+        float f[3] = {0};
+        int cell[3] = {0};
+        for (int a = 0; a < s->dim; a++) {
+            float x = at[a] * s->inv_dx - (a == axis ? 0.0f : 0.5f);
+            cell[a] = (int)floorf(x);
+            f[a] = x - (float)cell[a];
+        }
+        float sum = 0;
+        for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+            float w = 1;
+            for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
+            if (w > 0)
+                sum += w * face_lookup(s, axis, cell[0] + (n & 1), cell[1] + (n >> 1 & 1),
+                                       cell[2] + (n >> 2));
+        }
+        v[axis] = sum;
+    }
+}
+
+/// Distance to the solids at a point by lookup, and its gradient.
+static float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
+    float f[3] = {0}, value = 0;
+    int cell[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        cell[a] = (int)floorf(at[a] * s->inv_dx);
+        f[a] = at[a] * s->inv_dx - (float)cell[a];
+        gradient[a] = 0;
+    }
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        int64_t i = grid_cell(&s->grid, cell[0] + (n & 1), cell[1] + (n >> 1 & 1),
+                              cell[2] + (n >> 2));
+        float phi = i < 0 ? s->dx : s->solid_phi[i], w = 1;
+        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
+        value += w * phi;
+        for (int a = 0; a < s->dim; a++) {
+            float g = n >> a & 1 ? phi : -phi;
+            for (int b = 0; b < s->dim; b++)
+                if (b != a) g *= n >> b & 1 ? f[b] : 1 - f[b];
+            gradient[a] += g;
+        }
+    }
+    return value;
+}
+
+static void leave_solid_lookup(const BrimSim *s, float at[3]) {
+    for (int push = 0; push < 3; push++) {
+        float g[3], d = solid_lookup(s, at, g), length = 0;
+        for (int a = 0; a < s->dim; a++) length += g[a] * g[a];
+        length = sqrtf(length);
+        if (d >= 0 || length < 1e-9f) return;
+        for (int a = 0; a < s->dim; a++) at[a] += (1e-3f * s->dx - d) * g[a] / length;
+    }
+}
+
+/// Particles too fast for a block: each one with its own sub-steps, value by value.
+static void move_far(const BrimSim *s, const Span *p, const MoveParams *m) {
+    float dt = (float)s->dt;
+    for (int i = 0; i < p->count; i++) {
+        float x[3] = {0}, own[3];
+        for (int a = 0; a < s->dim; a++) x[a] = p->attr[ATTR_X + a][i];
+        for (int a = 0; a < s->dim; a++) own[a] = p->attr[ATTR_VX + a][i];
+        float left = dt;
+        while (left > 0) {
+            float v[3] = {0}, mid[3] = {0}, speed = 0;
+            velocity_lookup(s, x, v);
+            for (int a = 0; a < s->dim; a++) {
+                if (!(v[a] == v[a])) v[a] = own[a];
+                speed = fmaxf(speed, fabsf(v[a]));
+            }
+            float step = speed * left > CELLS_A_SUBSTEP * s->dx
+                             ? fmaxf(CELLS_A_SUBSTEP * s->dx / speed, dt * 1e-3f)
+                             : left;
+            step = fminf(step, left);
+            for (int a = 0; a < s->dim; a++) mid[a] = x[a] + 0.5f * step * v[a];
+            velocity_lookup(s, mid, v);
+            for (int a = 0; a < s->dim; a++) {
+                x[a] += step * (v[a] == v[a] ? v[a] : own[a]);
+                x[a] = x[a] > m->low[a] ? x[a] : m->low[a];
+                x[a] = x[a] < m->high[a] ? x[a] : m->high[a];
+            }
+            if (m->solid) leave_solid_lookup(s, x);
+            left -= step;
+        }
+        for (int a = 0; a < s->dim; a++) {
+            x[a] = x[a] > m->low[a] ? x[a] : m->low[a];
+            p->attr[ATTR_X + a][i] = x[a] < m->high[a] ? x[a] : m->high[a];
+        }
+    }
+}
+
+/// (x) => key: the cell that each particle is in now, or KEY_LEFT beyond an open side.
+static void find_keys(BrimSim *s, uint32_t first, uint32_t end) {
+    Particles *p = &s->particles;
+    const Grid *g = &s->grid;
+    const float *x = p->attr[ATTR_X], *y = p->attr[ATTR_Y], *z = p->attr[ATTR_Z];
+    bool any_open = false;
+    for (int i = 0; i < 6; i++) any_open |= s->sides.open[i];
+    float size[3];
+    for (int a = 0; a < 3; a++) size[a] = (float)g->cells[a] * s->dx;
+    for (uint32_t i = first; i < end; i++) p->key[i] = cell_key(g, s->inv_dx, x[i], y[i], z[i]);
+    if (!any_open) return;
+    for (uint32_t i = first; i < end; i++)
+        if (x[i] < 0 || y[i] < 0 || x[i] >= size[0] || y[i] >= size[1] ||
+            (s->dim == 3 && (z[i] < 0 || z[i] >= size[2])))
+            p->key[i] = KEY_LEFT;
+}
+
+static void advect_tile(BrimSim *s, int slot) {
+    uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    uint32_t end = tile_end(&s->particles, &s->grid, slot);
+    if (first == end) return;
+    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    float reach = tile_reach(s, slot);
+    int halo = reach < 100 ? (int)(reach + 1.02f) + 1 : 100;
+    MoveParams m = {.halo = halo, .scheme = s->def.advection};
+    domain_box(s, m.low, m.high);
+    bool solid = solid_near(s, slot);
+    if (solid) m.solid = scratch->block[3];
+    if (halo > BLOCK_HALO_MAX) {
+        Span span = sim_span(s, slot, 0);
+        move_far(s, &span, &m);
+    } else {
+        Span span = sim_span(s, slot, halo);
+        for (int a = 0; a < s->dim; a++) {
+            block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, NAN,
+                       scratch->block[a]);
+            m.velocity[a] = scratch->block[a];
+        }
+        if (solid)
+            block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, halo, s->dx,
+                       scratch->block[3]);
+        // Half as long beside solids: a wall of one cell must not be jumped.
+        float cells = CELLS_A_SUBSTEP * (solid ? 0.5f : 1.0f);
+        m.substeps = (int)fmaxf(1, ceilf(reach / cells));
+        m.step = (float)s->dt / (float)m.substeps;
+        s->transfer->move(&span, &m);
+    }
+    find_keys(s, first, end);
+}
+
+void stage_advect(BrimSim *s) {
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
+    for (int t = 0; t < s->grid.tile_count; t++) advect_tile(s, t);
+}

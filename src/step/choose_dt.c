@@ -1,0 +1,47 @@
+// Stage 1: how long the step is.
+#include "step/stages.h"
+#include <math.h>
+
+BrimVec3 gravity_at(const BrimSim *s, double time) {
+    const BrimGravityKey *k = s->gravity_keys;
+    int n = s->def.gravity_key_count;
+    if (!n) return s->def.gravity;
+    if (time <= k[0].time) return k[0].gravity;
+    for (int i = 1; i < n; i++)
+        if (time < k[i].time) {
+            float f = (float)((time - k[i - 1].time) / (k[i].time - k[i - 1].time));
+            BrimVec3 a = k[i - 1].gravity, b = k[i].gravity;
+            return (BrimVec3){a.x + f * (b.x - a.x), a.y + f * (b.y - a.y), a.z + f * (b.z - a.z)};
+        }
+    return k[n - 1].gravity;
+}
+
+/// The fastest that a particle may be in the coming step, m/s.
+static double speed_bound(const BrimSim *s, double dt) {
+    BrimVec3 g = gravity_at(s, s->time);
+    return s->max_speed + dt * sqrt((double)g.x * g.x + (double)g.y * g.y + (double)g.z * g.z);
+}
+
+void choose_dt(BrimSim *s) {
+    double frame_end = (double)(s->frame + 1) / s->def.frame_rate;
+    double left = frame_end - s->time, dt = s->def.step;
+    if (dt <= 0) {
+        double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
+        dt = longest;
+        // The speed at the end of the step counts, and that depends on the step: twice is enough.
+        for (int i = 0; i < 2; i++) {
+            double speed = speed_bound(s, dt);
+            dt = speed * longest > s->def.cfl * s->dx ? s->def.cfl * s->dx / speed : longest;
+        }
+        if (dt < s->def.step_min) dt = s->def.step_min;
+        // Equal steps to the end of the frame rather than a sliver at its end.
+        dt = left / fmax(1, ceil(left / dt - 1e-6));
+    }
+    // Fixed steps: the last one of a frame is cut; one that would leave a sliver takes it along.
+    s->dt = dt * (1 + 1e-6) >= left ? left : dt;
+}
+
+double reach_estimate(const BrimSim *s) {
+    double dt = s->def.step > 0 ? s->def.step : s->dt;
+    return speed_bound(s, 2 * dt) * dt / s->dx;
+}

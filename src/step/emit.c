@@ -1,0 +1,244 @@
+// Stage 3: particles come from the seeding and from sources, and go through drains.
+//
+// A source holds a lattice of points that drifts with the stream. Each step emits the points that
+// entered its shape since the last one, where they are now: so a stream is as evenly filled as
+// seeded water, at any speed and any time step.
+#include "base/error.h"
+#include "base/hash.h"
+#include "particles/seed.h"
+#include "step/emit.h"
+#include <math.h>
+#include <string.h>
+
+/// Appends particles to the unsorted tail.
+typedef struct Appender {
+    BrimSim *s;
+    const Shape *shape;
+    float spacing;
+    BrimVec3 velocity, spin, centre;
+    bool jitter;
+    bool dry;              ///< only counts
+    uint8_t *tiles;        ///< [tile box] marks tiles that get particles, when dry; may be NULL
+    const Shape *const *earlier; ///< regions seeded before: their points are taken
+    int earlier_count;
+    const float *back;     ///< points that lay inside the shape this far upstream are not new
+    int64_t count;
+    bool full;             ///< out of memory
+} Appender;
+
+/// Which of a batch are in the liquid's shape and not in a solid.
+static void choose(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
+    float d[SEED_BATCH];
+    shape_distance(a->shape, b->count, b->x, b->y, b->z, d);
+    for (int i = 0; i < b->count; i++) in[i] = d[i] < 0;
+    if (a->back) {
+        SeedBatch before = *b;
+        for (int i = 0; i < b->count; i++) {
+            before.x[i] -= a->back[0];
+            before.y[i] -= a->back[1];
+            before.z[i] -= a->back[2];
+        }
+        shape_distance(a->shape, b->count, before.x, before.y, before.z, d);
+        for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
+    }
+    for (int k = 0; k < a->earlier_count; k++) {
+        shape_distance(a->earlier[k], b->count, b->x, b->y, b->z, d);
+        for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
+    }
+    for (int k = 0; k < a->s->solid_count; k++) {
+        if (!solid_exists(a->s->solids[k], a->s->time)) continue;
+        solid_distance(a->s->solids[k], b->count, b->x, b->y, b->z, d);
+        for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
+    }
+    const Grid *g = &a->s->grid;
+    for (int i = 0; i < b->count; i++)
+        in[i] &= b->x[i] > 0 && b->y[i] > 0 && b->x[i] < (float)g->cells[0] * a->s->dx &&
+                 b->y[i] < (float)g->cells[1] * a->s->dx &&
+                 (a->s->dim == 2 || (b->z[i] > 0 && b->z[i] < (float)g->cells[2] * a->s->dx));
+}
+
+static void append(Appender *a, float x, float y, float z) {
+    BrimSim *s = a->s;
+    Particles *p = &s->particles;
+    float at[3] = {x, y, z};
+    if (a->jitter && s->def.jitter > 0) {
+        uint64_t h = hash_3(s->def.seed, s->next_id, 0), h2 = hash_mix(h);
+        const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
+        for (int k = 0; k < s->dim; k++) {
+            at[k] += (r[k] - 0.5f) * s->def.jitter * a->spacing;
+            // 1e-3 cells from the sides, as advection keeps it
+            float high = (float)s->grid.cells[k] * s->dx - 1e-3f * s->dx;
+            at[k] = fminf(fmaxf(at[k], 1e-3f * s->dx), high);
+        }
+    }
+    size_t i = p->count++;
+    const float dx = at[0] - a->centre.x, dy = at[1] - a->centre.y, dz = at[2] - a->centre.z;
+    const float v[3] = {a->velocity.x + a->spin.y * dz - a->spin.z * dy,
+                        a->velocity.y + a->spin.z * dx - a->spin.x * dz,
+                        a->velocity.z + a->spin.x * dy - a->spin.y * dx};
+    for (int k = 0; k < 3; k++) {
+        p->attr[ATTR_X + k][i] = k < s->dim ? at[k] : 0;
+        p->attr[ATTR_VX + k][i] = k < s->dim ? v[k] : 0;
+    }
+    if (p->affine)
+        for (int k = ATTR_AFFINE; k < ATTR_MAX; k++) p->attr[k][i] = 0;
+    p->id[i] = s->next_id++;
+    p->key[i] = cell_key(&s->grid, s->inv_dx, at[0], at[1], at[2]);
+}
+
+static bool visit(void *context, const SeedBatch *b) {
+    Appender *a = context;
+    bool in[SEED_BATCH];
+    choose(a, b, in);
+    int n = 0;
+    for (int i = 0; i < b->count; i++) n += in[i];
+    a->count += n;
+    for (int i = 0; a->tiles && i < b->count; i++)
+        if (in[i])
+            a->tiles[cell_key(&a->s->grid, a->s->inv_dx, b->x[i], b->y[i], b->z[i]) /
+                     (uint32_t)a->s->grid.tile_cells] = 1;
+    if (a->dry || !n) return true;
+    if (a->s->particles.count + (size_t)n > UINT32_MAX - 16 ||
+        !particles_reserve(&a->s->particles, a->s->particles.count + (size_t)n)) {
+        a->full = true;
+        return false;
+    }
+    for (int i = 0; i < b->count; i++)
+        if (in[i]) append(a, b->x[i], b->y[i], b->z[i]);
+    return true;
+}
+
+/// Bounds of a shape, cut to the domain. False when nothing is left.
+static bool bounds(const BrimSim *s, const Shape *shape, float low[3], float high[3]) {
+    if (!shape_bounds(shape, low, high)) return false;
+    for (int a = 0; a < s->dim; a++) {
+        low[a] = fmaxf(low[a], 0);
+        high[a] = fminf(high[a], (float)s->grid.cells[a] * s->dx);
+        if (!(low[a] <= high[a])) return false;
+    }
+    return true;
+}
+
+static float spacing_of(const BrimSim *s) {
+    return s->dx / (float)seed_per_axis(s->dim, s->def.particles_per_cell);
+}
+
+int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, uint8_t *tiles) {
+    float low[3], high[3];
+    const float none[3] = {0};
+    if (!bounds(s, shapes[index], low, high)) return 0;
+    Appender a = {.s = s, .shape = shapes[index], .spacing = spacing_of(s), .dry = true,
+                  .earlier = shapes, .earlier_count = index, .tiles = tiles};
+    seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
+    return a.count;
+}
+
+bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shapes, int index) {
+    float low[3], high[3];
+    const float none[3] = {0};
+    if (!bounds(s, shapes[index], low, high)) return true;
+    Appender a = {.s = s, .shape = shapes[index], .spacing = spacing_of(s),
+                  .velocity = def->velocity, .spin = def->spin, .centre = def->shape.position,
+                  .jitter = true, .earlier = shapes, .earlier_count = index};
+    bool ok = seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
+    s->seeded += a.count;
+    return ok;
+}
+
+double emit_rate(const BrimSim *s, const Source *source) {
+    double drift = 0;
+    for (int k = 0; k < 3; k++) drift += (double)source->drift[k] * source->drift[k];
+    return source->points * sqrt(drift) / spacing_of(s);
+}
+
+/// Points that would enter the shape for a drift of one spacing: its cross-section in points.
+static double cross_section(BrimSim *s, const Source *source, const float direction[3]) {
+    float spacing = spacing_of(s), back[3];
+    const float none[3] = {0};
+    for (int k = 0; k < 3; k++) back[k] = direction[k] * spacing;
+    Appender a = {.s = s, .shape = source->shape, .spacing = spacing, .dry = true, .back = back};
+    seed_lattice(s->dim, spacing, none, source->low, source->high, visit, &a);
+    return (double)a.count;
+}
+
+BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error) {
+    const BrimSourceDef *def = &source->def;
+    float direction[3] = {def->velocity.x, def->velocity.y, s->dim == 3 ? def->velocity.z : 0};
+    float speed = sqrtf(direction[0] * direction[0] + direction[1] * direction[1] +
+                        direction[2] * direction[2]);
+    if (!bounds(s, source->shape, source->low, source->high))
+        return fail(error, BRIM_ERROR_INPUT, "sources[%d]: the shape lies outside the domain: move "
+                    "it inside", index);
+    if (!(speed > 0))
+        return fail(error, BRIM_ERROR_INPUT, "sources[%d].velocity: must not be zero: it is the "
+                    "direction and speed in which the stream leaves its shape", index);
+    for (int k = 0; k < 3; k++) direction[k] /= speed;
+    source->points = cross_section(s, source, direction);
+    double drift = speed;
+    double volume = s->cell_volume / s->def.particles_per_cell;
+    double flow = def->flow > 0 ? def->flow : def->rate * volume;
+    if (flow > 0) {
+        if (source->points > 0) drift = flow / (source->points * volume) * spacing_of(s);
+        if (drift > 4 * speed)
+            return fail(error, BRIM_ERROR_INPUT,
+                        "sources[%d]: a flow of %.3g needs a speed of %.3g m/s through this shape, "
+                        "far above its velocity of %.3g m/s: raise the velocity, widen the shape "
+                        "or lower the flow", index, flow, drift, (double)speed);
+    }
+    for (int k = 0; k < 3; k++) source->drift[k] = (float)(direction[k] * drift);
+    return BRIM_OK;
+}
+
+/// Emits what entered the source's shape in the part of the step during which it runs.
+static bool emit_source(BrimSim *s, const Source *source) {
+    double from = fmax(s->time, source->def.start), to = fmin(s->time + s->dt, source->def.stop);
+    if (to <= from) return true;
+    float spacing = spacing_of(s), back[3], offset[3];
+    for (int k = 0; k < 3; k++) {
+        back[k] = (float)(source->drift[k] * (to - from));
+        offset[k] = (float)fmod(source->drift[k] * to, spacing);
+    }
+    Appender a = {.s = s, .shape = source->shape, .spacing = spacing,
+                  .velocity = source->def.velocity, .jitter = true, .back = back};
+    bool ok = seed_lattice(s->dim, spacing, offset, source->low, source->high, visit, &a);
+    s->emitted += a.count;
+    return ok;
+}
+
+/// Whether a tile meets a box.
+static bool meets(const BrimSim *s, int slot, const float low[3], const float high[3]) {
+    const int16_t c[3] = {s->grid.coord[slot].x, s->grid.coord[slot].y, s->grid.coord[slot].z};
+    for (int a = 0; a < s->dim; a++) // particles may have moved out of their tile: one tile more
+        if (high[a] < (float)(c[a] - 1) * TILE * s->dx || low[a] > (float)(c[a] + 2) * TILE * s->dx)
+            return false;
+    return true;
+}
+
+/// Marks the sorted particles inside a drain.
+static void drain_tile(BrimSim *s, const Drain *drain, int slot) {
+    Particles *p = &s->particles;
+    uint32_t end = tile_end(p, &s->grid, slot);
+    for (uint32_t i = tile_first(p, &s->grid, slot); i < end; i += SEED_BATCH) {
+        int n = end - i < SEED_BATCH ? (int)(end - i) : SEED_BATCH;
+        float d[SEED_BATCH];
+        shape_distance(drain->shape, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
+                       p->attr[ATTR_Z] + i, d);
+        for (int k = 0; k < n; k++)
+            if (d[k] < 0 && p->key[i + (uint32_t)k] < KEY_LEFT) p->key[i + (uint32_t)k] = KEY_DRAINED;
+    }
+}
+
+bool stage_emit(BrimSim *s) {
+    for (int k = 0; k < s->drain_count; k++) {
+        const Drain *d = &s->drains[k];
+        double now = s->time + s->dt;
+        if (now < d->def.start || now > d->def.stop) continue;
+        bool far = reach_estimate(s) > TILE; // moved farther than one tile: look at all
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+        for (int t = 0; t < s->grid.tile_count; t++)
+            if (far || meets(s, t, d->low, d->high)) drain_tile(s, d, t);
+    }
+    for (int k = 0; k < s->source_count; k++)
+        if (!emit_source(s, &s->sources[k])) return false;
+    return true;
+}

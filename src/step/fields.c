@@ -1,0 +1,79 @@
+// Allocation of the fields: all have the same number of tiles and grow together.
+#include "base/memory.h"
+#include "step/stages.h"
+#include <stdlib.h>
+#include <string.h>
+
+/// Grows one array from `before` to `after` tiles of `bytes` each; keeps the contents.
+static bool grow(void *array, size_t bytes, size_t before, size_t after) {
+    void **at = array;
+    if (*at && before == after) return true;
+    void *larger = memory_new(after * bytes);
+    if (!larger) return false;
+    if (*at) memcpy(larger, *at, before * bytes);
+    free(*at);
+    *at = larger;
+    return true;
+}
+
+bool fields_reserve(BrimSim *s, size_t tiles) {
+    size_t before = s->field_tiles;
+    size_t after = tiles <= before ? before : before ? tiles + tiles / 8 : tiles;
+    size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
+    bool moving = false, ok = true;
+    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
+    float **fields[] = {&s->spare,       &s->phi, &s->pressure,       &s->rhs,
+                        &s->diagonal};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        ok = ok && grow(fields[i], cells, before, after);
+    for (int a = 0; a < s->dim; a++) {
+        ok = ok && grow(&s->velocity[a], cells, before, after);
+        ok = ok && grow(&s->coefficient[a], cells, before, after);
+        ok = ok && grow(&s->known[a], rows, before, after);
+        if (s->def.transfer == BRIM_TRANSFER_FLIP)
+            ok = ok && grow(&s->old[a], cells, before, after);
+        if (s->solid_count) ok = ok && grow(&s->open[a], cells, before, after);
+        if (moving) ok = ok && grow(&s->wall_speed[a], cells, before, after);
+    }
+    if (s->solid_count) {
+        ok = ok && grow(&s->solid_phi, cells, before, after);
+        ok = ok && grow(&s->tile_solid, 1, before, after);
+    }
+    ok = ok && grow(&s->liquid, rows, before, after);
+    ok = ok && grow(&s->scatter_at, sizeof *s->scatter_at, before, after);
+    ok = ok && grow(&s->tile_speed, sizeof *s->tile_speed, before, after);
+    if (ok) s->field_tiles = after;
+    return ok;
+}
+
+void fields_free(BrimSim *s) {
+    for (int a = 0; a < 3; a++) {
+        free(s->velocity[a]);
+        free(s->coefficient[a]);
+        free(s->known[a]);
+        free(s->old[a]);
+        free(s->open[a]);
+        free(s->wall_speed[a]);
+    }
+    free(s->spare);
+    free(s->phi);
+    free(s->pressure);
+    free(s->rhs);
+    free(s->diagonal);
+    free(s->solid_phi);
+    free(s->tile_solid);
+    free(s->liquid);
+    free(s->scatter_at);
+    free(s->scatter);
+    free(s->tile_speed);
+}
+
+size_t fields_bytes(const BrimSim *s) {
+    size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
+    size_t per_tile = 5 * cells + rows + 8; // spare, phi, pressure, rhs, diagonal; liquid
+    for (int a = 0; a < s->dim; a++)
+        per_tile += 2 * cells + rows + (s->old[a] ? cells : 0) + (s->open[a] ? cells : 0) +
+                    (s->wall_speed[a] ? cells : 0);
+    if (s->solid_phi) per_tile += cells + 1;
+    return s->field_tiles * per_tile + s->scatter_capacity * sizeof(float);
+}

@@ -1,0 +1,166 @@
+// Stage 2: solids on the grid: distance at cell corners, open parts of faces, wall velocity.
+#include "step/stages.h"
+#include <math.h>
+#include <string.h>
+
+enum { NODES = TILE + 1, NODES_MAX = NODES * NODES * NODES };
+
+/// A face with less than this open is closed: its velocity would rest on a sliver.
+static const float OPEN_MIN = 0.01f;
+/// Solids farther from a tile than this many cells do not touch it.
+static const float FAR = 3.0f;
+
+/// Distances of a tile's nodes and the solid that each is nearest to.
+typedef struct Nodes {
+    float phi[NODES_MAX];
+    int16_t owner[NODES_MAX];
+} Nodes;
+
+static bool near_tile(const BrimSim *s, const Solid *solid, int slot) {
+    float low[3], high[3];
+    if (!solid_bounds(solid, low, high)) return false;
+    const int16_t c[3] = {s->grid.coord[slot].x, s->grid.coord[slot].y, s->grid.coord[slot].z};
+    for (int a = 0; a < s->dim; a++) {
+        float from = (float)(c[a] * TILE) * s->dx - FAR * s->dx;
+        float to = (float)((c[a] + 1) * TILE) * s->dx + FAR * s->dx;
+        if (high[a] < from || low[a] > to) return false;
+    }
+    return true;
+}
+
+/// Fills `nodes`, slice by slice; false when no solid is near.
+static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes, bool *moving) {
+    bool any = false;
+    int slices = s->dim == 3 ? NODES : 1;
+    TileCoord c = s->grid.coord[slot];
+    *moving = false;
+    for (int i = 0; i < NODES * NODES * slices; i++) nodes->phi[i] = INFINITY, nodes->owner[i] = -1;
+    for (int k = 0; k < s->solid_count; k++) {
+        const Solid *solid = s->solids[k];
+        if (!solid_exists(solid, s->solid_time) || !near_tile(s, solid, slot)) continue;
+        any = true;
+        *moving |= solid_moves(solid);
+        for (int z = 0; z < slices; z++) {
+            float x[NODES * NODES], y[NODES * NODES], at_z[NODES * NODES], d[NODES * NODES];
+            for (int i = 0; i < NODES * NODES; i++) {
+                x[i] = (float)(c.x * TILE + i % NODES) * s->dx;
+                y[i] = (float)(c.y * TILE + i / NODES) * s->dx;
+                at_z[i] = s->dim == 3 ? (float)(c.z * TILE + z) * s->dx : 0.0f;
+            }
+            solid_distance(solid, NODES * NODES, x, y, at_z, d);
+            for (int i = 0; i < NODES * NODES; i++)
+                if (d[i] < nodes->phi[z * NODES * NODES + i]) {
+                    nodes->phi[z * NODES * NODES + i] = d[i];
+                    nodes->owner[z * NODES * NODES + i] = (int16_t)k;
+                }
+        }
+    }
+    return any;
+}
+
+/// The part of an edge between values a and b that is outside (positive).
+static float open_edge(float a, float b) {
+    if (a > 0) return b > 0 ? 1 : a / (a - b);
+    return b > 0 ? b / (b - a) : 0;
+}
+
+/// The part of a unit square with corner values a b / c d that is outside: the polygon cut off by
+/// the linear crossings on its edges.
+static float open_square(float a, float b, float c, float d) {
+    if (a > 0 && b > 0 && c > 0 && d > 0) return 1;
+    if (a <= 0 && b <= 0 && c <= 0 && d <= 0) return 0;
+    const float value[4] = {a, b, d, c};
+    const float corner[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
+    float px[8], py[8], area = 0;
+    int n = 0;
+    for (int i = 0; i < 4; i++) {
+        int j = (i + 1) & 3;
+        if (value[i] > 0) px[n] = corner[i][0], py[n++] = corner[i][1];
+        if ((value[i] > 0) != (value[j] > 0)) {
+            float t = value[i] / (value[i] - value[j]);
+            px[n] = corner[i][0] + t * (corner[j][0] - corner[i][0]);
+            py[n++] = corner[i][1] + t * (corner[j][1] - corner[i][1]);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        int j = i + 1 < n ? i + 1 : 0;
+        area += px[i] * py[j] - px[j] * py[i];
+    }
+    return 0.5f * area;
+}
+
+/// Node indices of the corners of the lower face of a cell along an axis. Returns how many.
+static int face_corners(int dim, int axis, int x, int y, int z, int corner[4]) {
+    int at = (z * NODES + y) * NODES + x;
+    const int stride[3] = {1, NODES, NODES * NODES};
+    if (dim == 2) {
+        corner[0] = at, corner[1] = at + stride[1 - axis];
+        return 2;
+    }
+    int b = stride[(axis + 1) % 3], c = stride[(axis + 2) % 3];
+    corner[0] = at, corner[1] = at + b, corner[2] = at + c, corner[3] = at + b + c;
+    return 4;
+}
+
+static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int cell,
+                        bool moving) {
+    int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
+    int n = face_corners(s->dim, axis, x, y, z, corner), nearest = corner[0];
+    float v[4];
+    for (int i = 0; i < n; i++) {
+        v[i] = nodes->phi[corner[i]];
+        if (v[i] < nodes->phi[nearest]) nearest = corner[i];
+    }
+    float open = n == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
+    size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell;
+    s->open[axis][at] = open < OPEN_MIN ? 0 : open;
+    if (!moving) return;
+    TileCoord c = s->grid.coord[slot];
+    float p[3] = {(float)(c.x * TILE + x) + 0.5f, (float)(c.y * TILE + y) + 0.5f,
+                  (float)(c.z * TILE + z) + 0.5f};
+    p[axis] -= 0.5f;
+    int owner = nodes->owner[nearest];
+    BrimVec3 w = {0, 0, 0};
+    if (owner >= 0)
+        w = solid_velocity(s->solids[owner], p[0] * s->dx, p[1] * s->dx,
+                           s->dim == 3 ? p[2] * s->dx : 0);
+    s->wall_speed[axis][at] = axis == 0 ? w.x : axis == 1 ? w.y : w.z;
+}
+
+void solids_sample_tile(BrimSim *s, int slot) {
+    Nodes nodes;
+    bool moving;
+    s->tile_solid[slot] = SOLID_FAR;
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    if (!sample_nodes(s, slot, &nodes, &moving)) {
+        for (int i = 0; i < s->grid.tile_cells; i++) {
+            s->solid_phi[base + (size_t)i] = FAR * s->dx;
+            for (int a = 0; a < s->dim; a++) s->open[a][base + (size_t)i] = 1;
+        }
+        return;
+    }
+    s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        s->solid_phi[base + (size_t)i] =
+            fminf(nodes.phi[((i >> 6) * NODES + ((i >> 3) & 7)) * NODES + (i & 7)], FAR * s->dx);
+        for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, slot, a, i, moving);
+    }
+}
+
+void stage_solids(BrimSim *s) {
+    bool appears = false;
+    double before = s->solid_time;
+    s->solid_time = s->time + s->dt;
+    for (int i = 0; i < s->solid_count; i++) {
+        solid_place(s->solids[i], s->solid_time, s->dt);
+        appears |= solid_exists(s->solids[i], s->solid_time) != solid_exists(s->solids[i], before);
+    }
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        if (!s->solid_count) continue;
+        bool touched = appears || s->tile_solid[t] == SOLID_MOVING;
+        for (int i = 0; i < s->solid_count && !touched; i++)
+            touched = solid_moves(s->solids[i]) && near_tile(s, s->solids[i], t);
+        if (touched) solids_sample_tile(s, t);
+    }
+}

@@ -1,0 +1,63 @@
+// Stage 5: particles into tiles and cells; fields that outlive a step follow their tiles.
+#include "step/stages.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Moves a field's tiles to their new slots; tiles that are new get `fresh`.
+static void follow(BrimSim *s, float **field, float fresh) {
+    size_t cells = (size_t)s->grid.tile_cells;
+#pragma omp parallel for num_threads(s->threads) schedule(static)
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        float *to = s->spare + (size_t)t * cells;
+        int32_t from = s->sort.from[t];
+        if (from >= 0)
+            memcpy(to, *field + (size_t)from * cells, cells * sizeof *to);
+        else
+            for (size_t i = 0; i < cells; i++) to[i] = fresh;
+    }
+    float *before = *field;
+    *field = s->spare;
+    s->spare = before;
+}
+
+static bool unchanged(const BrimSim *s, int tiles_before) {
+    if (s->grid.tile_count != tiles_before) return false;
+    for (int t = 0; t < tiles_before; t++)
+        if (s->sort.from[t] != t) return false;
+    return true;
+}
+
+/// What solids left on the tiles follows; new tiles are sampled.
+static bool follow_solids(BrimSim *s) {
+    int n = s->grid.tile_count;
+    uint8_t *before = malloc((size_t)n + 1);
+    if (!before) return false;
+    for (int t = 0; t < n; t++)
+        before[t] = s->sort.from[t] < 0 ? SOLID_FAR : s->tile_solid[s->sort.from[t]];
+    memcpy(s->tile_solid, before, (size_t)n);
+    free(before);
+    follow(s, &s->solid_phi, 0);
+    for (int a = 0; a < s->dim; a++) {
+        follow(s, &s->open[a], 1);
+        if (s->wall_speed[a]) follow(s, &s->wall_speed[a], 0);
+    }
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < n; t++)
+        if (s->sort.from[t] < 0) solids_sample_tile(s, t);
+    return true;
+}
+
+bool stage_sort(BrimSim *s) {
+    int before = s->particles.sorted ? s->grid.tile_count : 0;
+    // Two cells more than a particle can travel: its interpolation reads one, and speeds grow.
+    int reach = (int)fmin(ceil(reach_estimate(s)), 64) + 2;
+    SortCounts gone;
+    if (!particles_sort(&s->particles, &s->grid, &s->sort, reach, s->threads, &gone)) return false;
+    s->drained += (int64_t)gone.drained;
+    s->left += (int64_t)gone.left;
+    if (unchanged(s, before)) return true;
+    if (!fields_reserve(s, (size_t)s->grid.tile_count)) return false;
+    follow(s, &s->pressure, 0);
+    return !s->solid_count || follow_solids(s);
+}

@@ -1,0 +1,45 @@
+// The stages of a time step, in the order in which step.c runs them.
+#pragma once
+#include "step/state.h"
+
+/// Gravity at a time, m/s^2.
+BrimVec3 gravity_at(const BrimSim *s, double time);
+/// Sets s->dt for the step that begins at s->time; ends exactly on the next frame time.
+void choose_dt(BrimSim *s);
+/// Places the solids for the end of the step; samples them on the tiles that they touch.
+void stage_solids(BrimSim *s);
+/// (velocity, x, v) => (x, key). Moves particles through the flow and out of solids.
+void stage_advect(BrimSim *s);
+/// Appends what sources emit, marks what drains take. False when out of memory.
+bool stage_emit(BrimSim *s);
+/// (x, key) => sorted particles, grid, fields on the new tiles. False when out of memory.
+bool stage_sort(BrimSim *s);
+/// (x, v, affine) => (velocity, old, known). False when out of memory.
+bool stage_to_grid(BrimSim *s);
+/// (x) => (phi, liquid)
+void stage_surface(BrimSim *s);
+/// Gravity over `kick` seconds on known faces.
+void stage_forces(BrimSim *s, double kick);
+/// (velocity, phi, open) => (velocity without divergence, pressure). An error loses the sim.
+BrimResult stage_project(BrimSim *s, BrimError *error);
+/// Velocity into air and solids as far as a particle can travel in the next step.
+void stage_extrapolate(BrimSim *s);
+/// (velocity, old) => (v, affine)
+void stage_to_particles(BrimSim *s);
+/// Statistics. An error: a value is not a number, or particles are missing.
+BrimResult stage_measure(BrimSim *s, BrimError *error);
+
+/// Cells that a particle may cross in the next step, as far as can be told now.
+double reach_estimate(const BrimSim *s);
+/// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed.
+void solids_sample_tile(BrimSim *s, int slot);
+/// Velocity at a point by looking tiles up one by one; NaN components where none is known.
+void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
+/// Makes every field that is needed, large enough for so many tiles; keeps contents. False when
+/// out of memory.
+bool fields_reserve(BrimSim *s, size_t tiles);
+void fields_free(BrimSim *s);
+size_t fields_bytes(const BrimSim *s);
+
+/// Runs one step.
+BrimResult step_run(BrimSim *s, BrimError *error);

@@ -1,0 +1,144 @@
+// The state of a simulation, grouped by the stage that writes it.
+//
+// Shapes: [faces] and [cells] are fields on the grid, slot * tile_cells + cell; [rows] are masks of
+// one byte a row of eight cells; [tiles] one value a tile. Velocities live on lower faces.
+#pragma once
+#include "base/simd.h"
+#include "grid/block.h"
+#include "grid/grid.h"
+#include "particles/particles.h"
+#include "particles/sort.h"
+#include "particles/transfer.h"
+#include "solid/solid.h"
+#include "solve/solve.h"
+#include "surface/level_set.h"
+
+/// How solids meet a tile.
+enum { SOLID_FAR, SOLID_STILL, SOLID_MOVING };
+
+/// A source at work: the lattice of its stream moves with the stream's speed.
+typedef struct Source {
+    BrimSourceDef def;
+    Shape *shape;
+    float low[3], high[3]; ///< bounds, cut to the domain
+    float drift[3];        ///< speed of the lattice, m/s
+    double points;         ///< cross-section: points that enter when it drifts by one spacing
+} Source;
+
+typedef struct Drain {
+    BrimDrainDef def;
+    Shape *shape;
+    float low[3], high[3];
+} Drain;
+
+/// Arrays of one thread: blocks of four fields.
+typedef struct ThreadScratch {
+    float block[4][BLOCK_MAX];
+} ThreadScratch;
+
+struct BrimSim {
+    // create
+    BrimSimDef def; ///< lists are empty: they live on in the members below
+    BrimIsa isa;
+    int threads;
+    int dim;
+    float dx, inv_dx;  ///< m
+    Sides sides;
+    double cell_volume; ///< m^3, 2D: m^2
+    double particle_mass; ///< kg, 2D: kg/m
+    const TransferKernels *transfer;
+    const LevelSetKernels *level_set;
+    LevelSetProfile profile;
+    uint64_t def_hash; ///< of the def with its lists, for checkpoints
+    Solid **solids;
+    int solid_count;
+    SolidState *pending; ///< of solids that a checkpoint's host had added and will add again
+    int pending_count;
+    Source *sources;
+    int source_count;
+    Drain *drains;
+    int drain_count;
+    BrimGravityKey *gravity_keys;
+    ThreadScratch *scratch; ///< [threads]
+
+    // step: choose dt
+    double time, dt;
+    int64_t step;
+    int frame;
+    bool primed;          ///< the grid has a velocity
+    double velocity_time; ///< time for which velocities stand: half a step ahead of positions
+
+    // emit, sort
+    Grid grid;
+    Particles particles;
+    SortScratch sort;
+    int64_t seeded, emitted, drained, left;
+    uint32_t next_id;
+    size_t field_tiles; ///< capacity of all fields below, tiles
+    float *spare;       ///< [cells] scratch in which fields follow their tiles
+
+    // solids: NULL without solids; wall_speed NULL without moving ones
+    double solid_time;    ///< for which the solids are sampled, s
+    uint8_t *tile_solid;  ///< [tiles] SOLID_FAR, _STILL, _MOVING
+    float *solid_phi;     ///< [nodes] distance, m; low corner of each cell
+    float *open[3];       ///< [faces] part of the face that is not inside a solid, 0..1
+    float *wall_speed[3]; ///< [faces] velocity of the solid there, m/s
+
+    // particles -> grid
+    size_t scatter_capacity;
+    float *scatter;      ///< [occupied tiles] blocks of (momentum, weight)
+    int32_t *scatter_at; ///< [tiles] index of the tile's block, -1 without particles
+    float *old[3];       ///< [faces] velocity as the particles gave it, m/s; FLIP only
+    uint8_t *known[3];   ///< [rows] faces with a velocity
+
+    // surface
+    float *phi;      ///< [cells] signed distance to the liquid's surface in cells, cut at +-2
+    uint8_t *liquid; ///< [rows] cells in which pressure is solved
+
+    // project
+    float *velocity[3]; ///< [faces] m/s; extrapolate makes it reach into air and solids
+    float *pressure;    ///< [cells] p dt / (rho dx), m/s; start value of the next solve
+    float *rhs;         ///< [cells] m/s
+    float *coefficient[3], *diagonal; ///< [faces], [cells]
+    Poisson *poisson;
+
+    // extrapolate
+    float *tile_speed; ///< [tiles] largest velocity component, m/s
+
+    // measure
+    double max_speed; ///< of a particle, m/s
+    double start_cells, start_particles; ///< after seeding: reference of volume_cells
+    BrimStats stats;
+};
+
+/// Number of rows of all tiles, and of cells.
+static inline size_t sim_rows(const BrimSim *s) {
+    return (size_t)s->grid.tile_count * (size_t)s->grid.tile_rows;
+}
+static inline size_t sim_cells(const BrimSim *s) {
+    return (size_t)s->grid.tile_count * (size_t)s->grid.tile_cells;
+}
+
+/// The cells of a row of a tile that lie inside the domain, as bits.
+static inline uint8_t row_inside(const Grid *g, int slot, int row) {
+    TileCoord c = g->coord[slot];
+    if (c.y * TILE + (row & 7) >= g->cells[1] || c.z * TILE + (row >> 3) >= g->cells[2]) return 0;
+    int n = g->cells[0] - c.x * TILE;
+    return n >= TILE ? 0xff : (uint8_t)((1 << n) - 1);
+}
+
+/// The particles of a tile with their block's corner, for blocks with this halo.
+static inline Span sim_span(const BrimSim *s, int slot, int halo) {
+    const Particles *p = &s->particles;
+    uint32_t first = tile_first(p, &s->grid, slot);
+    TileCoord c = s->grid.coord[slot];
+    Span span = {.count = (int)(tile_end(p, &s->grid, slot) - first),
+                 .dx = s->dx,
+                 .inv_dx = s->inv_dx,
+                 .dim = s->dim,
+                 .corner = {(float)(c.x * TILE - halo), (float)(c.y * TILE - halo),
+                            (float)(c.z * TILE - halo)}};
+    for (int a = 0; a < (p->affine ? ATTR_MAX : ATTR_AFFINE); a++)
+        span.attr[a] = p->attr[a] + first;
+    return span;
+}

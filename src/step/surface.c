@@ -1,0 +1,229 @@
+// Stage 8: where the liquid is. Cells near the surface get a distance from the particles; the
+// rest is known to be deep inside or far outside from which cells hold particles.
+#include "step/stages.h"
+#include <math.h>
+#include <string.h>
+
+/// Distance given to a cell of a film or drop too thin for the averaged positions, in cells.
+static const float THIN = -0.05f;
+
+/// Masks of a tile's rows and of those one cell around it: ten bits a row, bit 0 is x = -1.
+typedef struct PaddedRows {
+    uint16_t at[TILE + 2][TILE + 2]; ///< [z + 1][y + 1]; in 2D only z + 1 = 1
+} PaddedRows;
+
+/// Row y, z (-1..8) of a mask, 8 bits; `outside` beyond the domain, 0 where no tile exists.
+static uint8_t mask_row(const BrimSim *s, const uint8_t *mask, int slot, int dx, int y, int z,
+                        uint8_t outside) {
+    const Grid *g = &s->grid;
+    TileCoord c = g->coord[slot];
+    int at_y = c.y * TILE + y, at_z = c.z * TILE + z, at_x = (c.x + dx) * TILE;
+    if (at_y < 0 || at_y >= g->cells[1] || at_z < 0 || at_z >= g->cells[2] || at_x < 0 ||
+        at_x >= g->cells[0])
+        return outside;
+    int ty = y < 0 ? -1 : y >= TILE ? 1 : 0, tz = z < 0 ? -1 : z >= g->tile_depth ? 1 : 0;
+    int32_t t = g->neighbour[slot][TILE_SELF + 9 * tz + 3 * ty + dx];
+    uint8_t bits = t < 0 ? 0 : mask[(size_t)t * (size_t)g->tile_rows + (size_t)((z & 7) * TILE + (y & 7))];
+    int n = g->cells[0] - at_x;
+    return n < TILE ? (uint8_t)(bits | (outside << n)) : bits;
+}
+
+static void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t outside,
+                     PaddedRows *rows) {
+    int deep = s->dim == 3 ? 1 : 0;
+    for (int z = -deep; z < s->grid.tile_depth + deep; z++)
+        for (int y = -1; y <= TILE; y++) {
+            unsigned left = mask_row(s, mask, slot, -1, y, z, outside);
+            unsigned mid = mask_row(s, mask, slot, 0, y, z, outside);
+            unsigned right = mask_row(s, mask, slot, 1, y, z, outside);
+            rows->at[z + 1][y + 1] = (uint16_t)(left >> 7 | mid << 1 | (right & 1) << 9);
+        }
+}
+
+/// Cells of a row of which all (any) cells in the 3 x 3 x 3 around hold a particle.
+static void row_neighbourhood(const PaddedRows *rows, int dim, int y, int z, uint8_t *all,
+                              uint8_t *any) {
+    unsigned every = 0x3ff, some = 0;
+    for (int k = dim == 3 ? -1 : 0; k <= (dim == 3 ? 1 : 0); k++)
+        for (int j = -1; j <= 1; j++) {
+            unsigned r = rows->at[z + 1 + k][y + 1 + j];
+            every &= r;
+            some |= r;
+        }
+    *all = (uint8_t)((every & every << 1 & every >> 1) >> 1);
+    *any = (uint8_t)((some | some << 1 | some >> 1) >> 1);
+}
+
+/// The particles in the cells around a cell. A cell beyond a wall stands for the mirror image of
+/// the one before it; beyond an open side there is nothing.
+static int find_ranges(const BrimSim *s, int slot, int cell, LevelSetRange *ranges) {
+    const Grid *g = &s->grid;
+    TileCoord c = g->coord[slot];
+    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
+    int count = 0, deep = s->dim == 3 ? 1 : 0;
+    for (int dz = -deep; dz <= deep; dz++)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) {
+                int n[3] = {at[0] + dx, at[1] + dy, at[2] + dz};
+                LevelSetRange r = {.flip = {1, 1, 1}};
+                bool beyond = false;
+                for (int a = 0; a < s->dim; a++) {
+                    int last = g->cells[a] - 1;
+                    if (n[a] >= 0 && n[a] <= last) continue;
+                    beyond |= s->sides.open[2 * a + (n[a] > last)];
+                    r.flip[a] = -1;
+                    r.shift[a] = n[a] > last ? 2.0f * (float)g->cells[a] : 0.0f;
+                    n[a] = n[a] > last ? last : 0;
+                }
+                int64_t i = beyond ? -1 : grid_cell(g, n[0], n[1], n[2]);
+                if (i < 0) continue;
+                r.first = s->particles.cell_start[i], r.end = s->particles.cell_start[i + 1];
+                if (r.first == r.end) continue;
+                LevelSetRange *last = &ranges[count - 1];
+                if (count && last->end == r.first &&
+                    !memcmp(last->flip, r.flip, sizeof r.flip + sizeof r.shift))
+                    last->end = r.end;
+                else
+                    ranges[count++] = r;
+            }
+    return count;
+}
+
+/// The solid's surface near a cell as a plane: normal and the centre's distance, in cells. False
+/// when it is too far to matter.
+static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
+    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return false;
+    TileCoord c = s->grid.coord[slot];
+    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
+    int corners = s->dim == 3 ? 8 : 4;
+    float mean = 0, gradient[3] = {0}, length = 0;
+    for (int n = 0; n < corners; n++) {
+        int64_t i = grid_cell(&s->grid, at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2));
+        if (i < 0) return false;
+        float d = s->solid_phi[i] * s->inv_dx;
+        mean += d;
+        for (int a = 0; a < s->dim; a++) gradient[a] += n >> a & 1 ? d : -d;
+    }
+    for (int a = 0; a < s->dim; a++) length += gradient[a] * gradient[a];
+    if (mean > 1.5f * (float)corners || length < 1e-6f) return false;
+    for (int a = 0; a < 3; a++) plane[a] = a < s->dim ? gradient[a] / sqrtf(length) : 0;
+    plane[3] = mean / (float)corners;
+    return true;
+}
+
+static float cell_distance(const BrimSim *s, const LevelSetProfile *profile, int slot, int cell) {
+    LevelSetRange ranges[27];
+    TileCoord c = s->grid.coord[slot];
+    const float at[3] = {(float)(c.x * TILE + (cell & 7)) + 0.5f,
+                         (float)(c.y * TILE + (cell >> 3 & 7)) + 0.5f,
+                         s->dim == 3 ? (float)(c.z * TILE + (cell >> 6)) + 0.5f : 0};
+    float plane[4];
+    const float *const x[3] = {s->particles.attr[ATTR_X], s->particles.attr[ATTR_Y],
+                               s->particles.attr[ATTR_Z]};
+    int count = find_ranges(s, slot, cell, ranges);
+    return s->level_set->distance(profile, x, s->inv_dx, s->dim, at, ranges, count,
+                                  solid_plane(s, slot, cell, plane) ? plane : NULL);
+}
+
+/// Cells of a row in which liquid may be: inside the domain, not beside an open side (pressure is
+/// zero there), with an open face.
+static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
+    const Grid *g = &s->grid;
+    TileCoord c = g->coord[slot];
+    uint8_t bits = row_inside(g, slot, row);
+    int y = c.y * TILE + (row & 7), z = c.z * TILE + (row >> 3), first = c.x * TILE;
+    if ((s->sides.open[2] && y == 0) || (s->sides.open[3] && y == g->cells[1] - 1)) return 0;
+    if (s->dim == 3 && ((s->sides.open[4] && z == 0) || (s->sides.open[5] && z == g->cells[2] - 1)))
+        return 0;
+    if (s->sides.open[0] && first == 0) bits &= 0xfe;
+    int last = g->cells[0] - 1 - first;
+    if (s->sides.open[1] && last < TILE) bits &= (uint8_t)~(1 << last);
+    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return bits;
+    for (int x = 0; x < TILE; x++) {
+        if (!(bits >> x & 1)) continue;
+        bool any = false;
+        for (int a = 0; a < s->dim && !any; a++) {
+            int64_t up = grid_step(g, slot, row * TILE + x, a, 1);
+            any = s->open[a][(size_t)slot * (size_t)g->tile_cells + (size_t)(row * TILE + x)] > 0 ||
+                  (up >= 0 && s->open[a][up] > 0);
+        }
+        if (!any) bits &= (uint8_t)~(1 << x);
+    }
+    return bits;
+}
+
+/// Distance and liquid cells of one tile, with the surface as averaged positions.
+static void smooth_tile(BrimSim *s, const LevelSetProfile *profile, int slot) {
+    const Grid *g = &s->grid;
+    PaddedRows rows;
+    pad_rows(s, s->particles.occupied, slot, 0xff, &rows);
+    float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
+    uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
+    for (int r = 0; r < g->tile_rows; r++) {
+        uint8_t all, any, bits = 0, allowed = row_allowed(s, slot, r);
+        row_neighbourhood(&rows, s->dim, r & 7, r >> 3, &all, &any);
+        for (int x = 0; x < TILE; x++) {
+            float d = LEVEL_SET_CUT;
+            if (all >> x & 1)
+                d = -LEVEL_SET_CUT;
+            else if ((any & allowed) >> x & 1)
+                d = cell_distance(s, profile, slot, r * TILE + x);
+            phi[r * TILE + x] = d;
+            bits |= (uint8_t)((d < 0) << x);
+        }
+        liquid[r] = bits & allowed;
+    }
+}
+
+/// Films and drops thinner than the averaging: cells with particles and no liquid cell beside them.
+static void add_thin(BrimSim *s, int slot, uint8_t *thin) {
+    const Grid *g = &s->grid;
+    PaddedRows rows;
+    pad_rows(s, s->liquid, slot, 0, &rows);
+    const uint8_t *occupied = s->particles.occupied + (size_t)slot * (size_t)g->tile_rows;
+    for (int r = 0; r < g->tile_rows; r++) {
+        int y = (r & 7) + 1, z = (r >> 3) + 1;
+        unsigned mid = rows.at[z][y];
+        unsigned beside = mid | mid << 1 | mid >> 1 | rows.at[z][y - 1] | rows.at[z][y + 1];
+        if (s->dim == 3) beside |= rows.at[z - 1][y] | rows.at[z + 1][y];
+        thin[r] = occupied[r] & (uint8_t)~(beside >> 1);
+        if (thin[r]) thin[r] &= row_allowed(s, slot, r);
+    }
+}
+
+/// Plain flags: a cell with a particle is liquid and the surface lies half a cell on.
+static void flag_tile(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    for (int r = 0; r < g->tile_rows; r++) {
+        size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
+        s->liquid[at] = s->particles.occupied[at];
+        if (s->liquid[at]) s->liquid[at] &= row_allowed(s, slot, r);
+        for (int x = 0; x < TILE; x++)
+            s->phi[at * TILE + (size_t)x] = s->liquid[at] >> x & 1 ? -0.5f : 0.5f;
+    }
+}
+
+void stage_surface(BrimSim *s) {
+    int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
+    if (s->def.surface == BRIM_SURFACE_FLAGS) {
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+        for (int t = 0; t < tiles; t++) flag_tile(s, t);
+        return;
+    }
+    uint8_t *thin = (uint8_t *)s->spare; // [rows]
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(dynamic, 1)
+        for (int t = 0; t < tiles; t++) smooth_tile(s, &s->profile, t);
+#pragma omp for schedule(dynamic, 4)
+        for (int t = 0; t < tiles; t++) add_thin(s, t, thin + (size_t)t * (size_t)rows);
+#pragma omp for schedule(dynamic, 4)
+        for (int t = 0; t < tiles; t++)
+            for (int r = 0; r < rows; r++) {
+                size_t at = (size_t)t * (size_t)rows + (size_t)r;
+                s->liquid[at] |= thin[at];
+                for (int x = 0; x < TILE; x++)
+                    if (thin[at] >> x & 1) s->phi[at * TILE + (size_t)x] = THIN;
+            }
+    }
+}
