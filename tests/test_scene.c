@@ -250,6 +250,9 @@ TEST(scene_messages_on_shapes) {
                   "dam.yaml:6: solids[0].bax: unknown key: did you mean solids[0].box?"));
     CHECK(refuses(HEAD "solids:\n  - plane: {normal: [0, 0, 0]}\n", NULL,
                   "dam.yaml:6: solids[0].plane.normal: 0 is not allowed: a direction"));
+    CHECK(
+        refuses(HEAD "solids:\n  - torus: {radius: 1, tube: 2}\n", NULL,
+                "dam.yaml:6: solids[0].torus.tube: 2 m is more than the radius of the ring, 1 m"));
     CHECK(refuses(HEAD "solids:\n  - height_field: {length: 1, width: 1}\n", NULL,
                   "dam.yaml:6: solids[0].height_field: give one of file, heights and canyon"));
     CHECK(refuses(HEAD "solids:\n"
@@ -381,7 +384,7 @@ TEST(scene_2d_takes_two_numbers) {
     CHECK(def->cells[0] == 32 && def->cells[1] == 16 && def->cells[2] == 1);
     CHECK(def->size.z == 1.0f / 32 && def->particles_per_cell == 9);
     CHECK(def->sides[3] == BRIM_SIDE_OPEN && def->sides[4] == BRIM_SIDE_WALL);
-    CHECK(def->liquid[0].spin.z == 2 && def->liquid[0].shape.size.z == 0.5f);
+    CHECK(def->liquid[0].spin.z == 2 && def->liquid[0].shape.size.x == 0.5f);
     CHECK(def->solids[0].shape.rotation.z == 30 && def->solids[0].axis.z == 1);
     brim_scene_destroy(&scene);
     CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8, sides: {z-: open}}\n", NULL,
@@ -467,7 +470,7 @@ TEST(scene_table_rows_are_whole) {
     int count = 0;
     for (; (info = brim_scene_field(count)); count++) {
         CHECK(info->key && *info->key && info->type && info->initial && info->range);
-        CHECK(info->unit && info->help && !strchr(info->help, '|'));
+        CHECK(info->unit && info->help && *info->help && !strchr(info->help, '|'));
         for (int i = 0; i < count; i++) CHECK(strcmp(brim_scene_field(i)->key, info->key) != 0);
     }
     CHECK(count > 80);

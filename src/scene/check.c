@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHAPE_DEPTH = 32 };
+enum { SHAPE_DEPTH = 32, SHAPE_CHILDREN = 4096 };
 
 /// Always true, so that a check ends with `return found(...)`.
 __attribute__((format(printf, 4, 5))) static bool found(Problem *problem, const char *path,
@@ -97,7 +97,7 @@ static bool check_height_field(Problem *problem, const BrimShapeDef *shape, int 
 
 static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, const char *path,
                         int depth) {
-    char at[256], name[16];
+    char at[256], name[16], tube[32], radius[32];
     if ((unsigned)shape->kind >= SHAPE_KINDS)
         return found(problem, path, "", "%d is no kind of shape", (int)shape->kind);
     snprintf(at, sizeof at, "%.200s.%s", path, shape_name(shape->kind, name));
@@ -108,6 +108,10 @@ static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, co
     case BRIM_SHAPE_PLANE:
         return is_zero(shape->normal, dim) &&
                found(problem, at, "normal", "0 is not allowed: a direction");
+    case BRIM_SHAPE_TORUS:
+        return shape->tube > shape->radius &&
+               found(problem, at, "tube", "%s m is more than the radius of the ring, %s m",
+                     number(shape->tube, tube), number(shape->radius, radius));
     case BRIM_SHAPE_HEIGHT_FIELD:
         return check_height_field(problem, shape, dim, at);
     case BRIM_SHAPE_MESH:
@@ -115,7 +119,9 @@ static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, co
     case BRIM_SHAPE_UNION:
     case BRIM_SHAPE_DIFFERENCE:
     case BRIM_SHAPE_SMOOTH_UNION:
-        if (shape->child_count < 1) return found(problem, at, "of", "is missing: a list of shapes");
+        if (shape->child_count < 1 || shape->child_count > SHAPE_CHILDREN)
+            return found(problem, at, "of", "%d shapes are not allowed: 1 to %d",
+                         shape->child_count, SHAPE_CHILDREN);
         if (check_list(problem, at, "of", shape->children, shape->child_count)) return true;
         for (int i = 0; i < shape->child_count; i++) {
             char child[256];

@@ -1,5 +1,6 @@
 #include "scene/fields.h"
 #include <stddef.h>
+#include <string.h>
 
 #define COUNT(A) ((int)(sizeof(A) / sizeof *(A)))
 #define SIM(MEMBER) offsetof(BrimSimDef, MEMBER)
@@ -35,15 +36,16 @@ static const Field sim_fields[] = {
      AT(SIDES, SIM(sides)),
      .flags = FIELD_SHORTHAND},
     {{"domain.sides.x-", "choice", "wall", SIDE, "",
-      "water leaves through an open side and is counted"},
+      "the side at x = 0; what leaves through an open side is counted"},
      AT(CHOICE, SIM(sides[0]))},
-    {{"domain.sides.x+", "choice", "wall", SIDE, "", ""}, AT(CHOICE, SIM(sides[1]))},
+    {{"domain.sides.x+", "choice", "wall", SIDE, "", "the far end along x"},
+     AT(CHOICE, SIM(sides[1]))},
     {{"domain.sides.y-", "choice", "wall", SIDE, "", "the floor"}, AT(CHOICE, SIM(sides[2]))},
     {{"domain.sides.y+", "choice", "wall", SIDE, "", "the ceiling"}, AT(CHOICE, SIM(sides[3]))},
-    {{"domain.sides.z-", "choice", "wall", SIDE, "", "3D only"},
+    {{"domain.sides.z-", "choice", "wall", SIDE, "", "the side at z = 0; 3D only"},
      AT(CHOICE, SIM(sides[4])),
      .flags = FIELD_3D},
-    {{"domain.sides.z+", "choice", "wall", SIDE, "", "3D only"},
+    {{"domain.sides.z+", "choice", "wall", SIDE, "", "the far side along z; 3D only"},
      AT(CHOICE, SIM(sides[5])),
      .flags = FIELD_3D},
 
@@ -205,9 +207,9 @@ static const Field source_fields[] = {
     {{"sources[].rate", "number", "0", ">= 0", "1/s",
       "particles that enter, instead of flow; 0 = unset"},
      AT(FLOAT, offsetof(BrimSourceDef, rate))},
-    {{"sources[].start", "number", "0", ">= 0", "s", ""},
+    {{"sources[].start", "number", "0", ">= 0", "s", "when the water begins to flow"},
      AT(DOUBLE, offsetof(BrimSourceDef, start))},
-    {{"sources[].stop", "number", ".inf", "> 0", "s", "after start; .inf = never"},
+    {{"sources[].stop", "number", ".inf", "> 0", "s", "when it ends, after start; .inf = never"},
      AT(DOUBLE, offsetof(BrimSourceDef, stop))},
 };
 const Table table_source = {"sources[].", source_fields, COUNT(source_fields),
@@ -217,8 +219,9 @@ static const Field drain_fields[] = {
     {{"drains[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
      .store = STORE_KIND},
-    {{"drains[].start", "number", "0", ">= 0", "s", ""}, AT(DOUBLE, offsetof(BrimDrainDef, start))},
-    {{"drains[].stop", "number", ".inf", "> 0", "s", "after start; .inf = never"},
+    {{"drains[].start", "number", "0", ">= 0", "s", "when the drain opens"},
+     AT(DOUBLE, offsetof(BrimDrainDef, start))},
+    {{"drains[].stop", "number", ".inf", "> 0", "s", "when it closes, after start; .inf = never"},
      AT(DOUBLE, offsetof(BrimDrainDef, stop))},
 };
 const Table table_drain = {"drains[].", drain_fields, COUNT(drain_fields), sizeof(BrimDrainDef),
@@ -228,7 +231,7 @@ static const Field placement_fields[] = {
     {{"<shape>.rotation", "vector", "[0, 0, 0]", "", "deg",
       "any shape: about x, then y, then z through its center (2D: one number)"},
      AT(TURN, SHAPE(rotation))},
-    {{"<shape>.scale", "number", "1", "> 0", "", "any shape: grown about its center"},
+    {{"<shape>.scale", "number", "1", "1e-6 to 1e6", "", "any shape: grown about its center"},
      AT(FLOAT, SHAPE(scale))},
 };
 const Table table_placement = {"<shape>.", placement_fields, COUNT(placement_fields),
@@ -254,22 +257,22 @@ static const Field box_fields[] = {
     {{"box.high", "vector", "", "", "m", "high corner"},
      AT(VECTOR, offsetof(ShapeRead, high)),
      .flags = FIELD_SHORTHAND},
-    PLACE("box.center", ""),
+    PLACE("box.center", "of the box; with size"),
     {{"box.size", "vector", "required", "> 0", "m", "full edge lengths; or give low and high"},
      AT(VECTOR, SHAPE(size))},
 };
 static const Field sphere_fields[] = {
-    PLACE("sphere.center", "in 2D a disk"),
-    LENGTH("sphere.radius", radius, ""),
+    PLACE("sphere.center", "of the sphere; in 2D a disk"),
+    LENGTH("sphere.radius", radius, "of the sphere"),
 };
 static const Field cylinder_fields[] = {
-    PLACE("cylinder.center", "of the axis, which is y unless rotated"),
-    LENGTH("cylinder.radius", radius, ""),
-    LENGTH("cylinder.height", height, ""),
+    PLACE("cylinder.center", "middle of the axis, which is y unless rotated"),
+    LENGTH("cylinder.radius", radius, "of the round"),
+    LENGTH("cylinder.height", height, "along the axis, end to end"),
 };
 static const Field capsule_fields[] = {
-    PLACE("capsule.center", "of the axis, which is y unless rotated"),
-    LENGTH("capsule.radius", radius, ""),
+    PLACE("capsule.center", "middle of the axis, which is y unless rotated"),
+    LENGTH("capsule.radius", radius, "of the round and of both ends"),
     LENGTH("capsule.height", height, "of the straight part"),
 };
 static const Field plane_fields[] = {
@@ -279,7 +282,7 @@ static const Field plane_fields[] = {
      AT(VECTOR, SHAPE(normal))},
 };
 static const Field torus_fields[] = {
-    PLACE("torus.center", "of the axis, which is y unless rotated"),
+    PLACE("torus.center", "middle of the axis, which is y unless rotated"),
     LENGTH("torus.radius", radius, "of the ring"),
     LENGTH("torus.tube", tube, "radius of the tube"),
 };
@@ -309,18 +312,18 @@ static const Field mesh_fields[] = {
     PLACE("mesh.position", "of the mesh's own origin"),
 };
 static const Field union_fields[] = {
-    PLACE("union.position", "moves the whole"),
-    CHILDREN("union.of", "shapes; `union: [...]` is short for `union: {of: [...]}`"),
+    PLACE("union.position", "moves the whole; a moving solid turns about it"),
+    CHILDREN("union.of", "shapes, a list; `union: [...]` is short for `union: {of: [...]}`"),
 };
 static const Field difference_fields[] = {
-    PLACE("difference.position", "moves the whole"),
+    PLACE("difference.position", "moves the whole; a moving solid turns about it"),
     CHILDREN("difference.of",
              "the first shape without the others; `difference: [...]` is short for this"),
 };
 static const Field smooth_union_fields[] = {
-    PLACE("smooth_union.position", "moves the whole"),
+    PLACE("smooth_union.position", "moves the whole; a moving solid turns about it"),
     LENGTH("smooth_union.blend", blend, "radius of the rounding"),
-    CHILDREN("smooth_union.of", "shapes"),
+    CHILDREN("smooth_union.of", "shapes, a list"),
 };
 #define SHAPE_TABLE(PREFIX, FIELDS) \
     { PREFIX, FIELDS, COUNT(FIELDS), sizeof(ShapeRead), NO_SHAPE }
@@ -362,7 +365,8 @@ static const Field canyon_fields[] = {
     {{"height_field.canyon.roughness", "number", "0", ">= 0", "m",
       "amplitude of the rock's relief"},
      AT(FLOAT, CANYON(roughness))},
-    {{"height_field.canyon.falls", "list", "[]", "", "", "waterfalls, at most four"},
+    {{"height_field.canyon.falls", "list", "[]", "", "",
+      "waterfalls, at most four, a list of {x, drop}"},
      AT(FALLS, CANYON(fall_count)),
      .list = &table_fall},
 };
@@ -381,25 +385,41 @@ static const Field fall_fields[] = {
 const Table table_fall = {"height_field.canyon.falls[].", fall_fields, COUNT(fall_fields),
                           sizeof(Fall), NO_SHAPE};
 
-/// All tables in the order of the manual.
-static const Table *table_at(int index) {
-    static const Table *const lists[] = {&table_sim,   &table_gravity,  &table_liquid,
-                                         &table_solid, &table_keyframe, &table_source,
-                                         &table_drain, &table_placement};
-    static const Table *const ends[] = {&table_canyon, &table_fall};
-    if (index < COUNT(lists)) return lists[index];
-    index -= COUNT(lists);
-    if (index < SHAPE_KINDS) return &table_shape[index];
-    index -= SHAPE_KINDS;
-    return index < COUNT(ends) ? ends[index] : NULL;
-}
+/// The tables of lists and shapes in the order of the manual.
+static const Table *const item_tables[] = {
+    &table_gravity,
+    &table_liquid,
+    &table_solid,
+    &table_keyframe,
+    &table_source,
+    &table_drain,
+    &table_placement,
+    &table_shape[BRIM_SHAPE_BOX],
+    &table_shape[BRIM_SHAPE_SPHERE],
+    &table_shape[BRIM_SHAPE_CYLINDER],
+    &table_shape[BRIM_SHAPE_CAPSULE],
+    &table_shape[BRIM_SHAPE_PLANE],
+    &table_shape[BRIM_SHAPE_TORUS],
+    &table_shape[BRIM_SHAPE_HEIGHT_FIELD],
+    &table_canyon,
+    &table_fall,
+    &table_shape[BRIM_SHAPE_MESH],
+    &table_shape[BRIM_SHAPE_UNION],
+    &table_shape[BRIM_SHAPE_DIFFERENCE],
+    &table_shape[BRIM_SHAPE_SMOOTH_UNION],
+};
 
 const BrimFieldInfo *brim_scene_field(int index) {
     if (index < 0) return NULL;
-    const Table *table;
-    for (int i = 0; (table = table_at(i)); i++) {
-        if (index < table->count) return &table->fields[index].info;
-        index -= table->count;
+    // keys that stand alone come before those in groups, so that a manual has them together
+    for (int grouped = 0; grouped < 2; grouped++)
+        for (int i = 0; i < table_sim.count; i++) {
+            const BrimFieldInfo *info = &table_sim.fields[i].info;
+            if (!!strchr(info->key, '.') == grouped && index-- == 0) return info;
+        }
+    for (int t = 0; t < COUNT(item_tables); t++) {
+        if (index < item_tables[t]->count) return &item_tables[t]->fields[index].info;
+        index -= item_tables[t]->count;
     }
     return NULL;
 }

@@ -188,8 +188,6 @@ static void finish_box(Reader *r, const Node *map, ShapeRead *read) {
         box->position =
             (BrimVec3){0.5f * (a[0] + b[0]), 0.5f * (a[1] + b[1]), 0.5f * (a[2] + b[2])};
     }
-    // In 2D the cut at z = 0 must be as far from the faces in z as from any other.
-    if (r->dim == 2) box->size.z = box->size.x > box->size.y ? box->size.x : box->size.y;
 }
 
 /// `union: [...]` is short for `union: {of: [...]}`.
