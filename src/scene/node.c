@@ -124,24 +124,27 @@ static Node *add_key(Pool *pool, Node *map, const char *key, const char *set) {
 static BrimResult step_into(Pool *pool, Node **node, const char *key, int index, const char *set,
                             BrimError *error) {
     Node *parent = *node;
+    char shown[NODE_SHOW];
+    node_show(set, shown);
     if (index >= 0) {
         *node = node_item(parent, index);
         if (*node) return BRIM_OK;
         if (parent->kind != NODE_LIST)
-            return fail(error, BRIM_ERROR_INPUT, "--set %s: [%d]: there is no list here", set,
+            return fail(error, BRIM_ERROR_INPUT, "--set %s: [%d]: there is no list here", shown,
                         index);
         return fail(error, BRIM_ERROR_INPUT,
-                    "--set %s: [%d]: the list has %d items, counted from 0", set, index,
+                    "--set %s: [%d]: the list has %d items, counted from 0", shown, index,
                     parent->count);
     }
     if (node_is_nothing(parent)) parent->kind = NODE_MAP;
     if (parent->kind != NODE_MAP)
         return fail(error, BRIM_ERROR_INPUT,
-                    "--set %s: %s: what stands before it is not a group of keys in this scene", set,
-                    key);
+                    "--set %s: %.60s: what stands before it is not a group of keys in this scene",
+                    shown, key);
     *node = node_get(parent, key);
     if (!*node) *node = add_key(pool, parent, key, set);
-    return *node ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory reading --set %s", set);
+    return *node ? BRIM_OK
+                 : fail(error, BRIM_ERROR_MEMORY, "out of memory reading --set %s", shown);
 }
 
 BrimResult node_set(Pool *pool, Node *root, const char *set, BrimError *error) {

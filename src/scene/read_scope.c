@@ -28,23 +28,19 @@ static void guess_offer(Guess *guess, const char *given, const char *known) {
 
 /// Appends "size, cells, ..." for the keys that stand in `group` ("" or "solver.").
 static void list_keys(const Table *table, const char *group, char *out, size_t size) {
-    size_t length = strlen(group);
-    char last[KEY_BYTES] = "";
+    size_t skip = strlen(group);
+    const char *last = "";
+    size_t last_length = 0;
     for (int i = 0; i < table->count; i++) {
-        const char *key = field_key(table, &table->fields[i]);
-        if (table->fields[i].store == STORE_KIND)
-            key = table->fields[i].info.range;
-        else if (strncmp(key, group, length) != 0)
-            continue;
-        else
-            key += length;
-        char name[KEY_BYTES];
-        bool kinds = table->fields[i].store == STORE_KIND;
-        snprintf(name, sizeof name, "%.*s", kinds ? (int)strlen(key) : (int)strcspn(key, "."), key);
-        if (strcmp(name, last) == 0) continue;
+        const Field *field = &table->fields[i];
+        const char *key = field_key(table, field);
+        if (strncmp(key, group, skip) != 0) continue;
+        const char *name = field->store == STORE_KIND ? field->info.range : key + skip;
+        size_t length = field->store == STORE_KIND ? strlen(name) : strcspn(name, ".");
+        if (length == last_length && strncmp(name, last, length) == 0) continue;
         size_t n = strlen(out);
-        snprintf(out + n, size - n, "%s%s", n ? ", " : "", name);
-        snprintf(last, sizeof last, "%s", name);
+        snprintf(out + n, size - n, "%s%.*s", n ? ", " : "", (int)length, name);
+        last = name, last_length = length;
     }
 }
 
@@ -205,18 +201,15 @@ static void read_shape_body(Reader *r, const Node *node, ShapeRead *read) {
 }
 
 void read_shape(Reader *r, const Node *map, BrimShapeDef *shape) {
-    char names[200], value[NODE_SHOW];
+    char names[200];
     const Node *body = NULL;
     int kinds = 0;
     for (const Node *n = map->kind == NODE_MAP ? map->first : NULL; n; n = n->next)
         if (shape_kind(n->key) >= 0) kinds++, body = n;
     if (map->kind != NODE_MAP || kinds != 1) {
         field_allowed(&table_liquid.fields[0], r->dim, names, sizeof names);
-        if (kinds > 1)
-            snprintf(value, sizeof value, "more than one shape");
-        else
-            snprintf(value, sizeof value, "no shape");
-        report_add(r->report, map, r->path, "has %s: give %s", value, names);
+        report_add(r->report, map, r->path, "has %s shape: give %s",
+                   kinds > 1 ? "more than one" : "no", names);
         return;
     }
     ShapeRead read = {.def = brim_default_shape_def()};
