@@ -183,6 +183,9 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
                   "dam.yaml:6: solver.transfr: unknown key: did you mean solver.transfer?"));
     CHECK(refuses(HEAD "tolerance: 1\n", NULL,
                   "dam.yaml:5: tolerance: unknown key: did you mean solver.tolerance?"));
+    CHECK(refuses(HEAD "solver.tolerance: 1\n", NULL,
+                  "dam.yaml:5: solver.tolerance: unknown key: groups are nested, not joined by "
+                  "dots"));
     CHECK(refuses(HEAD "solver: {transfer: pic}\n", NULL,
                   "dam.yaml:5: solver.transfer: pic is not allowed: one of flip, apic"));
     CHECK(refuses(HEAD "gravity: [0, -9.81]\n", NULL,

@@ -70,6 +70,10 @@ static void read_group(Reader *r, const Scope *scope, const Node *map, const cha
 /// One key of a map: a field, a group of fields, or unknown.
 static void read_key(Reader *r, const Scope *scope, const Node *node, const char *group) {
     char key[KEY_BYTES];
+    if (strchr(node->key, '.')) {
+        report_add(r->report, node, r->path, "unknown key: groups are nested, not joined by dots");
+        return;
+    }
     snprintf(key, sizeof key, "%s%.90s", group, node->key);
     if (scope->shapes && !*group && shape_kind(key) >= 0) return;
     for (int t = 0; t < 2 && scope->tables[t]; t++) {
