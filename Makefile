@@ -32,7 +32,8 @@ Q := $(if $(V),,@)
 
 # -------------------------------------------------------------------------------------- flags
 
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+# No note on vectors as arguments: they never leave the file that was compiled for them.
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-psabi
 # No fused multiply-add and no reordered sums: same bits on every instruction set.
 MATH := -ffp-contract=off -fno-math-errno -fno-trapping-math
 ALL_CFLAGS = -std=gnu17 $(OPT) $(CFLAGS) $(WARN) $(MATH) -fopenmp -fPIC -fvisibility=hidden \
