@@ -296,10 +296,10 @@ static uint32_t sparse_id(size_t i) {
 }
 
 static bool round_trip(size_t n, uint32_t (*id)(size_t), BrimError *error) {
-    BrimFrame f = make_particles(n, id), back;
+    BrimFrame f = make_particles(n, id), back = {0};
     BrimParticles p = view(&f);
     const char *path = at("frame.ply");
-    bool same = ply_write(path, &p, 0.5, 12, error) == BRIM_OK &&
+    bool same = ply_write(path, &p, 0.5, 12, 2, error) == BRIM_OK &&
                 brim_frame_read(path, &back, error) == BRIM_OK && back.count == n &&
                 is_sorted_and_right(&back);
     brim_frame_free(&back);
@@ -316,6 +316,16 @@ TEST(io_ply_round_trip_sorted_by_id) {
     CHECK(round_trip(200000, sparse_id, &error));
 }
 
+static uint32_t same_id(size_t i) {
+    return (uint32_t)i / 2;
+}
+
+TEST(io_ply_refuses_equal_ids) {
+    BrimError error = {0};
+    CHECK(!round_trip(3, same_id, &error));
+    CHECK(error.result == BRIM_ERROR_INPUT && strstr(error.message, "same id"));
+}
+
 TEST(io_ply_bytes) {
     BrimError error;
     float x[2] = {1.5f, 2.5f}, y[2] = {3, 4}, v[2] = {-1, -2};
@@ -323,7 +333,7 @@ TEST(io_ply_bytes) {
     // As in 2D: no z.
     BrimParticles p = {2, x, y, NULL, v, v, NULL, id};
     const char *path = at("bytes.ply");
-    CHECK_OK(ply_write(path, &p, 0.25, 6, &error), error);
+    CHECK_OK(ply_write(path, &p, 0.25, 6, 1, &error), error);
     size_t bytes;
     char *data = get_file(path, &bytes);
     const char header[] = "ply\nformat binary_little_endian 1.0\ncomment brim 0.1.0\n"
@@ -688,7 +698,7 @@ TEST(io_describe_files) {
     float x[2] = {1, 2}, v[2] = {3, 4};
     uint32_t id[2] = {5, 9};
     BrimParticles p = {2, x, x, x, v, v, NULL, id};
-    CHECK_OK(ply_write(at("d.ply"), &p, 0.5, 12, &error), error);
+    CHECK_OK(ply_write(at("d.ply"), &p, 0.5, 12, 1, &error), error);
     CHECK_OK(brim_describe_file(at("d.ply"), text, sizeof text, &error), error);
     CHECK(strstr(text, "by Brim 0.1.0") && strstr(text, "12") && strstr(text, "0.5 s"));
     CHECK(strstr(text, "1 to 2 m") && strstr(text, "5 to 9") && strstr(text, "5.65685 m/s"));

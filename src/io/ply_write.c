@@ -3,41 +3,51 @@
 #include "io/file.h"
 #include "io/ply.h"
 #include <endian.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Particles lie in storage order and go out by id. Ids are cut into ranges that hold about
-// RANGE_PARTICLES each; for each range one pass over all ids collects its particles in storage
-// order, which is kind to the caches, and a radix sort of (id, place) puts them in order. So the
-// memory is that of a range, whether ids are dense or, after long draining, sparse.
-enum { RANGE_PARTICLES = 1 << 20, BIN_BITS = 16, BINS = 1 << BIN_BITS, DIGIT_BITS = 11 };
+// Particles lie in storage order and go out by id. Ids are cut into ranges; for each one a pass
+// over all ids lists its particles and marks their ids in a bitmap. The number of marks before an
+// id is the place of its record, so each record is put there directly, in storage order, which is
+// kind to the caches. The memory is that of a few ranges, whether ids are dense or, after long
+// draining, sparse. Several threads fill ranges; they are written in order.
+enum {
+    RANGE_PARTICLES = 1 << 20, ///< most in a range
+    RANGE_IDS = 1 << 26,       ///< most ids that a range spans: a bitmap of 8 MiB
+    MAX_THREADS = 4,
+    BINS = 1 << 16, ///< ranges are made of bins of equal width, a power of two
+    BLOCK = 32,     ///< ids that are tested at once
+};
 
 typedef struct Record {
     uint32_t word[7]; ///< id, x, y, z, vx, vy, vz; little-endian
 } Record;
 
-typedef struct Key {
-    uint32_t id, place;
-} Key;
+typedef struct Range {
+    uint32_t first, width; ///< first <= id < first + width
+    uint32_t count;        ///< particles
+} Range;
 
-/// One range of ids at a time.
+/// Room for one range at a time.
 typedef struct Batch {
-    size_t capacity;
-    Record *taken, *sorted; ///< in storage order, by id
-    Key *keys, *spare;
+    Record *records;  ///< by id
+    uint32_t *index;  ///< the particles, in storage order
+    uint64_t *marks;  ///< a bit for each id
+    uint32_t *before; ///< marks before each word of them
 } Batch;
 
 static void batch_free(Batch *b) {
-    free(b->taken), free(b->sorted), free(b->keys), free(b->spare);
+    free(b->records), free(b->index), free(b->marks), free(b->before);
 }
 
-static bool batch_init(Batch *b, size_t capacity) {
-    b->capacity = capacity;
-    b->taken = memory_new(capacity * sizeof *b->taken);
-    b->sorted = memory_new(capacity * sizeof *b->sorted);
-    b->keys = memory_new(capacity * sizeof *b->keys);
-    b->spare = memory_new(capacity * sizeof *b->spare);
-    return b->taken && b->sorted && b->keys && b->spare;
+static bool batch_init(Batch *b, Range largest) {
+    size_t words = (size_t)largest.width / 64 + 1;
+    b->records = memory_new(largest.count * sizeof *b->records);
+    b->index = memory_new(largest.count * sizeof *b->index);
+    b->marks = memory_new(words * sizeof *b->marks);
+    b->before = memory_new(words * sizeof *b->before);
+    return b->records && b->index && b->marks && b->before;
 }
 
 static uint32_t float_word(const float *values, size_t i) {
@@ -52,49 +62,41 @@ static Record record_at(const BrimParticles *p, size_t i) {
                      float_word(p->vz, i)}};
 }
 
-/// Takes the particles with first <= id < first + width. Returns how many.
-static size_t take_range(Batch *b, const BrimParticles *p, uint32_t first, uint64_t width) {
-    size_t n = 0;
-    for (size_t i = 0; i < p->count; i++) {
-        uint32_t offset = p->id[i] - first;
-        if (offset >= width) continue;
-        b->keys[n] = (Key){offset, (uint32_t)n};
-        b->taken[n++] = record_at(p, i);
+/// Lists the particles of a range from the block of n ids that starts at `at`.
+static uint32_t list_block(Batch *b, const uint32_t *id, size_t at, size_t n, const Range *range,
+                           uint32_t count) {
+    bool any = false;
+    for (size_t i = 0; i < n; i++) any |= id[at + i] - range->first < range->width;
+    for (size_t i = 0; any && i < n; i++) {
+        uint32_t offset = id[at + i] - range->first;
+        if (offset >= range->width) continue;
+        b->index[count++] = (uint32_t)(at + i);
+        b->marks[offset / 64] |= 1ull << offset % 64;
     }
-    return n;
+    return count;
 }
 
-/// Stable radix sort of n keys with ids below `width`; the result is in b->keys.
-static void sort_keys(Batch *b, size_t n, uint64_t width) {
-    for (int shift = 0; shift < 32 && (width - 1) >> shift; shift += DIGIT_BITS) {
-        size_t start[1 << DIGIT_BITS] = {0};
-        uint32_t mask = (1u << DIGIT_BITS) - 1;
-        for (size_t i = 0; i < n; i++) start[b->keys[i].id >> shift & mask]++;
-        size_t sum = 0;
-        for (uint32_t d = 0; d <= mask; d++) {
-            size_t count = start[d];
-            start[d] = sum, sum += count;
-        }
-        for (size_t i = 0; i < n; i++)
-            b->spare[start[b->keys[i].id >> shift & mask]++] = b->keys[i];
-        Key *swap = b->keys;
-        b->keys = b->spare, b->spare = swap;
+/// Fills b->records with a range, by id. False when two particles have the same id.
+static bool fill(Batch *b, const BrimParticles *p, const Range *range) {
+    size_t words = (size_t)range->width / 64 + 1;
+    memset(b->marks, 0, words * sizeof *b->marks);
+    uint32_t count = 0;
+    for (size_t at = 0; at + BLOCK <= p->count; at += BLOCK)
+        count = list_block(b, p->id, at, BLOCK, range, count);
+    count = list_block(b, p->id, p->count - p->count % BLOCK, p->count % BLOCK, range, count);
+    uint32_t marks = 0;
+    for (size_t i = 0; i < words; i++) {
+        b->before[i] = marks;
+        marks += (uint32_t)__builtin_popcountll(b->marks[i]);
     }
-}
-
-static void write_range(FileWriter *w, Batch *b, const BrimParticles *p, uint32_t first,
-                        uint64_t width) {
-    size_t n = take_range(b, p, first, width);
-    sort_keys(b, n, width);
-    for (size_t i = 0; i < n; i++) b->sorted[i] = b->taken[b->keys[i].place];
-    file_write(w, b->sorted, n * sizeof *b->sorted);
-}
-
-/// The bin after `bin` at which the range that starts there ends; *count particles are in it.
-static int range_end(const uint32_t *histogram, int bin, size_t *count) {
-    *count = histogram[bin++];
-    while (bin < BINS && *count + histogram[bin] <= RANGE_PARTICLES) *count += histogram[bin++];
-    return bin;
+    if (marks != count) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t offset = p->id[b->index[i]] - range->first;
+        uint64_t lower = b->marks[offset / 64] & ((1ull << offset % 64) - 1);
+        b->records[b->before[offset / 64] + (uint32_t)__builtin_popcountll(lower)] =
+            record_at(p, b->index[i]);
+    }
+    return true;
 }
 
 /// histogram [BINS] of ids >> shift; returns the shift that spreads them over the bins.
@@ -107,30 +109,60 @@ static int count_bins(const BrimParticles *p, uint32_t *histogram) {
     return shift;
 }
 
-static bool write_records(FileWriter *w, const BrimParticles *p) {
+/// Cuts the bins into ranges [BINS]; returns how many. *largest bounds each of them.
+static int cut_ranges(const uint32_t *histogram, int shift, Range *ranges, Range *largest) {
+    int n = 0;
+    *largest = (Range){0};
+    Range range = {0};
+    for (uint32_t bin = 0; bin < BINS; bin++) {
+        if (!histogram[bin] && !range.count) continue;
+        bool full = range.count + histogram[bin] > RANGE_PARTICLES || range.width == RANGE_IDS;
+        if (range.count && full) ranges[n++] = range, range.count = 0;
+        if (!range.count) range = (Range){.first = bin << shift};
+        range.count += histogram[bin], range.width += 1u << shift;
+        if (range.count > largest->count) largest->count = range.count;
+        if (range.width > largest->width) largest->width = range.width;
+    }
+    if (range.count) ranges[n++] = range;
+    return n;
+}
+
+static bool write_ranges(FileWriter *w, const BrimParticles *p, const Range *ranges, int count,
+                         Batch *batches, int threads) {
+    bool unique = true;
+#pragma omp parallel for ordered schedule(static, 1) num_threads(threads) reduction(&& : unique)
+    for (int i = 0; i < count; i++) {
+        Batch *b = &batches[omp_get_thread_num()];
+        unique = fill(b, p, &ranges[i]) && unique;
+#pragma omp ordered
+        file_write(w, b->records, ranges[i].count * sizeof *b->records);
+    }
+    return unique;
+}
+
+static BrimResult write_records(FileWriter *w, const BrimParticles *p, int threads,
+                                BrimError *error) {
     uint32_t *histogram = memory_zero(BINS * sizeof *histogram);
-    if (!histogram) return false;
-    int shift = count_bins(p, histogram);
-    size_t most = 0, count;
-    for (int bin = 0; bin < BINS;) {
-        bin = range_end(histogram, bin, &count);
-        most = count > most ? count : most;
+    Range *ranges = memory_new(BINS * sizeof *ranges), largest;
+    Batch batches[MAX_THREADS] = {0};
+    bool ready = histogram && ranges, unique = true;
+    if (ready) {
+        int shift = count_bins(p, histogram);
+        int count = cut_ranges(histogram, shift, ranges, &largest);
+        threads = threads < MAX_THREADS ? threads : MAX_THREADS;
+        threads = threads < count ? threads : count;
+        for (int i = 0; i < threads; i++) ready = ready && batch_init(&batches[i], largest);
+        if (ready && count) unique = write_ranges(w, p, ranges, count, batches, threads);
     }
-    Batch batch = {0};
-    bool ready = batch_init(&batch, most);
-    for (int bin = 0; bin < BINS && ready && file_status(w, NULL) == BRIM_OK;) {
-        int first = bin;
-        bin = range_end(histogram, bin, &count);
-        if (count)
-            write_range(w, &batch, p, (uint32_t)first << shift, (uint64_t)(bin - first) << shift);
-    }
-    batch_free(&batch);
-    free(histogram);
-    return ready;
+    for (int i = 0; i < MAX_THREADS; i++) batch_free(&batches[i]);
+    free(histogram), free(ranges);
+    if (!ready) return fail(error, BRIM_ERROR_MEMORY, "out of memory while writing particles");
+    if (!unique) return fail(error, BRIM_ERROR_INPUT, "two particles have the same id");
+    return BRIM_OK;
 }
 
 BrimResult ply_write(const char *path, const BrimParticles *particles, double time, int frame,
-                     BrimError *error) {
+                     int threads, BrimError *error) {
     FileWriter *w;
     BrimResult result = file_create(path, &w, error);
     if (result != BRIM_OK) return result;
@@ -141,14 +173,16 @@ BrimResult ply_write(const char *path, const BrimParticles *particles, double ti
     static const char *const names[] = {"x", "y", "z", "vx", "vy", "vz"};
     for (int i = 0; i < 6; i++) file_print(w, "property float %s\n", names[i]);
     file_print(w, "end_header\n");
-    if (!write_records(w, particles)) {
+    result = write_records(w, particles, threads > 1 ? threads : 1, error);
+    if (result != BRIM_OK) {
         file_abort(&w);
-        return fail(error, BRIM_ERROR_MEMORY, "out of memory while writing '%s'", path);
+        return result;
     }
     return file_commit(&w, error);
 }
 
 BrimResult brim_write_particles(const BrimSim *sim, const char *path, BrimError *error) {
     BrimParticles particles = brim_sim_particles(sim);
-    return ply_write(path, &particles, brim_sim_time(sim), brim_sim_frame(sim), error);
+    return ply_write(path, &particles, brim_sim_time(sim), brim_sim_frame(sim),
+                     brim_sim_threads(sim), error);
 }
