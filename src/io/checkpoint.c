@@ -42,43 +42,44 @@ static const CheckpointEntry *find(const Table *table, const char *name) {
 // ------------------------------------------------------------------------------ compression
 
 #ifdef BRIM_HAVE_ZSTD
-typedef ZSTD_CCtx Packer;
+// Most sections are 32-bit numbers whose high bytes repeat from one to the next, so the first bytes
+// of all words go first, then the second ones, and so on: for particles in cell order a fifth
+// smaller than zstd of the plain bytes, and faster both ways.
 
-static Packer *packer_new(void) {
-    return ZSTD_createCCtx();
+static void split_words(const unsigned char *raw, size_t bytes, unsigned char *planes) {
+    size_t n = bytes / 4;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 4; k++) planes[k * n + i] = raw[4 * i + k];
+    memcpy(planes + 4 * n, raw + 4 * n, bytes % 4);
 }
 
-static void packer_free(Packer *packer) {
-    ZSTD_freeCCtx(packer);
+static void join_words(const unsigned char *planes, size_t bytes, unsigned char *raw) {
+    size_t n = bytes / 4;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 4; k++) raw[4 * i + k] = planes[k * n + i];
+    memcpy(raw + 4 * n, planes + 4 * n, bytes % 4);
 }
 
-/// Compressed size, or 0 when it does not get smaller.
-static size_t pack(Packer *packer, const void *raw, size_t bytes, void *stored) {
-    size_t n = ZSTD_compressCCtx(packer, stored, CHECKPOINT_CHUNK, raw, bytes, 1);
+/// `planes` [CHECKPOINT_CHUNK] is scratch. Packed size, or 0 when it does not get smaller.
+static size_t pack(const void *raw, size_t bytes, void *planes, void *stored) {
+    split_words(raw, bytes, planes);
+    size_t n = ZSTD_compress(stored, CHECKPOINT_CHUNK, planes, bytes, 1);
     return ZSTD_isError(n) || n >= bytes ? 0 : n;
 }
 
-static bool unpack(const void *stored, size_t stored_bytes, void *raw, size_t bytes) {
-    return ZSTD_decompress(raw, bytes, stored, stored_bytes) == bytes;
+static bool unpack(const void *stored, size_t stored_bytes, void *planes, void *raw, size_t bytes) {
+    if (ZSTD_decompress(planes, bytes, stored, stored_bytes) != bytes) return false;
+    join_words(planes, bytes, raw);
+    return true;
 }
 #else
-typedef char Packer;
-
-static Packer *packer_new(void) {
-    return malloc(1);
-}
-
-static void packer_free(Packer *packer) {
-    free(packer);
-}
-
-static size_t pack(Packer *packer, const void *raw, size_t bytes, void *stored) {
-    (void)packer, (void)raw, (void)bytes, (void)stored;
+static size_t pack(const void *raw, size_t bytes, void *planes, void *stored) {
+    (void)raw, (void)bytes, (void)planes, (void)stored;
     return 0;
 }
 
-static bool unpack(const void *stored, size_t stored_bytes, void *raw, size_t bytes) {
-    (void)stored, (void)stored_bytes, (void)raw, (void)bytes;
+static bool unpack(const void *stored, size_t stored_bytes, void *planes, void *raw, size_t bytes) {
+    (void)stored, (void)stored_bytes, (void)planes, (void)raw, (void)bytes;
     return false;
 }
 #endif
@@ -87,25 +88,22 @@ static bool unpack(const void *stored, size_t stored_bytes, void *raw, size_t by
 
 struct CheckpointWriter {
     FileWriter *file;
-    Packer *packer;
-    void *chunk; ///< [CHECKPOINT_CHUNK] compressed bytes
+    void *chunk, *planes; ///< [CHECKPOINT_CHUNK] packed bytes, scratch
     Table table;
 };
 
 static void writer_free(CheckpointWriter *w) {
     file_abort(&w->file);
-    packer_free(w->packer);
-    free(w->chunk);
-    free(w);
+    free(w->chunk), free(w->planes), free(w);
 }
 
 BrimResult checkpoint_create(const char *path, CheckpointWriter **writer, BrimError *error) {
     *writer = NULL;
     CheckpointWriter *w = calloc(1, sizeof *w);
     if (!w) return fail(error, BRIM_ERROR_MEMORY, "out of memory while writing '%s'", path);
-    w->packer = packer_new();
     w->chunk = memory_new(CHECKPOINT_CHUNK);
-    BrimResult result = w->packer && w->chunk ? file_create(path, &w->file, error)
+    w->planes = memory_new(CHECKPOINT_CHUNK);
+    BrimResult result = w->chunk && w->planes ? file_create(path, &w->file, error)
                                               : fail(error, BRIM_ERROR_MEMORY,
                                                      "out of memory while writing '%s'", path);
     if (result != BRIM_OK) {
@@ -123,7 +121,7 @@ BrimResult checkpoint_create(const char *path, CheckpointWriter **writer, BrimEr
 }
 
 static void put_chunk(CheckpointWriter *w, CheckpointEntry *entry, const void *raw, size_t bytes) {
-    size_t packed = pack(w->packer, raw, bytes, w->chunk);
+    size_t packed = pack(raw, bytes, w->planes, w->chunk);
     const void *stored = packed ? w->chunk : raw;
     ChunkHeader chunk = {(uint32_t)bytes, (uint32_t)(packed ? packed : bytes)};
     entry->raw_checksum = hash_bytes(entry->raw_checksum, raw, bytes);
@@ -178,7 +176,7 @@ void checkpoint_abort(CheckpointWriter **writer) {
 struct Checkpoint {
     FILE *in;
     char *path;
-    void *chunk; ///< [CHECKPOINT_CHUNK] stored bytes
+    void *chunk, *planes; ///< [CHECKPOINT_CHUNK] stored bytes, scratch
     Table table;
 };
 
@@ -307,6 +305,7 @@ BrimResult checkpoint_open_stream(FILE *in, uint64_t bytes, const char *path,
     c->in = in;
     c->path = path_new("%s", path);
     c->chunk = memory_new(CHECKPOINT_CHUNK);
+    c->planes = memory_new(CHECKPOINT_CHUNK);
     BrimResult result = c->path && c->chunk ? read_header(c, bytes, error)
                                             : fail(error, BRIM_ERROR_MEMORY,
                                                    "out of memory while reading '%s'", path);
@@ -348,7 +347,7 @@ BrimResult checkpoint_read(Checkpoint *c, const char *name, void *data, size_t b
         char *raw = (char *)data + at;
         if (chunk.stored_bytes == chunk.raw_bytes)
             memcpy(raw, c->chunk, chunk.raw_bytes);
-        else if (!unpack(c->chunk, chunk.stored_bytes, raw, chunk.raw_bytes))
+        else if (!unpack(c->chunk, chunk.stored_bytes, c->planes, raw, chunk.raw_bytes))
             return damaged(c, "a section cannot be decompressed", error);
         checksum = hash_bytes(checksum, raw, chunk.raw_bytes);
         at += chunk.raw_bytes, stored -= sizeof chunk + chunk.stored_bytes;
@@ -366,6 +365,6 @@ void checkpoint_close(Checkpoint **checkpoint) {
     if (!checkpoint || !*checkpoint) return;
     Checkpoint *c = *checkpoint;
     if (c->in) fclose(c->in);
-    free(c->path), free(c->chunk), free(c);
+    free(c->path), free(c->chunk), free(c->planes), free(c);
     *checkpoint = NULL;
 }

@@ -3,7 +3,8 @@
 //
 //   CheckpointHeader      magic, byte order, format version
 //   section 0             chunks of at most CHECKPOINT_CHUNK bytes, each one
-//     ChunkHeader           raw and stored size; stored < raw: zstd, stored = raw: as it is
+//     ChunkHeader           raw and stored size. Equal: the bytes as they are. Stored is less: zstd
+//                           of the first bytes of all 32-bit words, then the second ones, ...
 //     stored bytes
 //   section 1 ...
 //   CheckpointEntry[n]    the table: name, place, sizes and checksums of each section
