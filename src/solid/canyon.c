@@ -19,7 +19,9 @@ static double mix(double a, double b, double t) {
 }
 
 static double lattice(uint32_t seed, int64_t i, int64_t j) {
-    return 2.0 * (double)hash_unit(hash_3(seed, (uint64_t)i, (uint64_t)j), 0) - 1.0;
+    // odd multipliers keep neighbours apart; the mixing does the rest
+    uint64_t key = (uint64_t)i * 0x9e3779b97f4a7c15u + (uint64_t)j * 0xc2b2ae3d27d4eb4fu;
+    return 2.0 * (double)hash_unit(hash_mix(key + hash_mix(seed)), 0) - 1.0;
 }
 
 /// Smooth value noise in [-1, 1] with a wavelength of about 2.
@@ -85,9 +87,11 @@ float canyon_height(const BrimCanyonDef *c, double middle, double x, double z) {
     double ragged = rock(c->seed + 20, x / (1.2 * width), z / (1.2 * width));
     double side = from_middle(c, middle, x, z) + 0.3 * width * ragged;
     double bed = bed_height(c, x, z), rim = rim_height(c, x);
-    double wall = (side - 0.5 * width) / (0.55 * c->depth);
-    double rise = smooth_step(wall);
-    rise -= 0.035 * sin(6 * M_PI * rise);                 // ledges: still rising everywhere
+    double wall = unit_clamp((side - 0.5 * width) / (0.55 * c->depth));
+    double rise = wall * (2 - wall);      // steep at the foot, rounded at the rim
+    rise -= 0.035 * sin(6 * M_PI * rise); // ledges: still rising everywhere
+    double across = unit_clamp(2 * side / width);
+    bed += 0.05 * width * across * across;                // deepest in the middle
     double exposed = mix(0.15, 1, smooth_step(4 * wall)); // the river has polished its bed
     double relief =
         c->roughness * exposed * rock(c->seed + 60, x / (0.5 * width), z / (0.5 * width));

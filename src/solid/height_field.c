@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 8, BLOCK_REACH = 2 };
+enum { BLOCK_SHIFT = 3, BLOCK = 1 << BLOCK_SHIFT };
 
 /// Cells of resolution up to which distances are exact.
 static const double exact_cells = 3;
@@ -23,6 +23,19 @@ void height_field_free(HeightField *f) {
 size_t height_field_bytes(const HeightField *f) {
     return ((size_t)f->nx * (size_t)f->nz + 2 * (size_t)f->blocks_x * (size_t)f->blocks_z) *
            sizeof(float);
+}
+
+static inline float least(float a, float b) {
+    return a < b ? a : b;
+}
+
+static inline float most(float a, float b) {
+    return a > b ? a : b;
+}
+
+static inline int floor_int(float x) {
+    int i = (int)x;
+    return i - ((float)i > x);
 }
 
 static inline int clamp_index(int i, int count) {
@@ -205,9 +218,9 @@ static Point locate(const HeightField *f, float x, float y, float z) {
     float ex = (float)(f->nx - 1) * f->dx + rx, ez = (float)(f->nz - 1) * f->dz + rz;
     p.x = x > -rx ? (x < ex ? x : ex) : -rx;
     p.z = f->nz == 1 ? 0 : z > -rz ? (z < ez ? z : ez) : -rz;
-    float gx = floorf(p.x / f->dx), gz = floorf(p.z / f->dz);
-    p.i = (int)gx, p.j = (int)gz;
-    p.u = p.x / f->dx - gx, p.v = p.z / f->dz - gz;
+    float gx = p.x / f->dx, gz = p.z / f->dz;
+    p.i = floor_int(gx), p.j = floor_int(gz);
+    p.u = gx - (float)p.i, p.v = gz - (float)p.j;
     return p;
 }
 
@@ -226,55 +239,65 @@ static inline float beyond(float x, float low, float high) {
     return x < low ? low - x : x > high ? x - high : 0;
 }
 
-/// A bound that is not above the distance, from the boxes of the blocks around.
+/// A bound that is not above the distance, from the boxes of the blocks around; at most a block.
 static float block_bound(const HeightField *f, const Point *p) {
     float wx = BLOCK * f->dx, wz = BLOCK * f->dz;
-    float cap = BLOCK_REACH * (f->nz > 1 && wz < wx ? wz : wx), best2 = cap * cap;
-    int a0 = (int)floorf(p->x / wx), b0 = (int)floorf(p->z / wz);
-    int deep = f->nz > 1 ? BLOCK_REACH : 0;
-    for (int b = b0 - deep; b <= b0 + deep; b++)
-        for (int a = a0 - BLOCK_REACH; a <= a0 + BLOCK_REACH; a++) {
-            size_t at = (size_t)clamp_index(b, f->blocks_z) * (size_t)f->blocks_x +
-                        (size_t)clamp_index(a, f->blocks_x);
+    float cap = f->nz > 1 && wz < wx ? wz : wx, best2 = cap * cap;
+    int a0 = p->i >> BLOCK_SHIFT, b0 = p->j >> BLOCK_SHIFT;
+    int deep = f->nz > 1 ? 1 : 0;
+    for (int b = b0 - deep; b <= b0 + deep; b++) {
+        size_t row = (size_t)clamp_index(b, f->blocks_z) * (size_t)f->blocks_x;
+        float z = deep ? beyond(p->z, (float)b * wz, (float)(b + 1) * wz) : 0;
+        for (int a = a0 - 1; a <= a0 + 1; a++) {
+            size_t at = row + (size_t)clamp_index(a, f->blocks_x);
             float x = beyond(p->x, (float)a * wx, (float)(a + 1) * wx);
-            float z = deep ? beyond(p->z, (float)b * wz, (float)(b + 1) * wz) : 0;
             float y = beyond(p->y, f->block_low[at], f->block_high[at]);
             float d2 = x * x + y * y + z * z;
             best2 = d2 < best2 ? d2 : best2;
         }
+    }
     return sqrtf(best2);
 }
 
-/// Squared distance to one cell's two triangles, or `best2` when that is less.
-static float cell_distance2(const HeightField *f, const Point *p, int i, int j, float best2) {
-    float x0 = (float)i * f->dx, x1 = (float)(i + 1) * f->dx;
-    float z0 = (float)j * f->dz, z1 = (float)(j + 1) * f->dz;
+/// Squared distance to one cell's two triangles, or `best2` when that is less. `away2` is the
+/// squared distance to the cell's square seen from above.
+static float cell_distance2(const HeightField *f, const Point *p, int i, int j, float away2,
+                            float best2) {
     float h00 = node(f, i, j), h10 = node(f, i + 1, j);
     float h01 = node(f, i, j + 1), h11 = node(f, i + 1, j + 1);
-    float low = fminf(fminf(h00, h10), fminf(h01, h11));
-    float high = fmaxf(fmaxf(h00, h10), fmaxf(h01, h11));
-    float x = beyond(p->x, x0, x1), y = beyond(p->y, low, high), z = beyond(p->z, z0, z1);
-    if (x * x + y * y + z * z >= best2) return best2;
+    float y =
+        beyond(p->y, least(least(h00, h10), least(h01, h11)), most(most(h00, h10), most(h01, h11)));
+    if (away2 + y * y >= best2) return best2;
+    float x0 = (float)i * f->dx, x1 = (float)(i + 1) * f->dx;
+    float z0 = (float)j * f->dz, z1 = (float)(j + 1) * f->dz;
     double at[3] = {p->x, p->y, p->z};
     float a[3] = {x0, h00, z0}, b[3] = {x1, h10, z0}, c[3] = {x0, h01, z1}, d[3] = {x1, h11, z1};
     float near = (float)triangle_distance2(at, a, b, c);
     float far = (float)triangle_distance2(at, d, c, b);
-    near = near < far ? near : far;
-    return near < best2 ? near : best2;
+    return least(best2, least(near, far));
+}
+
+/// Squared distance to the cells within reach, or `best2` when that is less.
+static float cells_distance2(const HeightField *f, const Point *p, float best2) {
+    best2 = cell_distance2(f, p, p->i, p->j, 0, best2);
+    for (int j = p->j - f->reach_z; j <= p->j + f->reach_z; j++) {
+        float z = f->nz > 1 ? beyond(p->z, (float)j * f->dz, (float)(j + 1) * f->dz) : 0;
+        if (z * z >= best2) continue;
+        for (int i = p->i - f->reach_x; i <= p->i + f->reach_x; i++) {
+            float x = beyond(p->x, (float)i * f->dx, (float)(i + 1) * f->dx);
+            float away2 = x * x + z * z;
+            if (away2 < best2) best2 = cell_distance2(f, p, i, j, away2, best2);
+        }
+    }
+    return best2;
 }
 
 static float distance_one(const HeightField *f, float x, float y, float z) {
     Point p = locate(f, x, y, z);
     float above = p.y - height_at(f, &p);
     float distance = block_bound(f, &p);
-    if (distance < f->reach) {
-        float best2 = fminf(f->reach * f->reach, above * above);
-        best2 = cell_distance2(f, &p, p.i, p.j, best2);
-        for (int j = p.j - f->reach_z; j <= p.j + f->reach_z; j++)
-            for (int i = p.i - f->reach_x; i <= p.i + f->reach_x; i++)
-                best2 = cell_distance2(f, &p, i, j, best2);
-        distance = sqrtf(best2);
-    }
+    if (distance < f->reach)
+        distance = sqrtf(cells_distance2(f, &p, least(f->reach * f->reach, above * above)));
     return above < 0 ? -distance : distance;
 }
 
