@@ -38,7 +38,7 @@ static inline bool exists(const char *path) {
 }
 
 static inline bool exists_temp(const char *path) {
-    char temp[512];
+    char temp[1024];
     snprintf(temp, sizeof temp, "%s" FILE_TEMP_SUFFIX, path);
     return exists(temp);
 }

@@ -335,8 +335,10 @@ bool checkpoint_find(const Checkpoint *c, const char *name, size_t *bytes) {
 BrimResult checkpoint_read(Checkpoint *c, const char *name, void *data, size_t bytes,
                            BrimError *error) {
     const CheckpointEntry *entry = find(&c->table, name);
+    // The file is whole, or it would not have opened: so another Brim wrote it.
     if (!entry || entry->raw_bytes != bytes)
-        return fail(error, BRIM_ERROR_DAMAGED, "'%s' does not fit: section '%s' %s", c->path, name,
+        return fail(error, BRIM_ERROR_INPUT,
+                    "'%s' was written by another version of Brim: section '%s' %s", c->path, name,
                     entry ? "has another size" : "is missing");
     BrimResult result = seek(c, entry->offset, error);
     uint64_t stored = entry->stored_bytes, checksum = 0;

@@ -88,7 +88,8 @@ BrimResult checkpoint_open_stream(FILE *in, uint64_t bytes, const char *path,
                                   Checkpoint **checkpoint, BrimError *error);
 /// The size of a section; false when there is none of that name.
 bool checkpoint_find(const Checkpoint *checkpoint, const char *name, size_t *bytes);
-/// Copies a section, straight from the file to `data`. `bytes` must be its size.
+/// Copies a section, straight from the file to `data`. BRIM_ERROR_INPUT when there is none of
+/// that name and size.
 BrimResult checkpoint_read(Checkpoint *checkpoint, const char *name, void *data, size_t bytes,
                            BrimError *error);
 /// Sections in the order they were put; NULL past the last.

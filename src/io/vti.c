@@ -4,6 +4,7 @@
 #include "io/file.h"
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { WHOLE_CELLS = 1 << 24, MARGIN = 3 };
 
@@ -94,16 +95,26 @@ static void write_box(FileWriter *w, const BrimSimDef *def, const CellBox *box, 
         }
 }
 
+/// A dense field may be larger than memory although the water is not; the system would only tell
+/// by killing the process.
+static bool fits_in_memory(const BrimSim *sim, double bytes) {
+    double limit = brim_sim_def(sim)->memory_limit;
+    if (limit <= 0) limit = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    return bytes + (double)brim_sim_stats(sim)->memory_bytes <= limit;
+}
+
 static BrimResult write_field(FileWriter *w, const BrimSim *sim, const CellBox *box,
                               BrimField field, BrimError *error) {
     const BrimSimDef *def = brim_sim_def(sim);
     int components = brim_field_components(field);
     size_t floats = domain_cells(def) * (size_t)components;
-    float *dense = memory_new(floats * sizeof *dense);
+    double bytes_needed = (double)floats * sizeof(float);
+    float *dense = fits_in_memory(sim, bytes_needed) ? memory_new(floats * sizeof *dense) : NULL;
     if (!dense)
         return fail(error, BRIM_ERROR_MEMORY,
-                    "out of memory for a field of %zu cells: set output.fields to false",
-                    domain_cells(def));
+                    "a field of %d x %d x %d cells needs %.1f GB for output, which is more than "
+                    "there is: set output.fields to false",
+                    def->cells[0], def->cells[1], def->cells[2], 1e-9 * bytes_needed);
     BrimResult result = brim_sim_field(sim, field, dense, floats, error);
     if (result == BRIM_OK) {
         uint64_t bytes = box_cells(box) * (size_t)components * sizeof *dense;
