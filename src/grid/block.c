@@ -10,32 +10,26 @@ typedef struct Source {
 
 static Source source_of(const Grid *g, int axis, int tile, int local, Place place,
                         const Sides *sides) {
-    int at = tile * TILE + local, last = g->cells[axis] - 1;
-    Source s = {0};
-    if (at < 0) at = 0;
-    if (at > last) {
-        s.zero = (int)place == axis && !sides->open[2 * axis + 1];
-        // Nodes exist on the far side of the last cell too, where a tile hangs over the domain.
-        if (place != PLACE_NODE) at = last;
-    }
+    // Nodes exist on the far side of the last cell too, where a tile hangs over the domain.
+    int last = (place == PLACE_NODE ? g->tiles[axis] * TILE : g->cells[axis]) - 1;
+    int at = tile * TILE + local;
+    Source s = {.zero = at > last && (int)place == axis && !sides->open[2 * axis + 1]};
+    at = at < 0 ? 0 : at > last ? last : at;
     s.tile = (at >> TILE_SHIFT) - tile;
     s.local = at & 7;
     return s;
 }
 
-/// One row of a block whose tile touches or hangs over an x side: element by element.
-static void load_edge_row(const Grid *g, int slot, const float *field, Place place,
-                          const Sides *sides, int halo, float missing, int neighbour_row,
-                          int row, float *out) {
-    for (int i = 0; i < TILE + 2 * halo; i++) {
-        Source s = source_of(g, 0, g->coord[slot].x, i - halo, place, sides);
-        int32_t from = s.tile < -1 || s.tile > 1 ? -1
-                                                 : g->neighbour[slot][neighbour_row + s.tile + 1];
-        out[i] = s.zero ? 0.0f
-                 : from < 0
-                     ? missing
-                     : field[(size_t)from * (size_t)g->tile_cells + (size_t)(row * TILE + s.local)];
-    }
+/// What lies beyond the domain in a row of a tile at an x side.
+static void mend_row(const Grid *g, int slot, Place place, const Sides *sides, int halo,
+                     float *row) {
+    int edge = TILE + 2 * halo;
+    int end = halo - g->coord[slot].x * TILE +
+              (place == PLACE_NODE ? g->tiles[0] * TILE : g->cells[0]);
+    if (g->coord[slot].x == 0)
+        for (int i = 0; i < halo; i++) row[i] = row[halo];
+    float beyond = place == PLACE_FACE_X && !sides->open[1] ? 0.0f : row[end < edge ? end - 1 : 0];
+    for (int i = end; i < edge; i++) row[i] = beyond;
 }
 
 static void load_row(const Grid *g, int slot, const float *field, int halo, float missing,
@@ -70,11 +64,8 @@ void block_load(const Grid *g, int slot, const float *field, Place place, const 
             }
             int row = sz.local * TILE + sy.local;
             int neighbour_row = (sz.tile + 1) * 9 + (sy.tile + 1) * 3;
-            if (at_side)
-                load_edge_row(g, slot, field, place, sides, halo, missing, neighbour_row, row,
-                              block);
-            else
-                load_row(g, slot, field, halo, missing, neighbour_row, row, block);
+            load_row(g, slot, field, halo, missing, neighbour_row, row, block);
+            if (at_side) mend_row(g, slot, place, sides, halo, block);
         }
     }
 }

@@ -6,16 +6,13 @@
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
 #include "base/error.h"
+#include "grid/mask.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
 
 /// The surface is not taken to be nearer to a centre than this part of a cell.
 static const float THETA_MIN = 0.02f;
-
-static inline bool row_bit(const uint8_t *mask, int64_t cell) {
-    return mask[cell >> 3] >> (cell & 7) & 1;
-}
 
 /// Part of the way from a liquid cell to its air neighbour at which the surface lies.
 static inline float surface_theta(const BrimSim *s, int64_t liquid, int64_t air) {
@@ -25,35 +22,68 @@ static inline float surface_theta(const BrimSim *s, int64_t liquid, int64_t air)
     return theta > THETA_MIN ? theta : THETA_MIN;
 }
 
-/// Whether the face below (direction -1) or above a cell is one of the domain's sides.
-static inline bool at_side(const BrimSim *s, TileCoord c, int cell, int axis, int direction) {
-    const int16_t tile[3] = {c.x, c.y, c.z};
-    int at = tile[axis] * TILE + (cell >> (3 * axis) & 7) + direction;
-    return at < 0 || at >= s->grid.cells[axis];
+/// A tile's liquid cells, those whose neighbours are liquid and those at the domain's sides; the
+/// neighbours by direction x-, x+, y-, ...
+typedef struct Around {
+    TileMask liquid, wet[6], side[6];
+    bool walls;  ///< solids are near
+    bool moving; ///< and one of them moves
+} Around;
+
+static void look_around(const BrimSim *s, int slot, Around *a) {
+    const Grid *g = &s->grid;
+    a->liquid = mask_load(g, s->liquid, slot);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        a->wet[n] = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
+        a->side[n] = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
+    }
+    a->walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    a->moving = a->walls && s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
+}
+
+static inline bool has(const TileMask *m, int cell) {
+    return m->slice[cell >> 6] >> (cell & 63) & 1;
+}
+
+/// What flows out of a cell through its faces, m/s: liquid through the open parts, and what
+/// moving walls push in the rest.
+static inline float cell_outflow(const BrimSim *s, const Around *around, int slot, int cell) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    float outflow = 0;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (has(&around->side[n], cell)) continue;
+        int a = n >> 1;
+        int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, a, 1) : me;
+        if (face < 0) continue;
+        float speed = s->velocity[a][face];
+        if (around->walls) {
+            float open = s->open[a][face];
+            speed *= open;
+            if (around->moving && open < 1) speed += (1 - open) * s->wall_speed[a][face];
+        }
+        outflow += n & 1 ? speed : -speed;
+    }
+    return outflow;
 }
 
 /// One row of the system.
-static void build_cell(BrimSim *s, int slot, int cell) {
-    const Grid *g = &s->grid;
-    int64_t me = (int64_t)slot * g->tile_cells + cell;
-    float diagonal = 0, outflow = 0;
-    bool walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
-    for (int a = 0; a < s->dim; a++)
-        for (int d = -1; d <= 1; d += 2) {
-            if (at_side(s, g->coord[slot], cell, a, d)) continue;
-            int64_t next = grid_step(g, slot, cell, a, d), face = d < 0 ? me : next;
-            float open = walls && face >= 0 ? s->open[a][face] : 1;
-            float speed = face < 0 ? 0 : s->velocity[a][face] * open;
-            if (walls && open < 1 && s->wall_speed[a] && s->tile_solid[slot] == SOLID_MOVING)
-                speed += (1 - open) * s->wall_speed[a][face];
-            outflow += (float)d * speed;
-            bool wet = next >= 0 && row_bit(s->liquid, next);
-            diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
-            if (d < 0) s->coefficient[a][me] = wet ? open : 0;
-        }
+static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    float diagonal = 0;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (has(&around->side[n], cell)) continue;
+        int a = n >> 1;
+        bool wet = has(&around->wet[n], cell);
+        float open = 1;
+        int64_t next = -1;
+        if (!wet || around->walls) next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
+        if (around->walls && (next >= 0 || !(n & 1))) open = s->open[a][n & 1 ? next : me];
+        diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
+        if (!(n & 1) && wet) s->coefficient[a][me] = open;
+    }
     if (diagonal <= 0) return; // shut in on all sides
     s->diagonal[me] = diagonal;
-    s->rhs[me] = -outflow;
+    s->rhs[me] = -cell_outflow(s, around, slot, cell);
 }
 
 static void build_tile(BrimSim *s, int slot) {
@@ -62,56 +92,57 @@ static void build_tile(BrimSim *s, int slot) {
     memset(s->diagonal + base, 0, bytes);
     memset(s->rhs + base, 0, bytes);
     for (int a = 0; a < s->dim; a++) memset(s->coefficient[a] + base, 0, bytes);
-    const uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
-    for (int r = 0; r < g->tile_rows; r++)
-        for (int x = 0; x < TILE; x++) {
-            if (liquid[r] >> x & 1) build_cell(s, slot, r * TILE + x);
-            // the start value of a cell that dried counts for nothing
-            if (s->diagonal[base + (size_t)(r * TILE + x)] == 0)
-                s->pressure[base + (size_t)(r * TILE + x)] = 0;
-        }
+    Around around;
+    look_around(s, slot, &around);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1)
+            build_cell(s, &around, slot, z * 64 + __builtin_ctzll(bits));
+    for (int i = 0; i < g->tile_cells; i++) // the start value of a cell that dried counts not
+        if (s->diagonal[base + (size_t)i] == 0) s->pressure[base + (size_t)i] = 0;
 }
 
-/// u -= grad q on the faces of a tile that touch liquid; these are known from here on.
+/// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on.
 static void subtract_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    size_t rows = (size_t)slot * (size_t)g->tile_rows;
-    for (int a = 0; a < s->dim; a++)
-        for (int cell = 0; cell < g->tile_cells; cell++) {
-            int64_t me = (int64_t)slot * g->tile_cells + cell;
-            int64_t below = grid_step(g, slot, cell, a, -1);
-            bool wet = row_bit(s->liquid, me), wet_below = below >= 0 && row_bit(s->liquid, below);
-            if (!wet && !wet_below) continue;
-            if (at_side(s, g->coord[slot], cell, a, -1)) continue;
-            if (s->solid_count && s->open[a][me] == 0) continue;
-            float q = wet ? s->pressure[me] : 0, q_below = wet_below ? s->pressure[below] : 0;
-            float gradient = q - q_below;
-            if (!wet) gradient = -q_below / surface_theta(s, below, me);
-            if (!wet_below) gradient = q / surface_theta(s, me, below);
-            s->velocity[a][me] -= gradient;
-            s->known[a][rows + (size_t)(cell >> 3)] |= (uint8_t)(1 << (cell & 7));
-        }
+    Around around;
+    look_around(s, slot, &around);
+    for (int a = 0; a < s->dim; a++) {
+        TileMask known = mask_load(g, s->known[a], slot);
+        const TileMask *below_wet = &around.wet[2 * a];
+        for (int z = 0; z < g->tile_depth; z++)
+            for (uint64_t bits = (around.liquid.slice[z] | below_wet->slice[z]) &
+                                 ~around.side[2 * a].slice[z];
+                 bits; bits &= bits - 1) {
+                int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
+                int64_t me = (int64_t)slot * g->tile_cells + cell;
+                if (around.walls && s->open[a][me] == 0) continue;
+                int64_t below = grid_step(g, slot, cell, a, -1);
+                bool wet = has(&around.liquid, cell), wet_below = has(below_wet, cell);
+                float gradient;
+                if (wet && wet_below)
+                    gradient = s->pressure[me] - s->pressure[below];
+                else if (wet)
+                    gradient = s->pressure[me] / surface_theta(s, me, below);
+                else
+                    gradient = -s->pressure[below] / surface_theta(s, below, me);
+                s->velocity[a][me] -= gradient;
+                known.slice[z] |= (uint64_t)1 << bit;
+            }
+        mask_store(g, s->known[a], slot, &known);
+    }
 }
 
 /// Faces on walls and inside solids have no velocity of their own.
 static void forget_closed(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    TileCoord c = g->coord[slot];
-    const int16_t tile[3] = {c.x, c.y, c.z};
-    size_t rows = (size_t)slot * (size_t)g->tile_rows;
     bool walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     for (int a = 0; a < s->dim; a++) {
-        if (!walls && tile[a] != 0) continue;
-        for (int r = 0; r < g->tile_rows; r++) {
-            uint8_t closed = 0;
-            if (tile[a] == 0)
-                closed = a == 0 ? 1 : (a == 1 ? (r & 7) == 0 : r >> 3 == 0) ? 0xff : 0;
-            if (walls)
-                for (int x = 0; x < TILE; x++)
-                    if (s->open[a][(rows + (size_t)r) * TILE + (size_t)x] == 0)
-                        closed |= (uint8_t)(1 << x);
-            s->known[a][rows + (size_t)r] &= (uint8_t)~closed;
-        }
+        TileMask known = mask_load(g, s->known[a], slot), side = mask_side(g, slot, a, -1);
+        for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= ~side.slice[z];
+        for (int i = 0; walls && i < g->tile_cells; i++)
+            if (s->open[a][(size_t)slot * (size_t)g->tile_cells + (size_t)i] == 0)
+                known.slice[i >> 6] &= ~((uint64_t)1 << (i & 63));
+        mask_store(g, s->known[a], slot, &known);
     }
 }
 
@@ -119,23 +150,15 @@ static void forget_closed(BrimSim *s, int slot) {
 static float tile_outflow(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     float largest = 0;
-    bool walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
-    for (int cell = 0; cell < g->tile_cells; cell++) {
-        int64_t me = (int64_t)slot * g->tile_cells + cell;
-        if (s->diagonal[me] == 0) continue;
-        float outflow = 0;
-        for (int a = 0; a < s->dim; a++)
-            for (int d = -1; d <= 1; d += 2) {
-                if (at_side(s, g->coord[slot], cell, a, d)) continue;
-                int64_t face = d < 0 ? me : grid_step(g, slot, cell, a, d);
-                float open = walls ? s->open[a][face] : 1;
-                float speed = s->velocity[a][face] * open;
-                if (open < 1 && s->wall_speed[a] && s->tile_solid[slot] == SOLID_MOVING)
-                    speed += (1 - open) * s->wall_speed[a][face];
-                outflow += (float)d * speed;
-            }
-        if (!(fabsf(outflow) <= largest)) largest = fabsf(outflow);
-    }
+    Around around;
+    look_around(s, slot, &around);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            if (s->diagonal[(int64_t)slot * g->tile_cells + cell] == 0) continue;
+            float outflow = fabsf(cell_outflow(s, &around, slot, cell));
+            if (!(outflow <= largest)) largest = outflow;
+        }
     return largest;
 }
 

@@ -54,38 +54,87 @@ static void row_neighbourhood(const PaddedRows *rows, int dim, int y, int z, uin
     *any = (uint8_t)((some | some << 1 | some >> 1) >> 1);
 }
 
-/// The particles in the cells around a cell. A cell beyond a wall stands for the mirror image of
-/// the one before it; beyond an open side there is nothing.
-static int find_ranges(const BrimSim *s, int slot, int cell, LevelSetRange *ranges) {
+/// The particles of the rows around a tile. A row beyond a wall stands for the mirror image of the
+/// one before it; beyond an open side there is nothing.
+typedef struct NearRow {
+    uint32_t start[TILE + 1];  ///< of the tile's own eight cells of this row
+    uint32_t first[2], end[2]; ///< of the cell before and the cell behind them
+    bool mirror[2];            ///< whether those two are mirror images
+    float flip[3], shift[3];
+} NearRow;
+
+/// Mirrors a cell coordinate into the domain. False beyond an open side.
+static bool mirror(const BrimSim *s, int axis, int *at, float *flip, float *shift) {
+    int last = s->grid.cells[axis] - 1;
+    *flip = 1, *shift = 0;
+    if (*at >= 0 && *at <= last) return true;
+    if (s->sides.open[2 * axis + (*at > last)]) return false;
+    *flip = -1;
+    *shift = *at > last ? 2.0f * (float)s->grid.cells[axis] : 0.0f;
+    *at = *at > last ? last : 0;
+    return true;
+}
+
+static void find_row(const BrimSim *s, int slot, int y, int z, NearRow *row) {
     const Grid *g = &s->grid;
+    const uint32_t *start = s->particles.cell_start;
     TileCoord c = g->coord[slot];
-    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
-    int count = 0, deep = s->dim == 3 ? 1 : 0;
-    for (int dz = -deep; dz <= deep; dz++)
-        for (int dy = -1; dy <= 1; dy++)
-            for (int dx = -1; dx <= 1; dx++) {
-                int n[3] = {at[0] + dx, at[1] + dy, at[2] + dz};
-                LevelSetRange r = {.flip = {1, 1, 1}};
-                bool beyond = false;
-                for (int a = 0; a < s->dim; a++) {
-                    int last = g->cells[a] - 1;
-                    if (n[a] >= 0 && n[a] <= last) continue;
-                    beyond |= s->sides.open[2 * a + (n[a] > last)];
-                    r.flip[a] = -1;
-                    r.shift[a] = n[a] > last ? 2.0f * (float)g->cells[a] : 0.0f;
-                    n[a] = n[a] > last ? last : 0;
-                }
-                int64_t i = beyond ? -1 : grid_cell(g, n[0], n[1], n[2]);
-                if (i < 0) continue;
-                r.first = s->particles.cell_start[i], r.end = s->particles.cell_start[i + 1];
-                if (r.first == r.end) continue;
-                LevelSetRange *last = &ranges[count - 1];
-                if (count && last->end == r.first &&
-                    !memcmp(last->flip, r.flip, sizeof r.flip + sizeof r.shift))
-                    last->end = r.end;
-                else
-                    ranges[count++] = r;
-            }
+    int x = c.x * TILE, at_y = c.y * TILE + y, at_z = c.z * TILE + z;
+    memset(row, 0, sizeof *row);
+    row->flip[0] = row->flip[2] = 1;
+    if (!mirror(s, 1, &at_y, &row->flip[1], &row->shift[1]) ||
+        (s->dim == 3 && !mirror(s, 2, &at_z, &row->flip[2], &row->shift[2])))
+        return;
+    int64_t cell = grid_cell(g, x, at_y, at_z);
+    if (cell >= 0) memcpy(row->start, start + cell, sizeof row->start);
+    for (int k = 0; k < 2; k++) { // a tile that hangs over holds nothing behind the last cell
+        int beside = k ? x + TILE : x - 1;
+        float flip, shift;
+        row->mirror[k] = beside < 0 || beside >= g->cells[0];
+        if (!mirror(s, 0, &beside, &flip, &shift)) continue;
+        cell = grid_cell(g, beside, at_y, at_z);
+        if (cell >= 0) row->first[k] = start[cell], row->end[k] = start[cell + 1];
+    }
+}
+
+typedef struct NearRows {
+    NearRow at[TILE + 2][TILE + 2]; ///< [z + 1][y + 1]
+} NearRows;
+
+static void find_rows(const BrimSim *s, int slot, NearRows *rows) {
+    int deep = s->dim == 3 ? 1 : 0;
+    for (int z = -deep; z < s->grid.tile_depth + deep; z++)
+        for (int y = -1; y <= TILE; y++) find_row(s, slot, y, z, &rows->at[z + 1][y + 1]);
+}
+
+static int add_range(LevelSetRange *ranges, int count, const NearRow *row, uint32_t first,
+                     uint32_t end, float flip_x, float shift_x) {
+    if (first == end) return count;
+    ranges[count] = (LevelSetRange){first, end, {flip_x, row->flip[1], row->flip[2]},
+                                    {shift_x, row->shift[1], row->shift[2]}};
+    return count + 1;
+}
+
+/// The particles in the 3 x 3 x 3 cells around a cell, as ranges.
+static int find_ranges(const BrimSim *s, const NearRows *rows, int slot, int cell,
+                       LevelSetRange *ranges) {
+    int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6, count = 0, deep = s->dim == 3 ? 1 : 0;
+    int last = s->grid.cells[0] - 1 - s->grid.coord[slot].x * TILE; // of the domain, in the tile
+    float far = 2.0f * (float)s->grid.cells[0];
+    for (int k = -deep; k <= deep; k++)
+        for (int j = -1; j <= 1; j++) {
+            const NearRow *r = &rows->at[z + 1 + k][y + 1 + j];
+            if (x == 0)
+                count = add_range(ranges, count, r, r->first[0], r->end[0],
+                                  r->mirror[0] ? -1.0f : 1.0f, 0);
+            count = add_range(ranges, count, r, r->start[x > 0 ? x - 1 : 0],
+                              r->start[x < 7 ? x + 2 : 8], 1, 0);
+            if (x == 7)
+                count = add_range(ranges, count, r, r->first[1], r->end[1],
+                                  r->mirror[1] ? -1.0f : 1.0f, r->mirror[1] ? far : 0);
+            else if (x == last && !s->sides.open[1])
+                count = add_range(ranges, count, r, r->start[x], r->start[x + 1], -1, far);
+        }
     return count;
 }
 
@@ -98,7 +147,10 @@ static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
     int corners = s->dim == 3 ? 8 : 4;
     float mean = 0, gradient[3] = {0}, length = 0;
     for (int n = 0; n < corners; n++) {
-        int64_t i = grid_cell(&s->grid, at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2));
+        int p[3] = {at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2)};
+        for (int a = 0; a < 3; a++) // beyond the last tile: as in it
+            if (p[a] >= s->grid.tiles[a] * TILE) p[a]--;
+        int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
         if (i < 0) return false;
         float d = s->solid_phi[i] * s->inv_dx;
         mean += d;
@@ -111,7 +163,8 @@ static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
     return true;
 }
 
-static float cell_distance(const BrimSim *s, const LevelSetProfile *profile, int slot, int cell) {
+static float cell_distance(const BrimSim *s, const LevelSetProfile *profile, const NearRows *rows,
+                           int slot, int cell) {
     LevelSetRange ranges[27];
     TileCoord c = s->grid.coord[slot];
     const float at[3] = {(float)(c.x * TILE + (cell & 7)) + 0.5f,
@@ -120,7 +173,7 @@ static float cell_distance(const BrimSim *s, const LevelSetProfile *profile, int
     float plane[4];
     const float *const x[3] = {s->particles.attr[ATTR_X], s->particles.attr[ATTR_Y],
                                s->particles.attr[ATTR_Z]};
-    int count = find_ranges(s, slot, cell, ranges);
+    int count = find_ranges(s, rows, slot, cell, ranges);
     return s->level_set->distance(profile, x, s->inv_dx, s->dim, at, ranges, count,
                                   solid_plane(s, slot, cell, plane) ? plane : NULL);
 }
@@ -156,18 +209,20 @@ static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
 static void smooth_tile(BrimSim *s, const LevelSetProfile *profile, int slot) {
     const Grid *g = &s->grid;
     PaddedRows rows;
+    NearRows near;
+    bool ready = false;
     pad_rows(s, s->particles.occupied, slot, 0xff, &rows);
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
     for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t all, any, bits = 0, allowed = row_allowed(s, slot, r);
+        uint8_t all, any, bits = 0;
         row_neighbourhood(&rows, s->dim, r & 7, r >> 3, &all, &any);
+        uint8_t allowed = any ? row_allowed(s, slot, r) : 0;
+        uint8_t wanted = any & allowed & (uint8_t)~all;
+        if (wanted && !ready) find_rows(s, slot, &near), ready = true;
         for (int x = 0; x < TILE; x++) {
-            float d = LEVEL_SET_CUT;
-            if (all >> x & 1)
-                d = -LEVEL_SET_CUT;
-            else if ((any & allowed) >> x & 1)
-                d = cell_distance(s, profile, slot, r * TILE + x);
+            float d = all >> x & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
+            if (wanted >> x & 1) d = cell_distance(s, profile, &near, slot, r * TILE + x);
             phi[r * TILE + x] = d;
             bits |= (uint8_t)((d < 0) << x);
         }

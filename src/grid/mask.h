@@ -1,0 +1,78 @@
+// Masks of a tile's cells as words: one bit a cell, one 64-bit word a slice (8 rows of 8 cells, bit
+// y * 8 + x), eight slices in 3D and one in 2D. In memory a mask is one byte a row, which on the
+// little-endian machines that Brim runs on is the same bytes.
+#pragma once
+#include "grid/grid.h"
+#include <string.h>
+
+typedef struct TileMask {
+    uint64_t slice[TILE];
+} TileMask;
+
+#define MASK_COLUMN_0 0x0101010101010101u
+
+static inline uint64_t mask_word(const Grid *g, const uint8_t *mask, int slot, int z) {
+    uint64_t w;
+    memcpy(&w, mask + (size_t)slot * (size_t)g->tile_rows + (size_t)(8 * z), sizeof w);
+    return w;
+}
+
+static inline void mask_store(const Grid *g, uint8_t *mask, int slot, const TileMask *m) {
+    memcpy(mask + (size_t)slot * (size_t)g->tile_rows, m->slice, (size_t)g->tile_rows);
+}
+
+static inline TileMask mask_load(const Grid *g, const uint8_t *mask, int slot) {
+    TileMask m;
+    memcpy(m.slice, mask + (size_t)slot * (size_t)g->tile_rows, (size_t)g->tile_rows);
+    return m;
+}
+
+/// For each cell of a tile, the bit of its neighbour one step along an axis; 0 where no tile is.
+static inline TileMask mask_neighbour(const Grid *g, const uint8_t *mask, int slot, int axis,
+                                      int direction) {
+    static const int offset[3] = {1, 3, 9};
+    TileMask m = mask_load(g, mask, slot), out;
+    int32_t next = g->neighbour[slot][TILE_SELF + direction * offset[axis]];
+    int last = g->tile_depth - 1;
+    for (int z = 0; z <= last; z++) {
+        uint64_t w = m.slice[z], n = axis < 2 && next >= 0 ? mask_word(g, mask, next, z) : 0;
+        if (axis == 0)
+            out.slice[z] = direction < 0 ? (w << 1 & ~MASK_COLUMN_0) | (n >> 7 & MASK_COLUMN_0)
+                                         : (w >> 1 & ~(MASK_COLUMN_0 << 7)) |
+                                               (n & MASK_COLUMN_0) << 7;
+        else if (axis == 1)
+            out.slice[z] = direction < 0 ? w << 8 | n >> 56 : w >> 8 | n << 56;
+        else if (direction < 0)
+            out.slice[z] = z > 0 ? m.slice[z - 1] : next >= 0 ? mask_word(g, mask, next, last) : 0;
+        else
+            out.slice[z] = z < last ? m.slice[z + 1] : next >= 0 ? mask_word(g, mask, next, 0) : 0;
+    }
+    return out;
+}
+
+/// Cells of a tile that lie inside the domain.
+static inline TileMask mask_inside(const Grid *g, int slot) {
+    TileCoord c = g->coord[slot];
+    int nx = g->cells[0] - c.x * TILE, ny = g->cells[1] - c.y * TILE;
+    int nz = g->cells[2] - c.z * TILE;
+    uint64_t w = nx >= TILE ? ~(uint64_t)0 : MASK_COLUMN_0 * ((1u << nx) - 1);
+    if (ny < TILE) w &= ((uint64_t)1 << (8 * ny)) - 1;
+    TileMask m;
+    for (int z = 0; z < TILE; z++) m.slice[z] = z < nz ? w : 0;
+    return m;
+}
+
+/// Cells of a tile in the first (direction -1) or last layer of the domain along an axis.
+static inline TileMask mask_side(const Grid *g, int slot, int axis, int direction) {
+    TileCoord c = g->coord[slot];
+    const int16_t tile[3] = {c.x, c.y, c.z};
+    int at = (direction < 0 ? 0 : g->cells[axis] - 1) - tile[axis] * TILE;
+    TileMask m = {{0}};
+    if (at < 0 || at >= TILE) return m;
+    for (int z = 0; z < g->tile_depth; z++)
+        m.slice[z] = axis == 0   ? MASK_COLUMN_0 << at
+                     : axis == 1 ? (uint64_t)0xff << (8 * at)
+                     : z == at   ? ~(uint64_t)0
+                                 : 0;
+    return m;
+}
