@@ -17,18 +17,19 @@
 typedef struct Poisson Poisson;
 
 typedef struct PoissonParams {
-    double tolerance;  ///< stop when max |rhs - A x| <= tolerance (absolute), or
-    double reduction;  ///< when max |r| <= reduction * max |r at x = 0|, whichever comes first
+    double tolerance; ///< stop when max |rhs - A x| <= tolerance (absolute), or
+    double reduction; ///< when max |r| <= reduction * max |r at x = 0|, whichever comes first
     int max_iterations;
     BrimPreconditioner preconditioner;
 } PoissonParams;
 
 typedef struct PoissonReport {
     int iterations;
-    double residual; ///< max |rhs - A x| at the end
-    double initial;  ///< max |rhs|, and with a warm start max |rhs - A x| at its beginning
+    double residual; ///< max |rhs - A x| at the end, computed from x in double precision
+    double initial;  ///< max |rhs - A x| of the start value
     bool converged;
-    int singular;    ///< closed components whose constant was fixed
+    bool limited; ///< not converged, and x in single precision comes no closer: as good as it gets
+    int singular; ///< closed components whose constant was fixed
 } PoissonReport;
 
 Poisson *poisson_new(BrimIsa isa, int threads);

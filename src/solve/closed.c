@@ -1,0 +1,261 @@
+// Closed components: cells that no known value can be reached from through open faces.
+//
+// A flood from the anchored cells reaches everything that is not closed; it works on 64 cells at a
+// time, a plane of a tile as the bits of a word. Only what it does not reach is taken apart into
+// components.
+#include "base/memory.h"
+#include "solve/solver.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMN_0 0x0101010101010101u ///< bits of x = 0
+#define COLUMN_7 0x8080808080808080u
+
+/// Spreads bits through the open faces inside a plane. fx, fy: faces towards lower neighbours.
+static uint64_t spread_plane(uint64_t bits, uint64_t fx, uint64_t fy, uint64_t unknown) {
+    fx &= ~COLUMN_0;
+    while (bits != unknown) {
+        uint64_t next = bits | (bits << 1 & fx) | (bits & fx) >> 1;
+        next |= (next << 8 & fy) | (next & fy) >> 8;
+        if (next == bits) break;
+        bits = next;
+    }
+    return bits;
+}
+
+/// Spreads bits inside a tile until nothing changes.
+static void spread_tile(const TileLinks *l, TileBits *bits, int depth) {
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (int step = 0; step < 2 * depth; step++) {
+            int z = step < depth ? step : 2 * depth - 1 - step;
+            uint64_t b = bits->plane[z];
+            if (z > 0) b |= bits->plane[z - 1] & l->z.plane[z];
+            if (z + 1 < depth) b |= bits->plane[z + 1] & l->z.plane[z + 1];
+            b = spread_plane(b, l->x.plane[z], l->y.plane[z], l->unknown.plane[z]);
+            changed = changed || b != bits->plane[z];
+            bits->plane[z] = b;
+        }
+    }
+}
+
+/// Adds what comes in through the six sides of a tile from its neighbours.
+static void enter_tile(const Grid *g, const TileLinks *links, const TileBits *reached, int slot,
+                       TileBits *bits) {
+    static const TileLinks closed;
+    static const TileBits none;
+    const int32_t *n = g->neighbour[slot] + TILE_SELF;
+    const TileLinks *own = &links[slot];
+    const TileLinks *x1 = n[1] < 0 ? &closed : &links[n[1]];
+    const TileLinks *y1 = n[3] < 0 ? &closed : &links[n[3]];
+    const TileBits *from_x0 = n[-1] < 0 ? &none : &reached[n[-1]];
+    const TileBits *from_x1 = n[1] < 0 ? &none : &reached[n[1]];
+    const TileBits *from_y0 = n[-3] < 0 ? &none : &reached[n[-3]];
+    const TileBits *from_y1 = n[3] < 0 ? &none : &reached[n[3]];
+    for (int z = 0; z < g->tile_depth; z++) {
+        uint64_t b = (from_x0->plane[z] >> 7 & COLUMN_0) & own->x.plane[z];
+        b |= (from_x1->plane[z] & x1->x.plane[z] & COLUMN_0) << 7;
+        b |= from_y0->plane[z] >> 56 & own->y.plane[z] & 0xff;
+        b |= (from_y1->plane[z] & y1->y.plane[z]) << 56;
+        bits->plane[z] |= b;
+    }
+    if (g->tile_depth == 1) return;
+    if (n[-9] >= 0) bits->plane[0] |= reached[n[-9]].plane[7] & own->z.plane[0];
+    if (n[9] >= 0) bits->plane[7] |= reached[n[9]].plane[0] & links[n[9]].z.plane[0];
+}
+
+/// A queue of tiles, each in it at most once.
+typedef struct Queue {
+    int32_t *slot;
+    uint8_t *queued;
+    int capacity, head, count;
+} Queue;
+
+static void push(Queue *q, int slot) {
+    if (slot < 0 || q->queued[slot]) return;
+    q->queued[slot] = 1;
+    int at = q->head + q->count++;
+    q->slot[at < q->capacity ? at : at - q->capacity] = slot;
+}
+
+static int pop(Queue *q) {
+    int slot = q->slot[q->head];
+    q->head = q->head + 1 == q->capacity ? 0 : q->head + 1;
+    q->count--;
+    q->queued[slot] = 0;
+    return slot;
+}
+
+/// Queues the neighbours that bits which are new in a tile may spread to.
+static void push_neighbours(Queue *q, const Grid *g, int slot, const TileBits *added) {
+    const int32_t *n = g->neighbour[slot] + TILE_SELF;
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++) any |= added->plane[z];
+    if (any & COLUMN_0) push(q, n[-1]);
+    if (any & COLUMN_7) push(q, n[1]);
+    if (any & 0xff) push(q, n[-3]);
+    if (any >> 56) push(q, n[3]);
+    if (g->tile_depth == 1) return;
+    if (added->plane[0]) push(q, n[-9]);
+    if (added->plane[7]) push(q, n[9]);
+}
+
+static bool add_part(Closed *c, int slot, const TileBits *cells) {
+    if (!memory_grow((void **)&c->part, &c->part_capacity, sizeof *c->part, c->part_count + 1,
+                     c->part_count))
+        return false;
+    int count = 0;
+    for (int z = 0; z < 8; z++) count += __builtin_popcountll(cells->plane[z]);
+    c->part[c->part_count++] = (ClosedPart){slot, c->count, count, *cells};
+    return true;
+}
+
+/// Floods a tile from `seed` and from what its neighbours have reached. With `list`, what is new
+/// becomes a part of the component at work. False: out of memory.
+static bool visit(Poisson *s, Queue *q, int slot, const TileBits *seed, bool list) {
+    const Grid *g = s->level[0].grid;
+    TileBits *reached = &s->flood.reached[slot], next = *reached, added;
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++) next.plane[z] |= seed->plane[z];
+    enter_tile(g, s->flood.links, s->flood.reached, slot, &next);
+    spread_tile(&s->flood.links[slot], &next, g->tile_depth);
+    for (int z = 0; z < 8; z++) any |= added.plane[z] = next.plane[z] & ~reached->plane[z];
+    if (!any) return true;
+    *reached = next;
+    push_neighbours(q, g, slot, &added);
+    return !list || add_part(&s->closed, slot, &added);
+}
+
+static bool unreached(const Flood *f, int slot, TileBits *rest) {
+    uint64_t any = 0;
+    for (int z = 0; z < 8; z++) {
+        rest->plane[z] = f->links[slot].unknown.plane[z] & ~f->reached[slot].plane[z];
+        any |= rest->plane[z];
+    }
+    return any != 0;
+}
+
+static TileBits first_bit(const TileBits *bits) {
+    TileBits first = {0};
+    int z = 0;
+    while (!bits->plane[z]) z++;
+    first.plane[z] = bits->plane[z] & -bits->plane[z];
+    return first;
+}
+
+/// Lists the component of one cell. Open faces lead nowhere else, so all components can share the
+/// array of reached cells.
+static bool find_component(Poisson *s, Queue *q, int slot, const TileBits *seed) {
+    static const TileBits none;
+    if (!visit(s, q, slot, seed, true)) return false;
+    while (q->count > 0)
+        if (!visit(s, q, pop(q), &none, true)) return false;
+    s->closed.count++;
+    return true;
+}
+
+static bool reserve(Poisson *s) {
+    size_t tiles = (size_t)s->level[0].grid->tile_count;
+    Flood *f = &s->flood;
+    if (!memory_grow((void **)&f->reached, &f->reached_capacity, sizeof *f->reached, tiles, 0) ||
+        !memory_grow((void **)&f->queue, &f->queue_capacity, sizeof *f->queue, tiles, 0) ||
+        !memory_grow((void **)&f->queued, &f->queued_capacity, sizeof *f->queued, tiles, 0))
+        return false;
+    if (tiles == 0) return true;
+    memset(f->reached, 0, tiles * sizeof *f->reached);
+    memset(f->queued, 0, tiles);
+    return true;
+}
+
+bool closed_find(Poisson *s) {
+    Closed *c = &s->closed;
+    Flood *f = &s->flood;
+    c->count = 0, c->part_count = 0;
+    if (!reserve(s)) return false;
+    Queue q = {.slot = f->queue, .queued = f->queued, .capacity = s->level[0].grid->tile_count};
+    for (int i = 0; i < s->active_count; i++) push(&q, s->active[i]);
+    while (q.count > 0) {
+        int slot = pop(&q);
+        visit(s, &q, slot, &f->links[slot].anchored, false);
+    }
+    for (int i = 0; i < s->active_count; i++)
+        for (TileBits rest; unreached(f, s->active[i], &rest);) {
+            TileBits seed = first_bit(&rest);
+            if (!find_component(s, &q, s->active[i], &seed)) return false;
+        }
+    return memory_grow((void **)&c->sum, &c->sum_capacity, sizeof *c->sum, c->part_count, 0) &&
+           memory_grow((void **)&c->mean, &c->mean_capacity, sizeof *c->mean, (size_t)c->count, 0);
+}
+
+void closed_free(Poisson *s) {
+    free(s->closed.part), free(s->closed.sum), free(s->closed.mean);
+    free(s->flood.links), free(s->flood.reached), free(s->flood.queue), free(s->flood.queued);
+}
+
+size_t closed_bytes(const Poisson *s) {
+    const Closed *c = &s->closed;
+    const Flood *f = &s->flood;
+    return c->part_capacity * sizeof *c->part + c->sum_capacity * sizeof *c->sum +
+           c->mean_capacity * sizeof *c->mean + f->links_capacity * sizeof *f->links +
+           f->reached_capacity * sizeof *f->reached + f->queue_capacity * sizeof *f->queue +
+           f->queued_capacity;
+}
+
+// -------------------------------------------------------------------------------------- means
+
+static double part_sum(const ClosedPart *p, const float *tile) {
+    double lane[8] = {0};
+    for (int z = 0; z < 8; z++, tile += 64) {
+        uint64_t bits = p->cells.plane[z];
+        if (bits == ~(uint64_t)0)
+            for (int i = 0; i < 64; i++) lane[i & 7] += (double)tile[i];
+        else
+            for (; bits; bits &= bits - 1) {
+                int i = __builtin_ctzll(bits);
+                lane[i & 7] += (double)tile[i];
+            }
+    }
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+static void part_subtract(const ClosedPart *p, float *tile, double mean) {
+    for (int z = 0; z < 8; z++, tile += 64) {
+        uint64_t bits = p->cells.plane[z];
+        if (bits == ~(uint64_t)0)
+            for (int i = 0; i < 64; i++) tile[i] = (float)((double)tile[i] - mean);
+        else
+            for (; bits; bits &= bits - 1) {
+                float *v = &tile[__builtin_ctzll(bits)];
+                *v = (float)((double)*v - mean);
+            }
+    }
+}
+
+static void find_means(Closed *c) {
+    for (size_t i = 0; i < c->part_count;) {
+        int component = c->part[i].component;
+        double sum = 0, cells = 0;
+        for (; i < c->part_count && c->part[i].component == component; i++)
+            sum += c->sum[i], cells += c->part[i].cell_count;
+        c->mean[component] = sum / cells;
+    }
+}
+
+void closed_remove_mean(Poisson *s, float *field, int thread, int threads) {
+    Closed *c = &s->closed;
+    if (c->count == 0) return;
+    size_t cells = (size_t)s->level[0].grid->tile_cells;
+    Span span = span_of((int)c->part_count, thread, threads);
+#pragma omp barrier
+    for (int i = span.from; i < span.to; i++)
+        c->sum[i] = part_sum(&c->part[i], field + (size_t)c->part[i].slot * cells);
+#pragma omp barrier
+    if (thread == 0) find_means(c);
+#pragma omp barrier
+    for (int i = span.from; i < span.to; i++)
+        part_subtract(&c->part[i], field + (size_t)c->part[i].slot * cells,
+                      c->mean[c->part[i].component]);
+#pragma omp barrier
+}

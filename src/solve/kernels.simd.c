@@ -1,0 +1,552 @@
+// Kernels of the Poisson solver, a row of eight cells at a time. Rows without unknowns are skipped.
+#include "solve/level.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef int32_t i4x __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint32_t u8x __attribute__((vector_size(32), aligned(4), may_alias));
+
+INLINE f8 load(const float *p) {
+    return *(const f8 *)p;
+}
+
+INLINE void store(float *p, f8 v) {
+    *(f8 *)p = v;
+}
+
+/// {first, v0 .. v6}
+INLINE f8 shift_up(float first, f8 v) {
+    return __builtin_shufflevector((f8){first}, v, 0, 8, 9, 10, 11, 12, 13, 14);
+}
+
+/// {v1 .. v7, last}
+INLINE f8 shift_down(f8 v, float last) {
+    return __builtin_shufflevector(v, (f8){last}, 1, 2, 3, 4, 5, 6, 7, 8);
+}
+
+INLINE f4 even_lanes(f8 v) {
+    return __builtin_shufflevector(v, v, 0, 2, 4, 6);
+}
+
+INLINE f4 odd_lanes(f8 v) {
+    return __builtin_shufflevector(v, v, 1, 3, 5, 7);
+}
+
+INLINE f4 pair_sums(f8 v) {
+    return even_lanes(v) + odd_lanes(v);
+}
+
+INLINE f8 keep(f8 v, i8x mask) {
+    return (f8)((i8x)v & mask);
+}
+
+// Comparisons go by the bits of floats that are not negative: not every instruction set compares
+// rows of eight in one go.
+
+/// All ones in lanes of v > 0, for v >= 0.
+INLINE i8x positive(f8 v) {
+    return (0 - (i8x)v) >> 31;
+}
+
+/// Lane by lane the larger of m and |v|, for m >= 0. A NaN counts as larger than infinity.
+INLINE f8 larger(f8 m, f8 v) {
+    i8x difference = (i8x)m - ((i8x)v & 0x7fffffff);
+    return (f8)((i8x)m - (difference & (difference >> 31)));
+}
+
+INLINE float largest(f8 v) {
+    i8x bits = (i8x)v;
+    int32_t most = 0;
+    for (int i = 0; i < 8; i++) most = bits[i] > most ? bits[i] : most;
+    union {
+        int32_t bits;
+        float value;
+    } out = {most};
+    return out.value;
+}
+
+INLINE float sum_lanes(f8 v) {
+    return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+}
+
+/// Lanes of the red cells (x + y + z even) of a row with y + z = parity; of the black ones for
+/// parity + 1.
+INLINE i8x red_lanes(int parity) {
+    return (i8x){-1, 0, -1, 0, -1, 0, -1, 0} ^ -(parity & 1);
+}
+
+#define ALL_ROWS(depth) ((depth) > 1 ? ~(uint64_t)0 : (uint64_t)0xff)
+
+/// Runs a statement for each row with unknowns: z, y, and i, its first cell. Full tiles have a loop
+/// of their own, in which the choice between a tile and its neighbour is made by the compiler.
+#define EACH_ROW(ROWS, DEPTH, ...)                                     \
+    do {                                                               \
+        if ((ROWS) == ALL_ROWS(DEPTH)) {                               \
+            for (int z = 0; z < (DEPTH); z++) {                        \
+                _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++) {  \
+                    const int i = z * 64 + y * 8;                      \
+                    __VA_ARGS__                                        \
+                }                                                      \
+            }                                                          \
+        } else {                                                       \
+            for (uint64_t rows_ = (ROWS); rows_; rows_ &= rows_ - 1) { \
+                const int row_ = __builtin_ctzll(rows_);               \
+                const int z = row_ >> 3, y = row_ & 7, i = row_ * 8;   \
+                __VA_ARGS__                                            \
+            }                                                          \
+        }                                                              \
+    } while (0)
+
+// ------------------------------------------------------------------ operator, with neighbours
+
+/// A tile of a field, its six neighbours and the coefficients between them.
+typedef struct View {
+    const float *x, *xm, *xp, *ym, *yp, *zm, *zp;
+    const float *ax, *axp, *ay, *ayp, *az, *azp; ///< the second: of the upper neighbour
+} View;
+
+INLINE const float *tile_of(const Level *l, const float *field, int slot) {
+    return slot < 0 ? l->zeros : field + (size_t)slot * (size_t)l->grid->tile_cells;
+}
+
+INLINE View view(const Level *l, int slot, const float *field, int depth) {
+    const int32_t *n = l->grid->neighbour[slot];
+    View v = {.x = tile_of(l, field, slot),
+              .xm = tile_of(l, field, n[TILE_SELF - 1]),
+              .xp = tile_of(l, field, n[TILE_SELF + 1]),
+              .ym = tile_of(l, field, n[TILE_SELF - 3]),
+              .yp = tile_of(l, field, n[TILE_SELF + 3]),
+              .ax = tile_of(l, l->ax, slot),
+              .axp = tile_of(l, l->ax, n[TILE_SELF + 1]),
+              .ay = tile_of(l, l->ay, slot),
+              .ayp = tile_of(l, l->ay, n[TILE_SELF + 3])};
+    if (depth > 1) {
+        v.zm = tile_of(l, field, n[TILE_SELF - 9]);
+        v.zp = tile_of(l, field, n[TILE_SELF + 9]);
+        v.az = tile_of(l, l->az, slot);
+        v.azp = tile_of(l, l->az, n[TILE_SELF + 9]);
+    }
+    return v;
+}
+
+/// Rows of the neighbours along y and z, and of the coefficients towards the upper ones.
+typedef struct Around {
+    const float *ym, *yp, *zm, *zp, *ayp, *azp;
+} Around;
+
+INLINE Around around(const View *v, int z, int y, int i, int depth) {
+    Around a = {.ym = y > 0 ? v->x + i - 8 : v->ym + i + 56,
+                .yp = y < 7 ? v->x + i + 8 : v->yp + i - 56,
+                .ayp = y < 7 ? v->ay + i + 8 : v->ayp + i - 56};
+    if (depth > 1) {
+        a.zm = z > 0 ? v->x + i - 64 : v->zm + i + 448;
+        a.zp = z < 7 ? v->x + i + 64 : v->zp + i - 448;
+        a.azp = z < 7 ? v->az + i + 64 : v->azp + i - 448;
+    }
+    return a;
+}
+
+/// A x of a row, of which x is given.
+INLINE f8 apply_row(const View *v, const float *diag, f8 x, int z, int y, int i, int depth) {
+    Around n = around(v, z, y, i, depth);
+    f8 a = load(v->ax + i);
+    f8 sum = a * shift_up(v->xm[i + 7], x) + shift_down(a, v->axp[i]) * shift_down(x, v->xp[i]);
+    sum += load(v->ay + i) * load(n.ym) + load(n.ayp) * load(n.yp);
+    if (depth > 1) sum += load(v->az + i) * load(n.zm) + load(n.azp) * load(n.zp);
+    return load(diag + i) * x - sum;
+}
+
+INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, const float *r,
+                       const float *s, TileDots *dots, int depth) {
+    View v = view(l, slot, field, depth);
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    const float *diag = l->diag + at;
+    w += at, r += at, s += at;
+    // Float sums over the tile's rows, 64 terms at most, double from there on.
+    f8 ry = {}, yw = {}, ys = {};
+    EACH_ROW(l->rows[slot], depth, {
+        f8 x = load(v.x + i);
+        f8 ax = apply_row(&v, diag, x, z, y, i, depth);
+        store(w + i, ax);
+        ry += load(r + i) * x;
+        yw += ax * x;
+        ys += load(s + i) * x;
+    });
+    *dots = (TileDots){sum_lanes(ry), sum_lanes(yw), sum_lanes(ys)};
+}
+
+static void apply(const Level *l, int slot, const float *y, float *w, const float *r,
+                  const float *s, TileDots *dots) {
+    if (l->grid->tile_depth > 1)
+        apply_tile(l, slot, y, w, r, s, dots, TILE);
+    else
+        apply_tile(l, slot, y, w, r, s, dots, 1);
+}
+
+/// Eight doubles.
+#if defined(__AVX512F__)
+typedef __m512d Wide;
+
+INLINE Wide wide(f8 v) {
+    return _mm512_cvtps_pd((__m256)v);
+}
+
+INLINE void add_product(Wide *sum, f8 a, f8 b) {
+    *sum += wide(a) * wide(b);
+}
+
+INLINE f8 narrow(const Wide *v) {
+    return (f8)_mm512_cvtpd_ps(*v);
+}
+#elif defined(__AVX2__)
+typedef struct Wide {
+    __m256d low, high;
+} Wide;
+
+INLINE Wide wide(f8 v) {
+    return (Wide){_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v)),
+                  _mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1))};
+}
+
+INLINE void add_product(Wide *sum, f8 a, f8 b) {
+    Wide p = wide(a), q = wide(b);
+    sum->low += p.low * q.low;
+    sum->high += p.high * q.high;
+}
+
+INLINE f8 narrow(const Wide *v) {
+    return (f8)_mm256_set_m128(_mm256_cvtpd_ps(v->high), _mm256_cvtpd_ps(v->low));
+}
+#else
+typedef double Wide __attribute__((vector_size(64), aligned(8)));
+
+INLINE Wide wide(f8 v) {
+    return __builtin_convertvector(v, Wide);
+}
+
+INLINE void add_product(Wide *sum, f8 a, f8 b) {
+    *sum += wide(a) * wide(b);
+}
+
+INLINE f8 narrow(const Wide *v) {
+    return __builtin_convertvector(*v, f8);
+}
+#endif
+
+/// b - A x of a row in double precision, rounded once.
+INLINE f8 residual_row(const View *v, f8 b, const float *diag, int z, int y, int i, int depth) {
+    Around n = around(v, z, y, i, depth);
+    f8 x = load(v->x + i), a = load(v->ax + i);
+    Wide sum = wide(b);
+    add_product(&sum, -load(diag + i), x);
+    add_product(&sum, a, shift_up(v->xm[i + 7], x));
+    add_product(&sum, shift_down(a, v->axp[i]), shift_down(x, v->xp[i]));
+    add_product(&sum, load(v->ay + i), load(n.ym));
+    add_product(&sum, load(n.ayp), load(n.yp));
+    if (depth > 1) {
+        add_product(&sum, load(v->az + i), load(n.zm));
+        add_product(&sum, load(n.azp), load(n.zp));
+    }
+    return narrow(&sum);
+}
+
+INLINE TileMost residual_tile(const Level *l, int slot, const float *b, const float *field,
+                              float *r, int depth) {
+    View v = view(l, slot, field, depth);
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    const float *diag = l->diag + at;
+    b += at, r += at;
+    f8 most = {}, most_b = {};
+    EACH_ROW(l->rows[slot], depth, {
+        f8 rhs = load(b + i), rest = residual_row(&v, rhs, diag, z, y, i, depth);
+        store(r + i, rest);
+        most = larger(most, rest);
+        most_b = larger(most_b, rhs);
+    });
+    return (TileMost){largest(most), largest(most_b)};
+}
+
+static TileMost residual(const Level *l, int slot, const float *b, const float *x, float *r) {
+    return l->grid->tile_depth > 1 ? residual_tile(l, slot, b, x, r, TILE)
+                                   : residual_tile(l, slot, b, x, r, 1);
+}
+
+// ----------------------------------------------------------------------------------- smoother
+
+enum { PLANE = 80, FIRST = PLANE + 8 }; ///< scratch: a border of zero rows around the tile's rows
+
+/// The tile's rows inside a border of zeros.
+typedef struct Scratch {
+    float v[10 * PLANE] __attribute__((aligned(64)));
+} Scratch;
+
+/// Zeros around a full tile, or everywhere around and between the rows of another.
+INLINE void clear_scratch(Scratch *t, uint64_t rows, int depth) {
+    const int planes = depth > 1 ? depth + 2 : 2;
+    if (rows != ALL_ROWS(depth)) {
+        for (int i = 0; i < planes * PLANE; i += 8) store(t->v + i, (f8){});
+        return;
+    }
+    for (int i = 0; i < PLANE; i += 8) {
+        store(t->v + i, (f8){});
+        if (depth > 1) store(t->v + (depth + 1) * PLANE + i, (f8){});
+    }
+    for (int z = 1; z <= depth; z++) {
+        store(t->v + z * PLANE, (f8){});
+        store(t->v + z * PLANE + 72, (f8){});
+    }
+}
+
+/// Coefficients of a tile.
+typedef struct Faces {
+    const float *ax, *ay, *az;
+} Faces;
+
+/// Sum of coefficient times neighbour over the neighbours inside the tile; t is the row in scratch.
+/// At the upper sides any coefficient does: the neighbour there is zero.
+INLINE f8 inner_neighbours(const Faces *f, const float *t, int z, int y, int i, int depth) {
+    f8 x = load(t), a = load(f->ax + i);
+    f8 sum = a * shift_up(0, x) + shift_down(a, 0) * shift_down(x, 0);
+    sum += load(f->ay + i) * load(t - 8) + load(f->ay + i + (y < 7 ? 8 : 0)) * load(t + 8);
+    if (depth > 1)
+        sum += load(f->az + i) * load(t - PLANE) +
+               load(f->az + i + (z < 7 ? 64 : 0)) * load(t + PLANE);
+    return sum;
+}
+
+/// z = add + S b; `b`, `add` and `z` point to the tile, add may be NULL for zero.
+INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *add, float *out,
+                        int depth) {
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    const uint64_t rows = l->rows[slot];
+    const float *inverse = l->inverse + at;
+    const Faces f = {l->ax + at, l->ay + at, depth > 1 ? l->az + at : NULL};
+    Scratch red, both;
+    clear_scratch(&red, rows, depth);
+    clear_scratch(&both, rows, depth);
+    EACH_ROW(rows, depth, {
+        const int t = FIRST + z * PLANE + y * 8;
+        store(red.v + t, load(b + i) * keep(load(inverse + i), red_lanes(z + y)));
+    });
+    EACH_ROW(rows, depth, {
+        const int t = FIRST + z * PLANE + y * 8;
+        f8 sum = load(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth);
+        f8 black = keep(load(inverse + i), red_lanes(z + y + 1));
+        store(both.v + t, load(red.v + t) + sum * black);
+    });
+    EACH_ROW(rows, depth, {
+        const int t = FIRST + z * PLANE + y * 8;
+        f8 sum = inner_neighbours(&f, both.v + t, z, y, i, depth);
+        f8 value = load(both.v + t) + sum * keep(load(inverse + i), red_lanes(z + y));
+        if (add) value = load(add + i) + value;
+        store(out + i, value);
+    });
+}
+
+static void smooth(const Level *l, int slot, const float *b, float *z) {
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    if (l->grid->tile_depth > 1)
+        smooth_tile(l, slot, b + at, NULL, z + at, TILE);
+    else
+        smooth_tile(l, slot, b + at, NULL, z + at, 1);
+}
+
+INLINE void correct_tile(const Level *l, int slot, const float *b, const float *field, float *out,
+                         int depth) {
+    View v = view(l, slot, field, depth);
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    const float *diag = l->diag + at;
+    float r[512] __attribute__((aligned(64)));
+    b += at;
+    EACH_ROW(l->rows[slot], depth,
+             { store(r + i, load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth)); });
+    smooth_tile(l, slot, r, field + at, out + at, depth);
+}
+
+static void correct(const Level *l, int slot, const float *b, const float *z, float *y) {
+    if (l->grid->tile_depth > 1)
+        correct_tile(l, slot, b, z, y, TILE);
+    else
+        correct_tile(l, slot, b, z, y, 1);
+}
+
+// ---------------------------------------------------------------------------------- transfers
+
+INLINE void restrict_tile(const Level *l, int slot, const float *b, const float *field,
+                          float *coarse, int depth) {
+    View v = view(l, slot, field, depth);
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    const float *diag = l->diag + at;
+    f8 sums[16] = {};
+    b += at;
+    EACH_ROW(l->rows[slot], depth, {
+        f8 r = load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth);
+        sums[(z >> 1) * 4 + (y >> 1)] += r;
+    });
+    for (int k = 0; k < (depth > 1 ? 16 : 4); k++)
+        *(f4 *)(coarse + (k >> 2) * 64 + (k & 3) * 8) = pair_sums(sums[k]);
+}
+
+static void restrict_residual(const Level *l, int slot, const float *b, const float *z,
+                              float *coarse) {
+    if (l->grid->tile_depth > 1)
+        restrict_tile(l, slot, b, z, coarse, TILE);
+    else
+        restrict_tile(l, slot, b, z, coarse, 1);
+}
+
+static void prolong(const Level *l, int slot, const float *coarse, float *out) {
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    const float *inverse = l->inverse + at;
+    out += at;
+    for (uint64_t rows = l->rows[slot]; rows; rows &= rows - 1) {
+        int row = __builtin_ctzll(rows), i = row * 8;
+        f4 c = *(const f4 *)(coarse + (row >> 4) * 64 + (row >> 1 & 3) * 8);
+        f8 twice = __builtin_shufflevector(c, c, 0, 0, 1, 1, 2, 2, 3, 3);
+        store(out + i, load(out + i) + keep(twice, positive(load(inverse + i))));
+    }
+}
+
+static float update(uint64_t rows, float alpha, float beta, const float *y, const float *w,
+                    float *p, float *s, float *x, float *r) {
+    f8 most = {};
+    for (; rows; rows &= rows - 1) {
+        int i = __builtin_ctzll(rows) * 8;
+        f8 direction = load(y + i) + beta * load(p + i);
+        f8 image = load(w + i) + beta * load(s + i);
+        f8 rest = load(r + i) - alpha * image;
+        store(p + i, direction);
+        store(s + i, image);
+        store(x + i, load(x + i) + alpha * direction);
+        store(r + i, rest);
+        most = larger(most, rest);
+    }
+    return largest(most);
+}
+
+// ------------------------------------------------------------------------------------- set-up
+
+static uint64_t invert(const Level *l, int slot) {
+    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
+    uint64_t rows = 0;
+    for (int row = 0; row < l->grid->tile_rows; row++) {
+        f8 d = load(l->diag + at + row * 8);
+        i8x unknown = positive(d);
+        store(l->inverse + at + row * 8, keep(1 / d, unknown));
+        uint64_t any = 0;
+        for (int k = 0; k < 8; k += 2) any |= (uint64_t)(unknown[k] | unknown[k + 1]);
+        rows |= (any & 1) << row;
+    }
+    return rows;
+}
+
+/// Rows 0 to 3 and 4 to 7 of a plane; lane x holds the bits of column x.
+typedef struct PlaneBits {
+    u8x rows[2];
+} PlaneBits;
+
+INLINE void set_bits(PlaneBits *plane, i8x lanes, int y) {
+    plane->rows[y >> 2] |= (u8x)lanes & ((u8x){1, 2, 4, 8, 16, 32, 64, 128} << (8 * (y & 3)));
+}
+
+INLINE uint64_t plane_bits(const PlaneBits *plane) {
+    uint32_t low = 0, high = 0;
+    for (int i = 0; i < 8; i++) low |= plane->rows[0][i], high |= plane->rows[1][i];
+    return (uint64_t)high << 32 | low;
+}
+
+INLINE void links_tile(const Level *l, int slot, TileLinks *out, int depth) {
+    // Any field does for the view: of it only the tile itself is read.
+    View v = view(l, slot, l->diag, depth);
+    for (int z = 0; z < depth; z++) {
+        PlaneBits unknown = {}, fx = {}, fy = {}, fz = {}, anchored = {};
+#pragma GCC unroll 8
+        for (int y = 0; y < 8; y++) {
+            const int i = z * 64 + y * 8;
+            Around n = around(&v, z, y, i, depth);
+            f8 d = load(v.x + i), a = load(v.ax + i), b = load(v.ay + i);
+            f8 faces = (a + shift_down(a, v.axp[i])) + (b + load(n.ayp));
+            set_bits(&unknown, positive(d), y);
+            set_bits(&fx, positive(a), y);
+            set_bits(&fy, positive(b), y);
+            if (depth > 1) {
+                f8 c = load(v.az + i);
+                faces += c + load(n.azp);
+                set_bits(&fz, positive(c), y);
+            }
+            set_bits(&anchored, (i8x)(LEVEL_ANCHOR * d - (d - faces)) >> 31, y);
+        }
+        out->unknown.plane[z] = plane_bits(&unknown);
+        out->x.plane[z] = plane_bits(&fx);
+        out->y.plane[z] = plane_bits(&fy);
+        out->z.plane[z] = plane_bits(&fz);
+        out->anchored.plane[z] = plane_bits(&anchored);
+    }
+}
+
+static void links(const Level *l, int slot, TileLinks *out) {
+    *out = (TileLinks){0};
+    if (l->grid->tile_depth > 1)
+        links_tile(l, slot, out, TILE);
+    else
+        links_tile(l, slot, out, 1);
+}
+
+/// Sum of the two (2D) or four rows of a coarse row.
+INLINE f8 four_rows(const float *p, int depth) {
+    f8 sum = load(p) + load(p + 8);
+    if (depth > 1) sum += load(p + 64) + load(p + 72);
+    return sum;
+}
+
+/// Coarse sums over one row (2D) or two, `step` apart.
+INLINE f4 two_rows(const float *p, int step, int depth) {
+    f8 sum = load(p);
+    if (depth > 1) sum += load(p + step);
+    return pair_sums(sum);
+}
+
+INLINE void coarsen_tile(const Level *fine, int slot, const CoarseBlock *to, int depth) {
+    size_t at = (size_t)slot * (size_t)fine->grid->tile_cells;
+    for (int z = 0; z < depth; z += 2)
+        for (int y = 0; y < 8; y += 2) {
+            size_t i = at + (size_t)(z * 64 + y * 8);
+            int o = z / 2 * 64 + y / 2 * 8;
+            f8 x_faces = four_rows(fine->ax + i, depth);
+            f4 whole = pair_sums(four_rows(fine->diag + i, depth));
+            f4 inside = odd_lanes(x_faces) + two_rows(fine->ay + i + 8, 64, depth);
+            *(f4 *)(to->ax + o) = 0.5f * even_lanes(x_faces);
+            *(f4 *)(to->ay + o) = 0.5f * two_rows(fine->ay + i, 64, depth);
+            if (depth > 1) {
+                inside += two_rows(fine->az + i + 64, 8, depth);
+                *(f4 *)(to->az + o) = 0.5f * two_rows(fine->az + i, 8, depth);
+            }
+            f4 diag = 0.5f * whole - inside;
+            *(f4 *)(to->diag + o) = (f4)((i4x)diag & (diag > LEVEL_ROUNDING * whole));
+        }
+}
+
+static void coarsen(const Level *fine, int slot, const CoarseBlock *to) {
+    if (fine->grid->tile_depth > 1)
+        coarsen_tile(fine, slot, to, TILE);
+    else
+        coarsen_tile(fine, slot, to, 1);
+}
+
+const PoissonKernels ISA(poisson_kernels) = {
+    .invert = invert,
+    .links = links,
+    .coarsen = coarsen,
+    .smooth = smooth,
+    .correct = correct,
+    .restrict_residual = restrict_residual,
+    .prolong = prolong,
+    .apply = apply,
+    .update = update,
+    .residual = residual,
+};

@@ -1,0 +1,103 @@
+// One level of the multigrid hierarchy, and the kernels that work on its tiles.
+//
+// Level 0 is the caller's system. A cell of level k + 1 stands for 2 x 2 x 2 cells of level k
+// (2 x 2 in 2D), its tiles are of the same kind, and its operator is half of P^T A P with P
+// constant in each coarse cell: the fine faces that cross a coarse face are summed, and so are the
+// terms towards known values. On a regular grid that is the same stencil at twice the cell width,
+// and next to cut cells and ghost-fluid surfaces it stays consistent with the fine level.
+#pragma once
+#include "base/simd.h"
+#include "grid/grid.h"
+
+typedef struct Level {
+    const Grid *grid;
+    const float *ax, *ay, *az, *diag; ///< [cells], as in solve.h; az is not read in 2D
+    float *inverse;                   ///< [cells] 1 / diag, 0 where there is no unknown
+    uint64_t *rows;                   ///< [slot] bit z*8 + y: the row holds an unknown
+    float *b;                         ///< [cells] right-hand side; on level 0 the residual of CG
+    float *z, *y;                     ///< [cells] solution before and after the last smoothing
+    const float *zeros;               ///< a tile of zeros, stands for tiles that do not exist
+
+    Grid own;     ///< grid of a coarse level
+    float *store; ///< holds all arrays above that are not the caller's
+    size_t store_capacity;
+    int32_t (*child)[8]; ///< coarse: [slot][dz*4 + dy*2 + dx] => slot on the finer level, or -1
+    size_t child_capacity, rows_capacity;
+} Level;
+
+/// Cells of a tile as bits: bit y*8 + x of plane z. 2D uses plane 0.
+typedef struct TileBits {
+    uint64_t plane[8];
+} TileBits;
+
+/// Which cells and faces of a tile carry a system.
+typedef struct TileLinks {
+    TileBits unknown;
+    TileBits x, y, z;  ///< the face towards the lower neighbour is open
+    TileBits anchored; ///< a known value touches the cell: diag exceeds the sum of its faces
+} TileLinks;
+
+/// What an application of A yields besides A y.
+typedef struct TileDots {
+    double ry, yw, ys; ///< r.y, y.Ay, y.s
+} TileDots;
+
+/// Largest |r| and |b| of a tile.
+typedef struct TileMost {
+    float r, b;
+} TileMost;
+
+/// First cell that a tile covers in the operator of the coarser level.
+typedef struct CoarseBlock {
+    float *ax, *ay, *az, *diag;
+} CoarseBlock;
+
+/// All kernels work on one tile. `slot` names it on its level. Rows without unknowns are neither
+/// read nor written, so z, y, p and s must be zero there from the beginning.
+typedef struct PoissonKernels {
+    /// inverse = 1 / diag; returns the rows that hold unknowns.
+    uint64_t (*invert)(const Level *level, int slot);
+    /// The tile's links, for finding closed components.
+    void (*links)(const Level *level, int slot, TileLinks *links);
+    /// Fills the part of a coarse tile that covers the tile.
+    void (*coarsen)(const Level *fine, int slot, const CoarseBlock *to);
+
+    /// z = S b, S: red, black, red Gauss-Seidel inside the tile from zero, as if the values of all
+    /// other tiles were zero. S is symmetric.
+    void (*smooth)(const Level *level, int slot, const float *b, float *z);
+    /// y = z + S (b - A z)
+    void (*correct)(const Level *level, int slot, const float *b, const float *z, float *y);
+    /// coarse[] = sums of b - A z over the cells of each coarse cell; coarse points to the first
+    /// cell that the tile covers.
+    void (*restrict_residual)(const Level *level, int slot, const float *b, const float *z,
+                              float *coarse);
+    /// z += coarse value of each cell.
+    void (*prolong)(const Level *level, int slot, const float *coarse, float *z);
+
+    /// w = A y and its dot products.
+    void (*apply)(const Level *level, int slot, const float *y, float *w, const float *r,
+                  const float *s, TileDots *dots);
+    /// p = y + beta p, s = w + beta s, x += alpha p, r -= alpha s; returns max |r|. Works on
+    /// the given rows; all pointers are to the tile.
+    float (*update)(uint64_t rows, float alpha, float beta, const float *y, const float *w,
+                    float *p, float *s, float *x, float *r);
+    /// r = b - A x in double precision, rounded once. A value that is not finite shows in the
+    /// maxima.
+    TileMost (*residual)(const Level *level, int slot, const float *b, const float *x, float *r);
+} PoissonKernels;
+
+BRIM_KERNELS(PoissonKernels, poisson_kernels)
+
+/// The same kernels in plain loops: what the fast ones are tested against, bit for bit.
+extern const PoissonKernels poisson_kernels_ref;
+
+/// Index of the first coarse cell covered by the child `octant` inside its coarse tile.
+static inline int level_block(int octant) {
+    return (octant >> 2) * 256 + (octant >> 1 & 1) * 32 + (octant & 1) * 4;
+}
+
+/// Diag of a coarse cell, as a part of its cells' diag, below which it is nothing but rounding.
+#define LEVEL_ROUNDING 1e-6f
+/// A cell is anchored when diag exceeds the sum of its faces by more than this part: larger than
+/// the rounding of six additions.
+#define LEVEL_ANCHOR 2e-6f

@@ -1,0 +1,166 @@
+// Builds the hierarchy: which tiles hold unknowns, coarse grids, coarse operators.
+#include "base/memory.h"
+#include "solve/solver.h"
+#include <stdlib.h>
+#include <string.h>
+
+/// Coarsest domain, in cells along each axis.
+enum { COARSEST = 4 };
+/// Levels of fewer tiles are left to one thread: a tile costs about as much as a barrier.
+enum { SERIAL_TILES = 5 };
+
+static size_t level_cells(const Level *l) {
+    return (size_t)l->grid->tile_count * (size_t)l->grid->tile_cells;
+}
+
+/// Inverse and rows of a tile. Rows without unknowns are read by their neighbours, times zero.
+static void invert_tile(const Poisson *s, Level *l, int slot) {
+    size_t cells = (size_t)l->grid->tile_cells, at = (size_t)slot * cells;
+    l->rows[slot] = s->kernels->invert(l, slot);
+    if (l->rows[slot] == (l->grid->dim == 3 ? ~(uint64_t)0 : 0xff)) return;
+    memset(l->z + at, 0, cells * sizeof(float));
+    memset(l->y + at, 0, cells * sizeof(float));
+}
+
+static bool prepare_finest(Poisson *s) {
+    Level *l = &s->level[0];
+    size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
+    Flood *f = &s->flood;
+    if (!memory_grow((void **)&l->store, &l->store_capacity, sizeof(float), 6 * n, 0) ||
+        !memory_grow((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles, 0) ||
+        !memory_grow((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles, 0) ||
+        !memory_grow((void **)&s->dots, &s->dots_capacity, sizeof *s->dots, tiles, 0) ||
+        !memory_grow((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles, 0) ||
+        !memory_grow((void **)&f->links, &f->links_capacity, sizeof *f->links, tiles, 0))
+        return false;
+    l->inverse = l->store, l->b = l->store + n, l->z = l->store + 2 * n, l->y = l->store + 3 * n;
+    s->p = l->store + 4 * n, s->s = l->store + 5 * n;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int slot = 0; slot < l->grid->tile_count; slot++) {
+        invert_tile(s, l, slot);
+        s->kernels->links(l, slot, &f->links[slot]);
+    }
+    s->active_count = 0;
+    for (int slot = 0; slot < l->grid->tile_count; slot++)
+        if (l->rows[slot]) s->active[s->active_count++] = slot;
+    return true;
+}
+
+/// Makes the grid of a coarse level fit the domain of the finer one.
+static bool fit_grid(Level *coarse, const Grid *fine) {
+    int cells[3];
+    bool same = coarse->own.slot_of && coarse->own.dim == fine->dim;
+    for (int a = 0; a < 3; a++) {
+        cells[a] = (fine->cells[a] + 1) / 2;
+        same = same && coarse->own.cells[a] == cells[a];
+    }
+    if (same) return true;
+    grid_free(&coarse->own);
+    return grid_init(&coarse->own, fine->dim, cells, NULL) == BRIM_OK;
+}
+
+/// The coarse tiles that cover the unknowns of the finer level.
+static bool build_grid(Poisson *s, int k) {
+    Level *coarse = &s->level[k];
+    const Grid *fine = s->level[k - 1].grid;
+    if (!fit_grid(coarse, fine)) return false;
+    size_t box = grid_box(&coarse->own);
+    size_t most = (size_t)fine->tile_count < box ? (size_t)fine->tile_count : box;
+    if (!memory_grow((void **)&s->want, &s->want_capacity, 1, box, 0) ||
+        !memory_grow((void **)&s->from, &s->from_capacity, sizeof *s->from, most, 0))
+        return false;
+    memset(s->want, 0, box);
+    for (int i = 0; i < fine->tile_count; i++) {
+        if (!s->level[k - 1].rows[i]) continue;
+        TileCoord c = fine->coord[i];
+        s->want[grid_box_index(&coarse->own, c.x >> 1, c.y >> 1, c.z >> 1)] = 1;
+    }
+    coarse->grid = &coarse->own;
+    return grid_rebuild(&coarse->own, s->want, s->from);
+}
+
+static bool build_store(Level *l) {
+    size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
+    if (!memory_grow((void **)&l->store, &l->store_capacity, sizeof(float), 8 * n, 0) ||
+        !memory_grow((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles, 0) ||
+        !memory_grow((void **)&l->child, &l->child_capacity, sizeof *l->child, tiles, 0))
+        return false;
+    l->ax = l->store, l->ay = l->store + n, l->az = l->store + 2 * n, l->diag = l->store + 3 * n;
+    l->inverse = l->store + 4 * n, l->b = l->store + 5 * n;
+    l->z = l->store + 6 * n, l->y = l->store + 7 * n;
+    return true;
+}
+
+/// Children, operator and cleared right-hand side of a coarse tile. Tiles without unknowns are
+/// no children: there is nothing to restrict and nothing to correct.
+static void build_tile(Poisson *s, int k, int slot) {
+    Level *coarse = &s->level[k];
+    const Level *fine = &s->level[k - 1];
+    size_t n = level_cells(coarse), cells = (size_t)coarse->grid->tile_cells;
+    size_t at = (size_t)slot * cells;
+    for (size_t a = 0; a < 4; a++) memset(coarse->store + a * n + at, 0, cells * sizeof(float));
+    memset(coarse->b + at, 0, cells * sizeof(float));
+    TileCoord c = coarse->grid->coord[slot];
+    for (int octant = 0; octant < 8; octant++) {
+        int child = octant >= 4 && fine->grid->dim == 2
+                        ? -1
+                        : grid_slot(fine->grid, 2 * c.x + (octant & 1), 2 * c.y + (octant >> 1 & 1),
+                                    2 * c.z + (octant >> 2));
+        if (child >= 0 && !fine->rows[child]) child = -1;
+        coarse->child[slot][octant] = child;
+        if (child < 0) continue;
+        float *first = coarse->store + at + level_block(octant);
+        s->kernels->coarsen(fine, child,
+                            &(CoarseBlock){first, first + n, first + 2 * n, first + 3 * n});
+    }
+    invert_tile(s, coarse, slot);
+}
+
+static bool build_coarse(Poisson *s, int k) {
+    Level *l = &s->level[k];
+    l->zeros = s->zeros;
+    if (!build_grid(s, k) || !build_store(l)) return false;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int slot = 0; slot < l->grid->tile_count; slot++) build_tile(s, k, slot);
+    return true;
+}
+
+bool levels_build(Poisson *s) {
+    s->level[0].zeros = s->zeros;
+    s->level_count = 1;
+    if (!prepare_finest(s)) return false;
+    while (s->active_count > 0) {
+        const int *cells = s->level[s->level_count - 1].grid->cells;
+        if (cells[0] <= COARSEST && cells[1] <= COARSEST && cells[2] <= COARSEST) break;
+        if (!build_coarse(s, s->level_count)) return false;
+        s->level_count++;
+    }
+    s->serial_level = 1;
+    while (s->serial_level < s->level_count &&
+           s->level[s->serial_level].grid->tile_count >= SERIAL_TILES)
+        s->serial_level++;
+    return true;
+}
+
+void levels_free(Poisson *s) {
+    for (int k = 0; k < LEVEL_MAX; k++) {
+        grid_free(&s->level[k].own);
+        free(s->level[k].store);
+        free(s->level[k].rows);
+        free(s->level[k].child);
+    }
+    free(s->active), free(s->dots), free(s->most), free(s->want), free(s->from);
+}
+
+size_t levels_bytes(const Poisson *s) {
+    size_t bytes = s->active_capacity * sizeof *s->active + s->dots_capacity * sizeof *s->dots +
+                   s->most_capacity * sizeof *s->most + s->want_capacity +
+                   s->from_capacity * sizeof *s->from;
+    for (int k = 0; k < LEVEL_MAX; k++) {
+        const Level *l = &s->level[k];
+        bytes += l->store_capacity * sizeof(float) + l->child_capacity * sizeof *l->child +
+                 l->rows_capacity * sizeof *l->rows;
+        if (l->own.slot_of) bytes += grid_bytes(&l->own);
+    }
+    return bytes;
+}

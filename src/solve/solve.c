@@ -1,0 +1,108 @@
+#include "solve/solve.h"
+#include "base/memory.h"
+#include "solve/solver.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+/// A descent stops at this part of the residual that it began with, and begins anew from the true
+/// residual: float recurrences do not follow it further.
+static const double DESCENT = 1e-7;
+/// A new descent is worth it as long as the last one left less than this part.
+static const double GAIN = 0.5;
+
+Poisson *poisson_new(BrimIsa isa, int threads) {
+    Poisson *s = memory_zero(sizeof *s);
+    if (!s) return NULL;
+    s->kernels = poisson_kernels_for(isa_choose(isa));
+    s->threads = threads > 0 ? threads : omp_get_max_threads();
+    return s;
+}
+
+void poisson_free(Poisson **solver) {
+    Poisson *s = *solver;
+    if (!s) return;
+    levels_free(s);
+    closed_free(s);
+    free(s);
+    *solver = NULL;
+}
+
+size_t poisson_bytes(const Poisson *s) {
+    return sizeof *s + levels_bytes(s) + closed_bytes(s);
+}
+
+bool poisson_prepare(Poisson *s, const Grid *grid, const float *ax, const float *ay,
+                     const float *az, const float *diag) {
+    Level *l = &s->level[0];
+    l->grid = grid, l->ax = ax, l->ay = ay, l->az = az, l->diag = diag;
+    return levels_build(s) && closed_find(s);
+}
+
+double largest_residual(const Poisson *s) {
+    float most = 0;
+    for (int i = 0; i < s->active_count; i++) {
+        if (!isfinite(s->most[i].r)) return NAN;
+        if (s->most[i].r > most) most = s->most[i].r;
+    }
+    return most;
+}
+
+static double largest_rhs(const Poisson *s) {
+    float most = 0;
+    for (int i = 0; i < s->active_count; i++)
+        if (s->most[i].b > most) most = s->most[i].b;
+    return most;
+}
+
+/// level[0].b = rhs - A x, after x got mean zero in closed components. Returns its largest entry.
+static double true_residual(const Task *t, const PoissonKernels *kernels) {
+    Poisson *s = t->solver;
+    closed_remove_mean(s, t->x, t->thread, t->threads);
+#pragma omp barrier
+    for (int i = t->span.from; i < t->span.to; i++)
+        s->most[i] = kernels->residual(&s->level[0], s->active[i], t->rhs, t->x, s->level[0].b);
+#pragma omp barrier
+    return largest_residual(s);
+}
+
+/// All threads run this and come to the same report.
+static PoissonReport solve(const Task *t, Descend *descend, const PoissonKernels *kernels) {
+    Poisson *s = t->solver;
+    PoissonReport report = {.singular = s->closed.count};
+    closed_remove_mean(s, t->rhs, t->thread, t->threads);
+    report.initial = report.residual = true_residual(t, kernels);
+    double target = fmax(t->params->tolerance, t->params->reduction * largest_rhs(s));
+    double last = INFINITY;
+    // A residual that is not a number ends the loop too.
+    while (report.residual > target && report.residual < GAIN * last &&
+           report.iterations < t->params->max_iterations) {
+        last = report.residual;
+        closed_remove_mean(s, s->level[0].b, t->thread, t->threads);
+#pragma omp barrier
+        descend(t, fmax(target, DESCENT * last), &report.iterations);
+        report.residual = true_residual(t, kernels);
+    }
+    report.converged = report.residual <= target;
+    report.limited = report.residual > target && report.residual >= GAIN * last &&
+                     report.iterations < t->params->max_iterations;
+    return report;
+}
+
+bool poisson_solve(Poisson *s, float *rhs, float *x, const PoissonParams *params,
+                   PoissonReport *report) {
+    bool plain = params->preconditioner == BRIM_PRECONDITIONER_JACOBI;
+    int threads = plain ? 1 : s->threads;
+    const PoissonKernels *kernels = plain ? &poisson_kernels_ref : s->kernels;
+    Descend *descend = plain ? jacobi_descend : multigrid_descend;
+    PoissonReport out = {0};
+#pragma omp parallel num_threads(threads)
+    {
+        int thread = omp_get_thread_num(), count = omp_get_num_threads();
+        Task task = {s, rhs, x, params, thread, count, span_of(s->active_count, thread, count)};
+        PoissonReport mine = solve(&task, descend, kernels);
+        if (thread == 0) out = mine;
+    }
+    *report = out;
+    return isfinite(out.residual);
+}

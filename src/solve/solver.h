@@ -1,0 +1,99 @@
+// Inside of the Poisson solver: what its files share.
+#pragma once
+#include "solve/level.h"
+#include "solve/solve.h"
+
+enum { LEVEL_MAX = 20 }; ///< 2^18 cells along an axis need 17
+
+/// The cells that a closed component has in one tile.
+typedef struct ClosedPart {
+    int32_t slot, component, cell_count;
+    TileBits cells;
+} ClosedPart;
+
+/// Closed components: sets of cells that no known value touches, where A has a constant in its
+/// null space.
+typedef struct Closed {
+    int count;
+    ClosedPart *part; ///< by component
+    size_t part_count, part_capacity;
+    double *sum; ///< [part]
+    size_t sum_capacity;
+    double *mean; ///< [component]
+    size_t mean_capacity;
+} Closed;
+
+/// Work arrays of the search for closed components, [slot of level 0].
+typedef struct Flood {
+    TileLinks *links;
+    TileBits *reached;
+    int32_t *queue;
+    uint8_t *queued;
+    size_t links_capacity, reached_capacity, queue_capacity, queued_capacity;
+} Flood;
+
+struct Poisson {
+    const PoissonKernels *kernels;
+    int threads;
+    int level_count;
+    int serial_level; ///< from this level on one thread does the work
+    Level level[LEVEL_MAX];
+    int32_t *active; ///< slots of level 0 that hold unknowns
+    int active_count;
+    size_t active_capacity;
+    float *p, *s;   ///< [cells] search direction and its image A p
+    TileDots *dots; ///< [active]
+    TileMost *most; ///< [active]
+    size_t dots_capacity, most_capacity;
+    Closed closed;
+    Flood flood;
+    uint8_t *want; ///< coarse tiles wanted, [tile box]
+    int32_t *from; ///< not used, but grid_rebuild tells it
+    size_t want_capacity, from_capacity;
+    float zeros[512];
+};
+
+/// [from, to) of `count` things for one of several threads: contiguous, in order.
+typedef struct Span {
+    int from, to;
+} Span;
+
+static inline Span span_of(int count, int thread, int threads) {
+    return (Span){(int)((int64_t)count * thread / threads),
+                  (int)((int64_t)count * (thread + 1) / threads)};
+}
+
+/// Finds flood.links and the active tiles, then builds the coarse levels. False: out of memory.
+bool levels_build(Poisson *solver);
+void levels_free(Poisson *solver);
+size_t levels_bytes(const Poisson *solver);
+
+/// Finds the closed components from flood.links. False: out of memory.
+bool closed_find(Poisson *solver);
+void closed_free(Poisson *solver);
+size_t closed_bytes(const Poisson *solver);
+
+// The following are called by all threads of a parallel region.
+
+/// Takes the mean of each closed component out of a field; begins and ends with a barrier when
+/// there is one, else does nothing.
+void closed_remove_mean(Poisson *solver, float *field, int thread, int threads);
+/// level[0].y = M level[0].b, given level[0].z = S b on all tiles (and a barrier after it).
+void cycle_run(Poisson *solver, int thread, int threads);
+
+/// One thread's share of a solve.
+typedef struct Task {
+    Poisson *solver;
+    float *rhs, *x;
+    const PoissonParams *params;
+    int thread, threads;
+    Span span; ///< of solver->active
+} Task;
+
+/// Iterates from the residual in level[0].b until its recurrence meets `target`, the iterations are
+/// spent, or rounding ends the descent.
+typedef void Descend(const Task *task, double target, int *iterations);
+Descend multigrid_descend, jacobi_descend;
+
+/// Largest of most[active].r, NaN when one is not finite.
+double largest_residual(const Poisson *solver);

@@ -1,0 +1,575 @@
+// The Poisson solver against its plain twin, exact solutions and its promises on iterations.
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/simd.h"
+#include "solve/level.h"
+#include "solve/solve.h"
+#include "test.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct System {
+    Grid grid;
+    size_t cells; ///< of all tiles
+    float *a[3], *diag, *rhs, *x;
+} System;
+
+static void system_free(System *s) {
+    grid_free(&s->grid);
+    for (int k = 0; k < 3; k++) free(s->a[k]);
+    free(s->diag), free(s->rhs), free(s->x);
+}
+
+/// A system without faces on the tiles that `want` names (all when NULL).
+static System system_new(int dim, int nx, int ny, int nz, const uint8_t *want) {
+    System s = {0};
+    grid_init(&s.grid, dim, (int[3]){nx, ny, nz}, NULL);
+    size_t box = grid_box(&s.grid);
+    uint8_t *all = malloc(box);
+    int32_t *from = malloc(box * sizeof *from);
+    memset(all, 1, box);
+    grid_rebuild(&s.grid, want ? want : all, from);
+    free(all), free(from);
+    s.cells = (size_t)s.grid.tile_count * (size_t)s.grid.tile_cells;
+    for (int k = 0; k < 3; k++) s.a[k] = memory_zero(s.cells * sizeof(float));
+    s.diag = memory_zero(s.cells * sizeof(float));
+    s.rhs = memory_zero(s.cells * sizeof(float));
+    s.x = memory_zero(s.cells * sizeof(float));
+    return s;
+}
+
+#define EACH_CELL(s)                                 \
+    for (int z = 0; z < (s)->grid.cells[2]; z++)     \
+        for (int y = 0; y < (s)->grid.cells[1]; y++) \
+            for (int x = 0; x < (s)->grid.cells[0]; x++)
+
+/// Opens the face between a cell and its lower neighbour along an axis.
+static void open_face(System *s, int axis, int x, int y, int z, float coefficient) {
+    int64_t here = grid_cell(&s->grid, x, y, z);
+    int64_t there = grid_cell(&s->grid, x - (axis == 0), y - (axis == 1), z - (axis == 2));
+    s->a[axis][here] = coefficient;
+    s->diag[here] += coefficient;
+    s->diag[there] += coefficient;
+}
+
+static double unit(uint64_t seed, uint64_t id, uint64_t step) {
+    return (double)hash_unit(hash_3(seed, id, step), 0);
+}
+
+/// (rhs - A x) of one cell, straight from the definition.
+static double residual_at(const System *s, const float *rhs, int x, int y, int z) {
+    int64_t c = grid_cell(&s->grid, x, y, z);
+    double r = (double)rhs[c] - (double)s->diag[c] * (double)s->x[c];
+    for (int axis = 0; axis < s->grid.dim; axis++)
+        for (int side = 0; side < 2; side++) {
+            int d = side ? 1 : -1;
+            int64_t n =
+                grid_cell(&s->grid, x + d * (axis == 0), y + d * (axis == 1), z + d * (axis == 2));
+            if (n >= 0) r += (double)s->a[axis][side ? n : c] * (double)s->x[n];
+        }
+    return r;
+}
+
+static double largest_residual(const System *s, const float *rhs) {
+    double most = 0;
+    EACH_CELL(s) {
+        if (grid_cell(&s->grid, x, y, z) >= 0)
+            most = fmax(most, fabs(residual_at(s, rhs, x, y, z)));
+    }
+    return most;
+}
+
+static bool solve_with(System *s, BrimIsa isa, int threads, const PoissonParams *params,
+                       PoissonReport *report) {
+    Poisson *p = poisson_new(isa, threads);
+    bool sound = p && poisson_prepare(p, &s->grid, s->a[0], s->a[1], s->a[2], s->diag) &&
+                 poisson_solve(p, s->rhs, s->x, params, report);
+    poisson_free(&p);
+    return sound;
+}
+
+static void random_rhs(System *s, uint64_t seed) {
+    for (size_t c = 0; c < s->cells; c++)
+        s->rhs[c] = s->diag[c] > 0 ? (float)(unit(seed, c, 1) - 0.5) : 0;
+}
+
+/// Random tiles, unknowns, cut faces, and ghost-fluid terms with theta down to 0.01.
+static System random_system(int dim, int nx, int ny, int nz, uint64_t seed) {
+    uint8_t want[512];
+    for (size_t i = 0; i < sizeof want; i++) want[i] = unit(seed, i, 2) < 0.8;
+    System s = system_new(dim, nx, ny, nz, want);
+    uint8_t *unknown = calloc(s.cells + 1, 1);
+    for (size_t c = 0; c < s.cells; c++) unknown[c] = unit(seed, c, 3) < 0.95;
+    EACH_CELL(&s) {
+        int64_t c = grid_cell(&s.grid, x, y, z);
+        if (c < 0 || !unknown[c]) continue;
+        for (int axis = 0; axis < dim; axis++) {
+            int64_t n = grid_cell(&s.grid, x - (axis == 0), y - (axis == 1), z - (axis == 2));
+            double cut = unit(seed, (uint64_t)c, 4 + (uint64_t)axis);
+            if (n < 0 || !unknown[n] || cut < 0.1) continue;
+            open_face(&s, axis, x, y, z, (float)(cut < 0.15 ? 0.002 : cut));
+        }
+        double theta = unit(seed, (uint64_t)c, 7);
+        if (unit(seed, (uint64_t)c, 8) < 0.1) s.diag[c] += (float)(1 / fmax(0.01, theta));
+    }
+    free(unknown);
+    random_rhs(&s, seed);
+    return s;
+}
+
+// --------------------------------------------------------------------- kernels, bit for bit
+
+/// Arrays of a one-level hierarchy filled with noise where there are unknowns.
+typedef struct Fixture {
+    System s;
+    Level level;
+    float zeros[512];
+    float *field[8];
+} Fixture;
+
+static void fixture_init(Fixture *f, int dim, uint64_t seed) {
+    f->s = dim == 3 ? random_system(3, 37, 27, 19, seed) : random_system(2, 60, 43, 1, seed);
+    memset(f->zeros, 0, sizeof f->zeros);
+    for (int k = 0; k < 8; k++) {
+        f->field[k] = memory_zero(f->s.cells * sizeof(float));
+        for (size_t c = 0; c < f->s.cells; c++)
+            f->field[k][c] = f->s.diag[c] > 0 ? (float)unit(seed, c, 20 + (uint64_t)k) - 0.5f : 0;
+    }
+    f->level = (Level){.grid = &f->s.grid,
+                       .ax = f->s.a[0],
+                       .ay = f->s.a[1],
+                       .az = f->s.a[2],
+                       .diag = f->s.diag,
+                       .inverse = f->field[0],
+                       .zeros = f->zeros,
+                       .rows = memory_zero((size_t)f->s.grid.tile_count * sizeof(uint64_t))};
+    // One tile full of unknowns, for the kernels' loops over full tiles.
+    for (int c = 0; c < f->s.grid.tile_cells; c++) f->s.diag[c] += 1;
+    for (int slot = 0; slot < f->s.grid.tile_count; slot++)
+        f->level.rows[slot] = poisson_kernels_ref.invert(&f->level, slot);
+}
+
+static void fixture_free(Fixture *f) {
+    system_free(&f->s);
+    for (int k = 0; k < 8; k++) free(f->field[k]);
+    free(f->level.rows);
+}
+
+/// Runs every kernel on every tile; all that they write ends up in the fields or in `other`.
+static void run_kernels(Fixture *f, const PoissonKernels *k, uint64_t *other) {
+    const Level *l = &f->level;
+    float **v = f->field;
+    float block[5][512] = {0};
+    for (int slot = 0; slot < f->s.grid.tile_count; slot++) {
+        size_t at = (size_t)slot * (size_t)f->s.grid.tile_cells;
+        TileLinks links;
+        TileDots dots;
+        *other = hash_3(*other, k->invert(l, slot), 1);
+        k->links(l, slot, &links);
+        k->coarsen(l, slot, &(CoarseBlock){block[0], block[1], block[2], block[3]});
+        k->smooth(l, slot, v[1], v[2]);
+        k->restrict_residual(l, slot, v[1], v[3], block[4]);
+        k->prolong(l, slot, block[4], v[3]);
+        k->correct(l, slot, v[1], v[3], v[4]);
+        k->apply(l, slot, v[3], v[5], v[1], v[4], &dots);
+        float most = k->update(l->rows[slot], 0.3f, 0.7f, v[1] + at, v[2] + at, v[5] + at,
+                               v[6] + at, v[7] + at, v[3] + at);
+        TileMost rest = k->residual(l, slot, v[1], v[7], v[6]);
+        *other = hash_bytes(*other, &links, sizeof links);
+        *other = hash_bytes(*other, block, sizeof block);
+        *other = hash_bytes(*other, &dots, sizeof dots);
+        *other = hash_bytes(*other, &most, sizeof most);
+        *other = hash_bytes(*other, &rest, sizeof rest);
+    }
+}
+
+TEST(solve_kernels_match_reference) {
+    for (int dim = 2; dim <= 3; dim++)
+        for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+            Fixture plain, fast;
+            uint64_t plain_hash = 0, fast_hash = 0;
+            bool same = true;
+            fixture_init(&plain, dim, 11);
+            fixture_init(&fast, dim, 11);
+            run_kernels(&plain, &poisson_kernels_ref, &plain_hash);
+            run_kernels(&fast, poisson_kernels_for(isa_choose((BrimIsa)isa)), &fast_hash);
+            for (int k = 0; k < 8; k++)
+                for (size_t c = 0; c < plain.s.cells; c++)
+                    same = same && plain.field[k][c] == fast.field[k][c];
+            fixture_free(&plain);
+            fixture_free(&fast);
+            CHECK(same);
+            CHECK(plain_hash == fast_hash);
+        }
+}
+
+/// The preconditioner of conjugate gradients must be symmetric: so must its smoother be.
+TEST(solve_smoother_is_symmetric) {
+    Fixture f;
+    fixture_init(&f, 3, 5);
+    double ab = 0, ba = 0;
+    for (int slot = 0; slot < f.s.grid.tile_count; slot++) {
+        poisson_kernels_ref.smooth(&f.level, slot, f.field[1], f.field[3]);
+        poisson_kernels_ref.smooth(&f.level, slot, f.field[2], f.field[4]);
+    }
+    for (size_t c = 0; c < f.s.cells; c++) {
+        ab += (double)f.field[3][c] * (double)f.field[2][c];
+        ba += (double)f.field[4][c] * (double)f.field[1][c];
+    }
+    fixture_free(&f);
+    CHECK_NEAR(ab, ba, 1e-5 * fabs(ab));
+}
+
+// -------------------------------------------------------------------------- against the oracle
+
+static const PoissonParams jacobi_params = {0, 1e-4, 4000, BRIM_PRECONDITIONER_JACOBI};
+static const PoissonParams multigrid_params = {0, 1e-4, 60, BRIM_PRECONDITIONER_MULTIGRID};
+
+TEST(solve_matches_jacobi) {
+    const int shape[5][4] = {
+        {2, 70, 45, 1}, {2, 9, 130, 1}, {3, 37, 27, 19}, {3, 8, 8, 8}, {3, 3, 60, 5}};
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        const int *n = shape[seed % 5];
+        System s = random_system(n[0], n[1], n[2], n[3], seed);
+        System plain = random_system(n[0], n[1], n[2], n[3], seed);
+        PoissonReport report, plain_report;
+        CHECK(solve_with(&plain, BRIM_ISA_AUTO, 1, &jacobi_params, &plain_report));
+        CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+        CHECK(plain_report.converged && report.converged);
+        CHECK(report.singular == plain_report.singular);
+        CHECK_BELOW(report.iterations, 40);
+        // The right-hand side comes back as the one that was solved for.
+        CHECK_NEAR(largest_residual(&s, s.rhs), report.residual, 1e-9);
+        CHECK_NEAR(largest_residual(&plain, plain.rhs), plain_report.residual, 1e-9);
+        double most = 0, off = 0;
+        for (size_t c = 0; c < s.cells; c++) {
+            most = fmax(most, fabs((double)s.x[c]));
+            off = fmax(off, fabs((double)s.x[c] - (double)plain.x[c]));
+            CHECK(s.diag[c] > 0 || s.x[c] == 0);
+        }
+        CHECK_BELOW(off, 2e-3 * most);
+        system_free(&s);
+        system_free(&plain);
+    }
+}
+
+TEST(solve_same_bits_for_threads_and_instruction_sets) {
+    for (int dim = 2; dim <= 3; dim++) {
+        uint64_t hash[6];
+        const int threads[6] = {1, 2, 3, 8, 2, 2};
+        const BrimIsa isa[6] = {BRIM_ISA_AUTO, BRIM_ISA_AUTO, BRIM_ISA_AUTO,
+                                BRIM_ISA_AUTO, BRIM_ISA_BASE, BRIM_ISA_AVX2};
+        for (int k = 0; k < 6; k++) {
+            System s = dim == 3 ? random_system(3, 60, 40, 33, 3) : random_system(2, 99, 80, 1, 3);
+            PoissonReport report;
+            CHECK(solve_with(&s, isa[k], threads[k], &multigrid_params, &report));
+            hash[k] = hash_bytes((uint64_t)report.iterations, s.x, s.cells * sizeof(float));
+            system_free(&s);
+        }
+        for (int k = 1; k < 6; k++) CHECK(hash[k] == hash[0]);
+    }
+}
+
+// ------------------------------------------------------------------------------ exact solutions
+
+/// Poisson on a disk of radius 0.3, p = 0 on its rim by ghost fluid. p = G(s) - G(0.3) at distance
+/// s from the centre with G1 = s^2/4 (laplacian 1) or G3 = cos(pi s). Returns the largest error.
+static double disk_error(int n, bool cosine) {
+    const double radius = 0.3, centre = 0.503, h = 1.0 / n, pi = acos(-1.0);
+    System s = system_new(2, n, n, 1, NULL);
+    double *phi = malloc((size_t)n * (size_t)n * sizeof *phi);
+    EACH_CELL(&s)
+    phi[y * n + x] = hypot((x + 0.5) * h - centre, (y + 0.5) * h - centre) - radius;
+    EACH_CELL(&s) {
+        int64_t c = grid_cell(&s.grid, x, y, z);
+        double here = phi[y * n + x], distance = here + radius;
+        for (int axis = 0; axis < 2; axis++) {
+            int lower = axis ? x + (y - 1) * n : x - 1 + y * n;
+            if ((axis ? y : x) == 0) continue;
+            double there = phi[lower];
+            int64_t m = grid_cell(&s.grid, x - (axis == 0), y - (axis == 1), z);
+            if (here < 0 && there < 0) open_face(&s, axis, x, y, z, 1);
+            if (here < 0 && there >= 0) s.diag[c] += (float)(1 / fmax(1e-3, here / (here - there)));
+            if (here >= 0 && there < 0)
+                s.diag[m] += (float)(1 / fmax(1e-3, there / (there - here)));
+        }
+        double laplacian =
+            !cosine ? 1 : -pi * pi * cos(pi * distance) - pi * sin(pi * distance) / distance;
+        if (here < 0) s.rhs[c] = (float)(-laplacian * h * h);
+    }
+    PoissonParams params = {0, 1e-7, 60, BRIM_PRECONDITIONER_MULTIGRID};
+    PoissonReport report;
+    double most = solve_with(&s, BRIM_ISA_AUTO, 1, &params, &report) ? 0 : INFINITY;
+    EACH_CELL(&s) {
+        double d = phi[y * n + x] + radius;
+        double exact = cosine ? cos(pi * d) - cos(pi * radius) : (d * d - radius * radius) / 4;
+        double off = fabs((double)s.x[grid_cell(&s.grid, x, y, z)] - exact);
+        if (d < radius) most = fmax(most, off);
+    }
+    free(phi);
+    system_free(&s);
+    return most;
+}
+
+TEST(solve_disk_second_order) {
+    for (int cosine = 0; cosine < 2; cosine++) {
+        // Least-squares slope of log error over log n, for n = 32, 64, ..., 512.
+        double slope = 0;
+        for (int k = -2; k <= 2; k++)
+            slope += k * log2(disk_error(128 << (k + 2) >> 2, cosine)) / 10;
+        CHECK_BELOW(slope, -1.8);
+    }
+}
+
+/// A column `depth` cells deep with the free surface on top, at rest: rhs of gravity is zero but
+/// at the bottom and the top, and pressure is linear.
+TEST(solve_hydrostatic_column) {
+    const int depth = 256;
+    System s = system_new(3, 8, depth, 8, NULL);
+    EACH_CELL(&s) {
+        if (x > 0) open_face(&s, 0, x, y, z, 1);
+        if (y > 0) open_face(&s, 1, x, y, z, 1);
+        if (z > 0) open_face(&s, 2, x, y, z, 1);
+        if (y == depth - 1) s.diag[grid_cell(&s.grid, x, y, z)] += 2; // surface half a cell above
+        // The closed bottom face lets nothing of the acceleration through.
+        if (y == 0) s.rhs[grid_cell(&s.grid, x, y, z)] = 1;
+    }
+    PoissonParams params = {0, 1e-7, 60, BRIM_PRECONDITIONER_MULTIGRID};
+    PoissonReport report;
+    CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &params, &report));
+    CHECK(report.converged || report.limited);
+    // Single precision holds 256 to 3e-5.
+    CHECK_BELOW(report.residual, 2e-4);
+    EACH_CELL(&s)
+    CHECK_NEAR(s.x[grid_cell(&s.grid, x, y, z)], depth - 0.5 - y, 5e-3);
+    system_free(&s);
+}
+
+// ---------------------------------------------------------------------------- closed components
+
+/// Three boxes of cells in a row along x, with walls between; the last one open at its top.
+static System three_boxes(void) {
+    System s = system_new(3, 40, 14, 11, NULL);
+    EACH_CELL(&s) {
+        bool wall = x == 13 || x == 14 || x == 29;
+        if (wall) continue;
+        bool after_wall = x == 15 || x == 30;
+        if (x > 0 && !after_wall) open_face(&s, 0, x, y, z, 0.3f);
+        if (y > 0) open_face(&s, 1, x, y, z, 0.7f);
+        if (z > 0) open_face(&s, 2, x, y, z, 1);
+        if (x > 29 && y == 13) s.diag[grid_cell(&s.grid, x, y, z)] += 40;
+    }
+    return s;
+}
+
+/// Mean of a field over the columns [from, to).
+static double mean_between(const System *s, const float *field, int from, int to) {
+    double sum = 0, count = 0;
+    EACH_CELL(s) {
+        if (x >= from && x < to) sum += (double)field[grid_cell(&s->grid, x, y, z)], count++;
+    }
+    return sum / count;
+}
+
+TEST(solve_closed_components) {
+    for (int compatible = 0; compatible < 2; compatible++) {
+        System s = three_boxes();
+        random_rhs(&s, 4);
+        EACH_CELL(&s) {
+            int64_t c = grid_cell(&s.grid, x, y, z);
+            if (s.diag[c] > 0) s.rhs[c] += x < 13 ? 3 : x < 29 ? -1 : 2;
+        }
+        double mean[2] = {mean_between(&s, s.rhs, 0, 13), mean_between(&s, s.rhs, 15, 29)};
+        EACH_CELL(&s) {
+            int64_t c = grid_cell(&s.grid, x, y, z);
+            if (compatible && x < 29 && s.diag[c] > 0) s.rhs[c] -= (float)mean[x > 13];
+        }
+        float *rhs = memory_new(s.cells * sizeof(float));
+        memcpy(rhs, s.rhs, s.cells * sizeof(float));
+        PoissonReport report;
+        CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+        CHECK(report.converged);
+        CHECK(report.singular == 2);
+        CHECK_BELOW(report.iterations, 20);
+        CHECK_NEAR(mean_between(&s, s.x, 0, 13), 0, 1e-5);
+        CHECK_NEAR(mean_between(&s, s.x, 15, 29), 0, 1e-5);
+        CHECK(fabs(mean_between(&s, s.x, 30, 40)) > 0.1);
+        // What was taken out of the right-hand side is its mean in the closed boxes, no more.
+        EACH_CELL(&s) {
+            int64_t c = grid_cell(&s.grid, x, y, z);
+            double removed = s.diag[c] > 0 && x < 29 && !compatible ? mean[x > 13] : 0;
+            CHECK_NEAR((double)rhs[c] - (double)s.rhs[c], removed, 2e-6);
+        }
+        CHECK_NEAR(largest_residual(&s, s.rhs), report.residual, 1e-9);
+        free(rhs);
+        system_free(&s);
+    }
+}
+
+TEST(solve_closed_box) {
+    System s = system_new(3, 48, 48, 48, NULL);
+    EACH_CELL(&s) {
+        if (x > 0) open_face(&s, 0, x, y, z, 1);
+        if (y > 0) open_face(&s, 1, x, y, z, 1);
+        if (z > 0) open_face(&s, 2, x, y, z, 1);
+    }
+    random_rhs(&s, 9);
+    PoissonReport report;
+    CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+    CHECK(report.converged && report.singular == 1);
+    CHECK_BELOW(report.iterations, 12);
+    system_free(&s);
+}
+
+// ---------------------------------------------------------------------------------- iterations
+
+/// Lowers phi [z][y][x] to the distance from a ball, near it. Lengths in parts of the domain.
+static void add_ball(float *phi, int n, double cx, double cy, double cz, double radius) {
+    const double h = 1.0 / n;
+    int low[3], high[3];
+    const double c[3] = {cx, cy, cz};
+    for (int a = 0; a < 3; a++) {
+        low[a] = (int)fmax(0, floor((c[a] - radius) / h) - 2);
+        high[a] = (int)fmin(n - 1, ceil((c[a] + radius) / h) + 2);
+    }
+    for (int z = low[2]; z <= high[2]; z++)
+        for (int y = low[1]; y <= high[1]; y++)
+            for (int x = low[0]; x <= high[0]; x++) {
+                double dx = (x + 0.5) * h - cx, dy = (y + 0.5) * h - cy, dz = (z + 0.5) * h - cz;
+                float *p = &phi[((size_t)z * (size_t)n + (size_t)y) * (size_t)n + (size_t)x];
+                *p = fminf(*p, (float)(sqrt(dx * dx + dy * dy + dz * dz) - radius));
+            }
+}
+
+/// Signed distance, roughly, of a splash: a wavy pool, blobs, droplets of a cell or two, a thick
+/// and a thin sheet.
+static float *splash_phi(int n) {
+    const double h = 1.0 / n;
+    float *phi = malloc((size_t)n * (size_t)n * (size_t)n * sizeof *phi), *p = phi;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < n; i++) {
+                double x = (i + 0.5) * h, y = (j + 0.5) * h, z = (k + 0.5) * h;
+                double pool =
+                    y - 0.22 - 0.05 * sin(9 * x) * cos(7 * z) - 0.03 * sin(23 * x + 5 * z);
+                double sheet = fmax(fabs(y - 0.6 - 0.1 * sin(6 * x) * sin(5 * z)) - 0.02,
+                                    hypot(x - 0.5, z - 0.5) - 0.35);
+                double thin = fmax(fabs(x - 0.3 - 0.05 * sin(11 * y)) - 0.7 * h, y - 0.55);
+                *p++ = (float)fmin(pool, fmin(sheet, thin));
+            }
+    for (uint64_t b = 0; b < 160; b++)
+        add_ball(phi, n, unit(1, b, 0), 0.3 + 0.7 * unit(1, b, 1), unit(1, b, 2),
+                 b < 40 ? 0.01 + 0.05 * unit(1, b, 3) : 1.2 * h);
+    return phi;
+}
+
+/// A splash around a solid ball with cut cells, ghost-fluid theta down to 0.01.
+static System splash(int n) {
+    const double h = 1.0 / n;
+    float *phi = splash_phi(n);
+    size_t stride[3] = {1, (size_t)n, (size_t)n * (size_t)n};
+    System s = system_new(3, n, n, n, NULL);
+    EACH_CELL(&s) {
+        size_t here = (size_t)x + (size_t)y * stride[1] + (size_t)z * stride[2];
+        int at[3] = {x, y, z};
+        for (int axis = 0; axis < 3; axis++) {
+            if (at[axis] == 0) continue;
+            double face[3] = {(x + 0.5) * h, (y + 0.5) * h, (z + 0.5) * h};
+            face[axis] -= 0.5 * h;
+            double solid =
+                sqrt((face[0] - 0.6) * (face[0] - 0.6) + (face[1] - 0.2) * (face[1] - 0.2) +
+                     (face[2] - 0.4) * (face[2] - 0.4)) -
+                0.13;
+            double open = fmin(1, fmax(0, 0.5 + solid / h));
+            float p = phi[here], q = phi[here - stride[axis]];
+            if (open < 1e-3 || (p >= 0 && q >= 0)) continue;
+            if (p < 0 && q < 0) {
+                open_face(&s, axis, x, y, z, (float)open);
+                continue;
+            }
+            int64_t cell =
+                p < 0 ? grid_cell(&s.grid, x, y, z)
+                      : grid_cell(&s.grid, x - (axis == 0), y - (axis == 1), z - (axis == 2));
+            s.diag[cell] += (float)open / fmaxf(0.01f, fminf(p, q) / (fminf(p, q) - fmaxf(p, q)));
+        }
+    }
+    free(phi);
+    return s;
+}
+
+static int splash_iterations(int n, double reduction) {
+    System s = splash(n);
+    random_rhs(&s, 77);
+    PoissonParams params = {0, reduction, 60, BRIM_PRECONDITIONER_MULTIGRID};
+    PoissonReport report;
+    bool sound = solve_with(&s, BRIM_ISA_AUTO, 1, &params, &report);
+    system_free(&s);
+    return sound && (report.converged || report.limited) ? report.iterations : 1000;
+}
+
+TEST(solve_iterations_hardly_grow) {
+    int coarse = splash_iterations(64, 1e-6), fine = splash_iterations(128, 1e-6);
+    CHECK_BELOW(coarse, 16);
+    CHECK_BELOW(fine, 1.3 * coarse + 1);
+}
+
+// ---------------------------------------------------------------------------------- odd inputs
+
+TEST(solve_zero_rhs_and_warm_start) {
+    System s = random_system(3, 37, 27, 19, 2);
+    memset(s.rhs, 0, s.cells * sizeof(float));
+    PoissonReport report;
+    CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+    CHECK(report.converged && report.iterations == 0 && report.residual == 0);
+    random_rhs(&s, 3);
+    CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+    CHECK(report.converged && report.iterations > 1);
+    CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+    CHECK(report.converged && report.iterations == 0);
+    CHECK_BELOW(report.initial, 1e-4);
+    system_free(&s);
+}
+
+TEST(solve_not_finite) {
+    for (int k = 0; k < 3; k++) {
+        System s = random_system(3, 20, 20, 20, 6);
+        size_t c = 0;
+        while (!(s.diag[c] > 0)) c++;
+        (k == 2 ? s.x : s.rhs)[c] = k == 0 ? NAN : INFINITY;
+        PoissonReport report;
+        CHECK(!solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+        system_free(&s);
+    }
+}
+
+TEST(solve_empty) {
+    const uint8_t none[8] = {0};
+    for (int tiles = 0; tiles < 2; tiles++) {
+        System s = system_new(3, 16, 16, 16, tiles ? NULL : none);
+        PoissonReport report;
+        CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+        CHECK(report.converged && report.iterations == 0);
+        system_free(&s);
+    }
+}
+
+/// One solver for systems of changing shape: it must leave nothing of the last one behind.
+TEST(solve_reuse) {
+    Poisson *p = poisson_new(BRIM_ISA_AUTO, 1);
+    for (int round = 0; round < 6; round++) {
+        uint64_t seed = (uint64_t)round % 3;
+        System s = seed == 1 ? random_system(2, 50, 50, 1, 1) : random_system(3, 40, 40, 30, seed);
+        System fresh =
+            seed == 1 ? random_system(2, 50, 50, 1, 1) : random_system(3, 40, 40, 30, seed);
+        PoissonReport report;
+        CHECK(poisson_prepare(p, &s.grid, s.a[0], s.a[1], s.a[2], s.diag));
+        CHECK(poisson_solve(p, s.rhs, s.x, &multigrid_params, &report));
+        CHECK(solve_with(&fresh, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+        CHECK(memcmp(s.x, fresh.x, s.cells * sizeof(float)) == 0);
+        system_free(&s);
+        system_free(&fresh);
+    }
+    CHECK(poisson_bytes(p) > 0);
+    poisson_free(&p);
+    CHECK(p == NULL);
+}
