@@ -17,7 +17,7 @@ static void measure(const Trimesh *mesh, int dim) {
         }
     DistanceGrid grid;
     BrimError error = {0};
-    if (distance_grid_new(mesh, "fuzz", dim, extent / 8, &grid, &error) != BRIM_OK) {
+    if (distance_grid_new(mesh, "fuzz", dim, extent / 4, &grid, &error) != BRIM_OK) {
         if (!*error.message || grid.value) abort();
         return;
     }

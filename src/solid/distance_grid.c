@@ -1,7 +1,6 @@
 #include "solid/distance_grid.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "solid/triangle.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,150 +70,16 @@ static BrimResult choose_size(DistanceGrid *g, const Trimesh *m, const char *nam
     return BRIM_OK;
 }
 
-// ----------------------------------------------------------------------------------- distance
-
-/// For each node the nearest triangle known so far and its squared distance.
-typedef struct Nearest {
-    const DistanceGrid *grid;
-    const Trimesh *mesh;
-    float *distance; ///< [nodes], INFINITY where none is known
-    uint32_t *triangle;
-} Nearest;
-
-static inline double distance_to(const Nearest *s, uint32_t triangle, const double p[3]) {
-    const uint32_t *t = s->mesh->triangles[triangle];
-    return sqrt(triangle_distance2(p, s->mesh->vertices[t[0]], s->mesh->vertices[t[1]],
-                                   s->mesh->vertices[t[2]]));
-}
-
-static inline void node_position(const DistanceGrid *g, int i, int j, int k, double p[3]) {
-    p[0] = g->origin[0] + (double)g->spacing * i;
-    p[1] = g->origin[1] + (double)g->spacing * j;
-    p[2] = g->origin[2] + (double)g->spacing * k;
-}
-
-/// Nodes of the box around a triangle, one cell wider, so all nodes of the cells that it crosses.
-static void triangle_nodes(const Nearest *s, uint32_t triangle, int first[3], int last[3]) {
-    const DistanceGrid *g = s->grid;
-    const uint32_t *t = s->mesh->triangles[triangle];
-    for (int i = 0; i < 3; i++) {
-        float a = s->mesh->vertices[t[0]][i], b = s->mesh->vertices[t[1]][i];
-        float c = s->mesh->vertices[t[2]][i];
-        double low = fmin(a, fmin(b, c)), high = fmax(a, fmax(b, c));
-        int from = (int)floor((low - g->origin[i]) / g->spacing) - 1;
-        int to = (int)ceil((high - g->origin[i]) / g->spacing) + 1;
-        first[i] = from < 0 ? 0 : from;
-        last[i] = to > g->n[i] - 1 ? g->n[i] - 1 : to;
-    }
-}
-
-/// Plane of a triangle; a triangle without area has the normal 0.
-typedef struct Plane {
-    double normal[3], offset;
-} Plane;
-
-static Plane triangle_plane(const Nearest *s, uint32_t triangle) {
-    const uint32_t *t = s->mesh->triangles[triangle];
-    const float *a = s->mesh->vertices[t[0]], *b = s->mesh->vertices[t[1]];
-    const float *c = s->mesh->vertices[t[2]];
-    double ab[3], ac[3], at[3];
-    for (int i = 0; i < 3; i++)
-        ab[i] = (double)b[i] - a[i], ac[i] = (double)c[i] - a[i], at[i] = a[i];
-    Plane plane;
-    cross3(ab, ac, plane.normal);
-    double length = sqrt(dot3(plane.normal, plane.normal));
-    for (int i = 0; i < 3; i++) plane.normal[i] = length > 0 ? plane.normal[i] / length : 0;
-    plane.offset = dot3(plane.normal, at);
-    return plane;
-}
-
-/// Narrows nodes [*first, *last] of a row along x to those within two cells of the plane, so that
-/// the work of a large oblique triangle goes with its area and not with its box.
-static void near_plane(const DistanceGrid *g, const Plane *plane, const double row[3], int *first,
-                       int *last) {
-    double reach = 2.0 * g->spacing, slope = plane->normal[0] * g->spacing;
-    double d = dot3(plane->normal, row) - plane->offset;
-    if (fabs(slope) < 1e-6 * g->spacing) {
-        if (fabs(d) > 1.01 * reach) *last = *first - 1;
-        return;
-    }
-    double a = (-reach - d) / slope, b = (reach - d) / slope;
-    double low = floor(fmin(a, b)), high = ceil(fmax(a, b));
-    *first = low > *first ? (low > *last ? *last + 1 : (int)low) : *first;
-    *last = high < *last ? (high < *first ? *first - 1 : (int)high) : *last;
-}
-
-static void fill_band(const Nearest *s) {
-    const DistanceGrid *g = s->grid;
-    for (uint32_t t = 0; t < s->mesh->triangle_count; t++) {
-        int a[3], b[3];
-        triangle_nodes(s, t, a, b);
-        Plane plane = triangle_plane(s, t);
-        for (int k = a[2]; k <= b[2]; k++)
-            for (int j = a[1]; j <= b[1]; j++) {
-                size_t row = ((size_t)k * (size_t)g->n[1] + (size_t)j) * (size_t)g->n[0];
-                double p[3];
-                int first = a[0], last = b[0];
-                node_position(g, 0, j, k, p);
-                near_plane(g, &plane, p, &first, &last);
-                for (int i = first; i <= last; i++) {
-                    node_position(g, i, j, k, p);
-                    float d = (float)distance_to(s, t, p);
-                    size_t at = row + (size_t)i;
-                    if (d < s->distance[at]) s->distance[at] = d, s->triangle[at] = t;
-                }
-            }
-    }
-}
-
-/// Takes over a neighbour's triangle where it is nearer.
-static inline void offer(const Nearest *s, size_t at, size_t neighbour, const double p[3]) {
-    float theirs = s->distance[neighbour];
-    if (!(theirs - s->grid->spacing < s->distance[at])) return;
-    uint32_t t = s->triangle[neighbour];
-    if (isinf(theirs) || (t == s->triangle[at] && !isinf(s->distance[at]))) return;
-    float d = (float)distance_to(s, t, p);
-    if (d < s->distance[at]) s->distance[at] = d, s->triangle[at] = t;
-}
-
-/// One pass over the grid that carries triangles in the direction of `sign` (1 or -1 an axis).
-static void sweep(const Nearest *s, const int sign[3]) {
-    const DistanceGrid *g = s->grid;
-    ptrdiff_t step[3] = {1, g->n[0], (ptrdiff_t)g->n[0] * g->n[1]};
-    for (int kk = 0; kk < g->n[2]; kk++) {
-        int k = sign[2] > 0 ? kk : g->n[2] - 1 - kk;
-        for (int jj = 0; jj < g->n[1]; jj++) {
-            int j = sign[1] > 0 ? jj : g->n[1] - 1 - jj;
-            for (int ii = 0; ii < g->n[0]; ii++) {
-                int i = sign[0] > 0 ? ii : g->n[0] - 1 - ii;
-                ptrdiff_t at = k * step[2] + j * step[1] + i;
-                double p[3];
-                node_position(g, i, j, k, p);
-                if (ii > 0) offer(s, (size_t)at, (size_t)(at - sign[0] * step[0]), p);
-                if (jj > 0) offer(s, (size_t)at, (size_t)(at - sign[1] * step[1]), p);
-                if (kk > 0) offer(s, (size_t)at, (size_t)(at - sign[2] * step[2]), p);
-            }
-        }
-    }
-}
+// ----------------------------------------------------------------------------------- building
 
 static bool compute(DistanceGrid *g, const Trimesh *m) {
     size_t nodes = node_count(g);
     g->value = memory_new(nodes * sizeof *g->value);
-    uint32_t *triangle = memory_zero(nodes * sizeof *triangle);
     uint8_t *inside = memory_new(nodes);
-    bool ok = g->value && triangle && inside;
-    if (ok) {
-        for (size_t i = 0; i < nodes; i++) g->value[i] = INFINITY;
-        Nearest s = {g, m, g->value, triangle};
-        fill_band(&s);
-        for (int pass = 0; pass < (g->n[2] == 1 ? 4 : 8); pass++)
-            sweep(&s, (int[3]){pass & 1 ? -1 : 1, pass & 2 ? -1 : 1, pass & 4 ? -1 : 1});
-        ok = distance_grid_inside(g, m, inside);
-    }
+    bool ok =
+        g->value && inside && distance_grid_unsigned(g, m) && distance_grid_inside(g, m, inside);
     for (size_t i = 0; ok && i < nodes; i++)
         if (inside[i]) g->value[i] = -g->value[i];
-    free(triangle);
     free(inside);
     return ok;
 }

@@ -10,7 +10,8 @@ typedef struct DistanceGrid {
     float *value;          ///< [n z][y][x], negative inside
 } DistanceGrid;
 
-/// Distances are exact at nodes of cells that the surface crosses, and nearly so elsewhere.
+/// Distances are exact at nodes of cells that the surface crosses, nearly so up to five nodes away,
+/// and too large by a fraction of a cell farther off.
 /// In 2D the mesh is first cut at z = 0. Spacing is half of `resolution` where that is cheap, else
 /// `resolution`. An oriented mesh is inside where its winding number is not 0, so parts may
 /// overlap; another one where a ray crosses it an odd number of times.
@@ -27,5 +28,7 @@ void distance_grid_sample(const DistanceGrid *grid, int n, const float *x, const
 /// along the outline, z = 0. A mesh that only touches the plane is cut just beside it.
 BrimResult trimesh_slice(const Trimesh *mesh, const char *name, Trimesh *slice, BrimError *error);
 
+/// Fills value [nodes] with distances without sign. False when out of memory.
+bool distance_grid_unsigned(DistanceGrid *grid, const Trimesh *mesh);
 /// inside [nodes] => 1 or 0, by rays along each axis that vote. False when out of memory.
 bool distance_grid_inside(const DistanceGrid *grid, const Trimesh *mesh, uint8_t *inside);
