@@ -35,7 +35,8 @@ typedef struct TransferKernels {
     /// Trilinear on the faces; a particle weighs 1.
     void (*to_block)(const Span *p, bool affine, float *block);
     /// Block -> particles. v = ratio v + interpolated block, so that the caller's block decides:
-    /// FLIP: new - ratio old; PIC and APIC: new, ratio 0. affine: gradient as well.
+    /// FLIP: new - ratio old; PIC and APIC: new, ratio 0. affine: gradient as well. Where the block
+    /// is not a number (a crack with all faces shut) a particle keeps its velocity.
     void (*from_block)(const Span *p, bool affine, float ratio, const float *const block[3],
                        int halo);
     /// Moves particles through the velocity by Runge-Kutta sub-steps, out of solids after each.

@@ -184,7 +184,8 @@ static inline void from_block_dim(const Span *p, float ratio, const float *const
         }
         for (int a = 0; a < dim; a++) {
             float *restrict v = p->attr[ATTR_VX + a] + first;
-            for (int i = 0; i < n; i++) v[i] = ratio * v[i] + out[a][i];
+            for (int i = 0; i < n; i++)
+                v[i] = out[a][i] == out[a][i] ? ratio * v[i] + out[a][i] : v[i];
         }
     }
 }
@@ -206,10 +207,12 @@ static inline void from_block_affine(const Span *p, const float *const block[3],
                 wide v = sample_gradient(block[a], (cell[2] * edge + cell[1]) * edge + cell[0],
                                          edge, f[0], f[1], f[2], gradient, dim);
                 wide_store(out[a][3] + i, v);
-                for (int b = 0; b < dim; b++) wide_store(out[a][b] + i, gradient[b]);
+                for (int b = 0; b < dim; b++)
+                    wide_store(out[a][b] + i, wide_select(v == v, gradient[b], (wide){0}));
             }
         for (int a = 0; a < dim; a++) {
-            memcpy(p->attr[ATTR_VX + a] + first, out[a][3], (size_t)n * sizeof(float));
+            float *restrict v = p->attr[ATTR_VX + a] + first;
+            for (int i = 0; i < n; i++) v[i] = out[a][3][i] == out[a][3][i] ? out[a][3][i] : v[i];
             for (int b = 0; b < dim; b++)
                 memcpy(p->attr[ATTR_AFFINE + 3 * a + b] + first, out[a][b],
                        (size_t)n * sizeof(float));

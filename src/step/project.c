@@ -101,13 +101,14 @@ static void build_tile(BrimSim *s, int slot) {
         if (s->diagonal[base + (size_t)i] == 0) s->pressure[base + (size_t)i] = 0;
 }
 
-/// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on.
-static void subtract_tile(BrimSim *s, int slot) {
+/// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on. What was
+/// subtracted is left in `coefficient`, and where in `touched` [dim][rows].
+static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     const Grid *g = &s->grid;
     Around around;
     look_around(s, slot, &around);
     for (int a = 0; a < s->dim; a++) {
-        TileMask known = mask_load(g, s->known[a], slot);
+        TileMask known = mask_load(g, s->known[a], slot), here = {{0}};
         const TileMask *below_wet = &around.wet[2 * a];
         for (int z = 0; z < g->tile_depth; z++)
             for (uint64_t bits = (around.liquid.slice[z] | below_wet->slice[z]) &
@@ -126,9 +127,41 @@ static void subtract_tile(BrimSim *s, int slot) {
                 else
                     gradient = -s->pressure[below] / surface_theta(s, below, me);
                 s->velocity[a][me] -= gradient;
-                known.slice[z] |= (uint64_t)1 << bit;
+                s->coefficient[a][me] = gradient;
+                here.slice[z] |= (uint64_t)1 << bit;
             }
+        for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= here.slice[z];
         mask_store(g, s->known[a], slot, &known);
+        mask_store(g, touched + (size_t)a * sim_rows(s), slot, &here);
+    }
+}
+
+/// The surface runs through the middle of cells, so particles below it also hang on faces between
+/// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
+/// half cell would lag behind its wave.
+static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
+    const Grid *g = &s->grid;
+    for (int a = 0; a < s->dim; a++) {
+        const uint8_t *mask = touched + (size_t)a * sim_rows(s);
+        TileMask near[6], known = mask_load(g, s->known[a], slot), here = mask_load(g, mask, slot);
+        for (int n = 0; n < 2 * s->dim; n++)
+            near[n] = mask_neighbour(g, mask, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask side = mask_side(g, slot, a, -1);
+        for (int z = 0; z < g->tile_depth; z++) {
+            uint64_t any = 0;
+            for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
+            for (uint64_t bits = any & known.slice[z] & ~here.slice[z] & ~side.slice[z]; bits;
+                 bits &= bits - 1) {
+                int cell = z * 64 + __builtin_ctzll(bits), count = 0;
+                float sum = 0;
+                for (int n = 0; n < 2 * s->dim; n++) {
+                    if (!has(&near[n], cell)) continue;
+                    sum += s->coefficient[a][grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1)];
+                    count++;
+                }
+                s->velocity[a][(int64_t)slot * g->tile_cells + cell] -= sum / (float)count;
+            }
+        }
     }
 }
 
@@ -185,10 +218,13 @@ BrimResult stage_project(BrimSim *s, BrimError *error) {
                     (long long)s->step + 1, s->time);
 
     float largest = 0;
+    uint8_t *touched = (uint8_t *)s->rhs; // [dim][rows], free after the solve
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) subtract_tile(s, t);
+        for (int t = 0; t < tiles; t++) subtract_tile(s, t, touched);
+#pragma omp for schedule(dynamic, 4)
+        for (int t = 0; t < tiles; t++) carry_tile(s, t, touched);
 #pragma omp for schedule(dynamic, 4) reduction(max : largest)
         for (int t = 0; t < tiles; t++) {
             float here = tile_outflow(s, t);
