@@ -34,11 +34,28 @@ static void cell_values(const BrimSim *s, BrimField field, const int at[3], floa
         for (int a = 0; a < 3; a++) out[a] = centre_velocity(s, a, at);
 }
 
+/// A box of cells and the array that its values go to.
+typedef struct Box {
+    int low[3], high[3]; ///< high is one past the last
+    float *out;
+} Box;
+
+static size_t box_index(const Box *b, int x, int y, int z) {
+    size_t nx = (size_t)(b->high[0] - b->low[0]), ny = (size_t)(b->high[1] - b->low[1]);
+    return ((size_t)(z - b->low[2]) * ny + (size_t)(y - b->low[1])) * nx + (size_t)(x - b->low[0]);
+}
+
+static bool box_has(const Box *b, const int at[3]) {
+    for (int a = 0; a < 3; a++)
+        if (at[a] < b->low[a] || at[a] >= b->high[a]) return false;
+    return true;
+}
+
 /// Trilinear density at cell centres relative to the full seeding; what falls beyond the domain
 /// counts for the cell before it, as for a mirror image.
-static void density(const BrimSim *s, float *out) {
+static void density(const BrimSim *s, const Box *box, size_t floats) {
     const int *n = s->grid.cells;
-    memset(out, 0, (size_t)n[0] * (size_t)n[1] * (size_t)n[2] * sizeof *out);
+    memset(box->out, 0, floats * sizeof *box->out);
     float part = 1.0f / (float)s->def.particles_per_cell;
     for (size_t i = 0; i < s->particles.count; i++) {
         int cell[3][2];
@@ -53,23 +70,23 @@ static void density(const BrimSim *s, float *out) {
             }
         }
         for (int k = 0; k < 8; k++) {
-            int x = k & 1, y = k >> 1 & 1, z = k >> 2;
-            size_t at = ((size_t)cell[2][z] * (size_t)n[1] + (size_t)cell[1][y]) * (size_t)n[0] +
-                        (size_t)cell[0][x];
-            out[at] += part * weight[0][x] * weight[1][y] * weight[2][z];
+            const int at[3] = {cell[0][k & 1], cell[1][k >> 1 & 1], cell[2][k >> 2]};
+            if (box_has(box, at))
+                box->out[box_index(box, at[0], at[1], at[2])] +=
+                    part * weight[0][k & 1] * weight[1][k >> 1 & 1] * weight[2][k >> 2];
         }
     }
 }
 
-/// Distance to the solids at the centres of a row of cells.
-static void solid_row(const BrimSim *s, int y, int z, float *out) {
+/// Distance to the solids at the centres of a row of cells of the box.
+static void solid_row(const BrimSim *s, const Box *box, int y, int z, float *out) {
     enum { BATCH = 256 };
-    int n = s->grid.cells[0];
+    int n = box->high[0] - box->low[0];
     for (int first = 0; first < n; first += BATCH) {
         int count = n - first < BATCH ? n - first : BATCH;
         float px[BATCH], py[BATCH], pz[BATCH], d[BATCH];
         for (int i = 0; i < count; i++) {
-            px[i] = ((float)(first + i) + 0.5f) * s->dx;
+            px[i] = ((float)(box->low[0] + first + i) + 0.5f) * s->dx;
             py[i] = ((float)y + 0.5f) * s->dx;
             pz[i] = s->dim == 3 ? ((float)z + 0.5f) * s->dx : 0;
             out[first + i] = INFINITY;
@@ -82,30 +99,45 @@ static void solid_row(const BrimSim *s, int y, int z, float *out) {
     }
 }
 
-BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out, size_t out_floats,
-                          BrimError *error) {
-    const int *n = sim->grid.cells;
-    size_t parts = (size_t)brim_field_components(field);
-    size_t need = (size_t)n[0] * (size_t)n[1] * (size_t)n[2] * parts;
+BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
+                              const int high[3], float *out, size_t out_floats,
+                              BrimError *error) {
+    Box box = {.out = out};
+    size_t parts = (size_t)brim_field_components(field), need = parts;
     if ((unsigned)field > BRIM_FIELD_SOLID)
         return fail(error, BRIM_ERROR_INPUT, "brim_sim_field: there is no field %d", (int)field);
+    for (int a = 0; a < 3; a++) {
+        box.low[a] = low[a], box.high[a] = high[a];
+        if (low[a] < 0 || high[a] <= low[a] || high[a] > sim->grid.cells[a])
+            return fail(error, BRIM_ERROR_INPUT,
+                        "brim_sim_field: cells %d to %d along axis %d, allowed 0 to %d", low[a],
+                        high[a], a, sim->grid.cells[a]);
+        need *= (size_t)(high[a] - low[a]);
+    }
     if (out_floats < need)
         return fail(error, BRIM_ERROR_INPUT, "brim_sim_field: needs %zu floats, got %zu", need,
                     out_floats);
     if (field == BRIM_FIELD_DENSITY) {
-        density(sim, out);
+        density(sim, &box, need);
         return BRIM_OK;
     }
 #pragma omp parallel for num_threads(sim->threads) schedule(static)
-    for (int z = 0; z < n[2]; z++)
-        for (int y = 0; y < n[1]; y++) {
-            float *row = out + ((size_t)z * (size_t)n[1] + (size_t)y) * (size_t)n[0] * parts;
+    for (int z = low[2]; z < high[2]; z++)
+        for (int y = low[1]; y < high[1]; y++) {
+            float *row = out + box_index(&box, low[0], y, z) * parts;
             if (field == BRIM_FIELD_SOLID) {
-                solid_row(sim, y, z, row);
+                solid_row(sim, &box, y, z, row);
                 continue;
             }
-            for (int x = 0; x < n[0]; x++)
-                cell_values(sim, field, (const int[3]){x, y, z}, row + (size_t)x * parts);
+            for (int x = low[0]; x < high[0]; x++)
+                cell_values(sim, field, (const int[3]){x, y, z},
+                            row + (size_t)(x - low[0]) * parts);
         }
     return BRIM_OK;
+}
+
+BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out, size_t out_floats,
+                          BrimError *error) {
+    const int zero[3] = {0, 0, 0};
+    return brim_sim_field_box(sim, field, zero, sim->grid.cells, out, out_floats, error);
 }

@@ -292,7 +292,8 @@ BRIM_API int64_t brim_sim_step_count(const BrimSim *sim);
 BRIM_API int brim_sim_frame(const BrimSim *sim);
 /// Frames in the whole simulation, duration times frame_rate.
 BRIM_API int brim_sim_frame_count(const BrimSim *sim);
-/// The def with every default filled in. Valid as long as the simulation.
+/// The def's numbers, threads and isa as chosen. Its lists are empty: their shapes have become the
+/// simulation's own. Valid as long as the simulation.
 BRIM_API const BrimSimDef *brim_sim_def(const BrimSim *sim);
 BRIM_API int brim_sim_threads(const BrimSim *sim);
 BRIM_API const char *brim_sim_isa_name(const BrimSim *sim);
@@ -321,6 +322,10 @@ BRIM_API int brim_field_components(BrimField field);
 /// Copies a field to a dense array [cells z][y][x][components]. Cells without a tile read as air.
 BRIM_API BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out,
                                    size_t out_floats, BrimError *error);
+/// The same for the cells from `low` to one before `high`.
+BRIM_API BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
+                                       const int high[3], float *out, size_t out_floats,
+                                       BrimError *error);
 
 // ----------------------------------------------------------------------- solids at run time
 
@@ -443,8 +448,8 @@ typedef struct BrimRunOptions {
     int frames;     ///< stop after this many frames; 0 = the scene's duration
 } BrimRunOptions;
 
-/// Opens the folder and writes frame 0, or goes on from a checkpoint. On error nothing in the
-/// folder was touched.
+/// Opens the folder and writes frame 0, or goes on from a checkpoint. A scene, an option or a
+/// checkpoint that is refused leaves the folder as it was.
 BRIM_API BrimResult brim_run_open(const BrimScene *scene, const char *folder,
                                   const BrimRunOptions *options, BrimRun **run, BrimError *error);
 /// One step; writes its row of statistics, and frames and checkpoints when due.

@@ -83,18 +83,6 @@ static void write_xml(FileWriter *w, const BrimSim *sim, const CellBox *box) {
     file_print(w, "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_");
 }
 
-/// The box out of a dense field of the whole domain, row by row.
-static void write_box(FileWriter *w, const BrimSimDef *def, const CellBox *box, const float *dense,
-                      int components) {
-    size_t row = (size_t)(box->last[0] - box->first[0]) * (size_t)components;
-    for (int z = box->first[2]; z < box->last[2]; z++)
-        for (int y = box->first[1]; y < box->last[1]; y++) {
-            size_t cell = ((size_t)z * (size_t)def->cells[1] + (size_t)y) * (size_t)def->cells[0] +
-                          (size_t)box->first[0];
-            file_write(w, dense + cell * (size_t)components, row * sizeof *dense);
-        }
-}
-
 /// A dense field may be larger than memory although the water is not; the system would only tell
 /// by killing the process.
 static bool fits_in_memory(const BrimSim *sim, double bytes) {
@@ -105,21 +93,21 @@ static bool fits_in_memory(const BrimSim *sim, double bytes) {
 
 static BrimResult write_field(FileWriter *w, const BrimSim *sim, const CellBox *box,
                               BrimField field, BrimError *error) {
-    const BrimSimDef *def = brim_sim_def(sim);
-    int components = brim_field_components(field);
-    size_t floats = domain_cells(def) * (size_t)components;
+    size_t floats = box_cells(box) * (size_t)brim_field_components(field);
     double bytes_needed = (double)floats * sizeof(float);
     float *dense = fits_in_memory(sim, bytes_needed) ? memory_new(floats * sizeof *dense) : NULL;
     if (!dense)
         return fail(error, BRIM_ERROR_MEMORY,
                     "a field of %d x %d x %d cells needs %.1f GB for output, which is more than "
                     "there is: set output.fields to false",
-                    def->cells[0], def->cells[1], def->cells[2], 1e-9 * bytes_needed);
-    BrimResult result = brim_sim_field(sim, field, dense, floats, error);
+                    box->last[0] - box->first[0], box->last[1] - box->first[1],
+                    box->last[2] - box->first[2], 1e-9 * bytes_needed);
+    BrimResult result =
+        brim_sim_field_box(sim, field, box->first, box->last, dense, floats, error);
     if (result == BRIM_OK) {
-        uint64_t bytes = box_cells(box) * (size_t)components * sizeof *dense;
+        uint64_t bytes = floats * sizeof *dense;
         file_write(w, &bytes, sizeof bytes);
-        write_box(w, def, box, dense, components);
+        file_write(w, dense, floats * sizeof *dense);
         result = file_status(w, error);
     }
     free(dense);
