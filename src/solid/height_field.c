@@ -239,10 +239,15 @@ static inline float beyond(float x, float low, float high) {
     return x < low ? low - x : x > high ? x - high : 0;
 }
 
+/// Width of a block: no bound is larger.
+static float largest_bound(const HeightField *f) {
+    return BLOCK * (f->nz > 1 ? least(f->dx, f->dz) : f->dx);
+}
+
 /// A bound that is not above the distance, from the boxes of the blocks around; at most a block.
 static float block_bound(const HeightField *f, const Point *p) {
     float wx = BLOCK * f->dx, wz = BLOCK * f->dz;
-    float cap = f->nz > 1 && wz < wx ? wz : wx, best2 = cap * cap;
+    float cap = largest_bound(f), best2 = cap * cap;
     int a0 = p->i >> BLOCK_SHIFT, b0 = p->j >> BLOCK_SHIFT;
     int deep = f->nz > 1 ? 1 : 0;
     for (int b = b0 - deep; b <= b0 + deep; b++) {
@@ -256,7 +261,7 @@ static float block_bound(const HeightField *f, const Point *p) {
             best2 = d2 < best2 ? d2 : best2;
         }
     }
-    return sqrtf(best2);
+    return best2 < cap * cap ? sqrtf(best2) : cap;
 }
 
 /// Squared distance to one cell's two triangles, or `best2` when that is less. `away2` is the
@@ -301,7 +306,42 @@ static float distance_one(const HeightField *f, float x, float y, float z) {
     return above < 0 ? -distance : distance;
 }
 
+static void range(int n, const float *x, float *low, float *high) {
+    *low = *high = x[0];
+    for (int i = 1; i < n; i++) *low = least(*low, x[i]), *high = most(*high, x[i]);
+}
+
+/// Blocks [first, last] under points from `low` to `high` along one axis, and one more around.
+static void block_range(float low, float high, float width, int count, int *first, int *last) {
+    *first = clamp_index((int)floor(fmin(fmax(low / width - 1, 0), count)), count);
+    *last = clamp_index((int)floor(fmin(fmax(high / width + 1, 0), count)), count);
+}
+
+/// +1 or -1 when points that lie close together are all farther above or below the ground than
+/// bounds go, as most of a large domain is; else 0.
+static int far_side(const HeightField *f, int n, const float *x, const float *y, const float *z) {
+    enum { MOST_BLOCKS = 64 };
+    float low[3], high[3], ground_low = INFINITY, ground_high = -INFINITY;
+    range(n, x, &low[0], &high[0]);
+    range(n, y, &low[1], &high[1]);
+    range(n, z, &low[2], &high[2]);
+    int a0, a1, b0, b1;
+    block_range(low[0], high[0], BLOCK * f->dx, f->blocks_x, &a0, &a1);
+    block_range(low[2], high[2], BLOCK * f->dz, f->blocks_z, &b0, &b1);
+    if ((int64_t)(a1 - a0 + 1) * (b1 - b0 + 1) > MOST_BLOCKS) return 0;
+    for (int b = b0; b <= b1; b++)
+        for (int a = a0; a <= a1; a++) {
+            size_t at = (size_t)b * (size_t)f->blocks_x + (size_t)a;
+            ground_low = least(ground_low, f->block_low[at]);
+            ground_high = most(ground_high, f->block_high[at]);
+        }
+    float cap = largest_bound(f);
+    return low[1] > ground_high + cap ? 1 : high[1] < ground_low - cap ? -1 : 0;
+}
+
 void height_field_distance(const HeightField *f, int n, const float *x, const float *y,
                            const float *z, float *out) {
-    for (int i = 0; i < n; i++) out[i] = distance_one(f, x[i], y[i], z[i]);
+    int side = far_side(f, n, x, y, z);
+    float cap = largest_bound(f), far = side < 0 ? -cap : cap;
+    for (int i = 0; i < n; i++) out[i] = side ? far : distance_one(f, x[i], y[i], z[i]);
 }
