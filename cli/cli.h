@@ -106,13 +106,11 @@ typedef struct Progress {
     bool on;       ///< false: silent
     bool terminal; ///< one line rewritten in place, else a plain line now and then
     bool utf8;
-    int frames;     ///< of the whole run
-    double end;     ///< simulated time at the end, s
-    double started; ///< wall clock, s
-    double shown;   ///< wall clock of the last line, s
-    double step_ms; ///< running mean
-    double pace;    ///< wall seconds per simulated second, running mean
-    double last_wall, last_time;
+    int frames;                  ///< of the whole run
+    double end;                  ///< simulated time at the end, s
+    double shown;                ///< wall clock of the last line, s
+    double last_wall, last_time; ///< wall clock and simulated time of the last step, s
+    double sum_wall, sum_time, sum_ms, sum_steps; ///< of the last seconds
 } Progress;
 
 Progress progress_start(const BrimSim *sim, int frames, bool on);

@@ -2,12 +2,13 @@
 #include "cli.h"
 #include <langinfo.h>
 #include <locale.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 static const double redraw_seconds = 0.1; // faster than this only flickers
 static const double plain_seconds = 5.0;  // between lines in a log
-static const double memory_seconds = 4.0; // how far back the running means look
+static const double memory_seconds = 4.0; // how far back the means look
 
 Progress progress_start(const BrimSim *sim, int frames, bool on) {
     setlocale(LC_CTYPE, "");
@@ -18,28 +19,24 @@ Progress progress_start(const BrimSim *sim, int frames, bool on) {
         .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
         .frames = frames,
         .end = frames / brim_sim_def(sim)->frame_rate,
-        .started = now,
         .shown = now,
         .last_wall = now,
         .last_time = brim_sim_time(sim),
     };
 }
 
-/// Running means of step time and pace. The weight of a step is its share of memory_seconds, but
-/// no less than what makes the plain mean of all steps so far.
-static void update_means(Progress *p, const BrimSim *sim, double now) {
-    double time = brim_sim_time(sim), wall = now - p->last_wall, span = time - p->last_time;
+/// Sums in which a step fades with the wall time since.
+static void update_sums(Progress *p, const BrimSim *sim, double now) {
+    double time = brim_sim_time(sim), fade = exp((p->last_wall - now) / memory_seconds);
+    p->sum_wall = fade * p->sum_wall + now - p->last_wall;
+    p->sum_time = fade * p->sum_time + time - p->last_time;
+    p->sum_ms = fade * p->sum_ms + brim_sim_stats(sim)->ms_total;
+    p->sum_steps = fade * p->sum_steps + 1;
     p->last_wall = now, p->last_time = time;
-    if (!(span > 0)) return;
-    double so_far = now - p->started;
-    double weight = wall / (so_far < memory_seconds ? so_far : memory_seconds);
-    if (weight > 1) weight = 1;
-    p->pace += weight * (wall / span - p->pace);
-    p->step_ms += weight * (brim_sim_stats(sim)->ms_total - p->step_ms);
 }
 
 static double seconds_left(const Progress *p) {
-    double left = (p->end - p->last_time) * p->pace;
+    double left = (p->end - p->last_time) * p->sum_wall / p->sum_time;
     return left > 0 ? left : 0;
 }
 
@@ -65,7 +62,8 @@ static int write_parts(const Progress *p, const BrimSim *sim, char parts[5][64])
     snprintf(parts[n++], 64, "%.3f s", brim_sim_time(sim));
     snprintf(parts[n++], 64, "%s particles",
              show_count(count, (int64_t)brim_sim_particles(sim).count));
-    snprintf(parts[n++], 64, "%.*f ms/step", p->step_ms < 100 ? 1 : 0, p->step_ms);
+    double ms = p->sum_steps > 0 ? p->sum_ms / p->sum_steps : 0;
+    snprintf(parts[n++], 64, "%.*f ms/step", ms < 100 ? 1 : 0, ms);
     return n;
 }
 
@@ -102,7 +100,7 @@ static void plain_line(const Progress *p, const BrimSim *sim) {
 
 void progress_step(Progress *p, const BrimSim *sim) {
     double now = wall_clock();
-    update_means(p, sim, now);
+    update_sums(p, sim, now);
     if (!p->on || now - p->shown < (p->terminal ? redraw_seconds : plain_seconds)) return;
     p->shown = now;
     if (p->terminal)

@@ -125,6 +125,8 @@ char *show_bytes(char text[SHORT_TEXT], double bytes) {
 char *show_duration(char text[SHORT_TEXT], double seconds) {
     if (!(seconds < 1e9)) {
         snprintf(text, SHORT_TEXT, "very long");
+    } else if (seconds < 0.95) {
+        snprintf(text, SHORT_TEXT, "%.2f s", seconds);
     } else if (seconds < 9.95) {
         snprintf(text, SHORT_TEXT, "%.1f s", seconds);
     } else if (seconds < 59.5) {

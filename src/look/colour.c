@@ -37,7 +37,7 @@ static void fill_colours(SpeedScale *scale, float top) {
     }
 }
 
-/// The speed that all but one in 500 particles stay below; bins by powers of 2^(1/8).
+/// The speed that all but one in 100 particles stay below; bins by powers of 2^(1/8).
 static float common_speed(const BrimFrame *frame, int threads) {
     enum { BINS = 512, PER_OCTAVE = 8, MIDDLE = 256 };
     int64_t bins[BINS] = {0};
@@ -47,7 +47,7 @@ static float common_speed(const BrimFrame *frame, int threads) {
         int bin = v > 0 ? MIDDLE + (int)floorf(PER_OCTAVE * log2f(v)) : 0;
         bins[bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin]++;
     }
-    int64_t above = (int64_t)(frame->count / 500);
+    int64_t above = (int64_t)(frame->count / 100);
     int bin = BINS - 1;
     while (bin > 0 && (above -= bins[bin]) >= 0) bin--;
     return exp2f((float)(bin + 1 - MIDDLE) / PER_OCTAVE);

@@ -35,7 +35,7 @@ static void shade_row(const Flat *f, int y, BrimVec3 *row, float *scratch) {
         BrimVec3 at = view_point(&f->view, (float)x + 0.5f, (float)y + 0.5f, 0);
         px[x] = at.x, py[x] = at.y, pz[x] = 0;
     }
-    solids_distance(&p->solids, width, px, py, pz, distance);
+    solids_distance(&p->solids, false, width, px, py, pz, distance, NULL);
     float edge = 1.2f * (float)f->fine / f->view.scale;
     for (int x = 0; x < width; x++) {
         size_t i = (size_t)y * (size_t)width + (size_t)x;
@@ -94,8 +94,8 @@ BrimResult flat_draw(Picture *p, BrimError *error) {
     int64_t pixels = (int64_t)p->image.width * p->image.height;
     Flat f = {.picture = p, .fine = pixels <= FINE_PIXELS ? FINE : 1};
     f.view = flat_view(p->def->size, p->image.width * f.fine, p->image.height * f.fine);
-    BrimResult result =
-        water_splat(&f.disks, &f.view, p->frame, 0.72f * p->spacing, 1.0f, true, p->threads, error);
+    Spheres disks = {.radius = 0.72f * p->spacing, .least = 1, .speed = true};
+    BrimResult result = water_splat(&f.disks, &f.view, p->frame, &disks, p->threads, error);
     if (result != BRIM_OK) return result;
     if (!shade_flat(&f, &p->image))
         result = fail(error, BRIM_ERROR_MEMORY,

@@ -3,7 +3,8 @@
 //
 //   view        where the camera (and the light) stands      depth = metres along its forward axis
 //   water       particles => depth and speed buffers, smoothed into a surface
-//   solids      rays marched through the solids' distance => depth and normal buffers
+//   solids      the solids in place
+//   trace       rays marched through their distance => depth and normal buffers
 //   scene       joins them with floor, shadow and occlusion  => image, linear light
 //   flat        the 2D picture                               => image
 //   paint       box, legend, title over the image
@@ -162,10 +163,17 @@ typedef struct Water {
     float *speed; ///< [height][width], m/s; NULL when not wanted
 } Water;
 
-/// Draws particles as spheres of `radius` metres, no smaller than `least` pixels.
-/// BRIM_ERROR_MEMORY only.
-BrimResult water_splat(Water *water, const View *view, const BrimFrame *frame, float radius,
-                       float least, bool speed, int threads, BrimError *error);
+typedef struct Spheres {
+    float radius;          ///< m
+    float least;           ///< pixels
+    const BrimVec3 *walls; ///< size of a box whose walls water touches, NULL: none
+    bool speed;            ///< wanted too
+} Spheres;
+
+/// Draws particles as spheres. Those within a diameter of a wall are drawn on it as well, so that
+/// no gaps show along the box's edges. BRIM_ERROR_MEMORY only.
+BrimResult water_splat(Water *water, const View *view, const BrimFrame *frame,
+                       const Spheres *spheres, int threads, BrimError *error);
 /// Cuts what stands out of the box [0, size]: walls of water are flat, as the domain's are.
 void water_clip(Water *water, const View *view, BrimVec3 size, int threads);
 /// Smooths depth and speed over about `reach` metres, across depth steps of at most `range`, so
@@ -189,19 +197,21 @@ typedef struct Solids {
 
 BrimResult solids_new(Solids *solids, const BrimSimDef *def, double time, BrimError *error);
 void solids_free(Solids *solids);
-/// Distance to the nearest solid, m. (x, y, z) [n] => distance [n]
-void solids_distance(const Solids *solids, int n, const float *x, const float *y, const float *z,
-                     float *distance);
+/// Distance to the nearest solid, or with `solid_only` to the nearest that is not clear, m.
+/// (x, y, z) [n] => distance [n], and, when not NULL, clear [n]: whether that solid is.
+void solids_distance(const Solids *solids, bool solid_only, int n, const float *x, const float *y,
+                     const float *z, float *distance, bool *clear);
 
 /// What a ray meets: the first solid and, when that is clear, the next behind it.
 typedef struct SolidHit {
     float near, behind;                      ///< depth; INFINITY where nothing is met
     int8_t near_normal[3], behind_normal[3]; ///< times 127
-    bool clear;                              ///< the near one
+    bool clear, behind_clear;
 } SolidHit;
 
-/// Rays of all pixels => hit [height][width].
-void solids_trace(const Solids *solids, const View *view, SolidHit *hit, int threads);
+/// Rays of all pixels => hit [height][width], but for what lies beyond limit [height][width].
+void solids_trace(const Solids *solids, const View *view, const float *limit, SolidHit *hit,
+                  int threads);
 /// First solid that is not clear: depth = min(depth, hit) [height][width].
 void solids_shadow(const Solids *solids, const View *view, float *depth, int threads);
 

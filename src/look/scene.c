@@ -34,8 +34,8 @@ static BrimResult scene_buffers(Scene *s, BrimError *error) {
 static BrimResult cast_shadow(Scene *s, BrimError *error) {
     const Picture *p = s->picture;
     Water seen;
-    BrimResult result =
-        water_splat(&seen, &s->sun, p->frame, 0.62f * p->spacing, 0.8f, false, p->threads, error);
+    Spheres spheres = {.radius = 0.62f * p->spacing, .least = 0.8f};
+    BrimResult result = water_splat(&seen, &s->sun, p->frame, &spheres, p->threads, error);
     if (result != BRIM_OK) return result;
     s->shadow = seen.depth;
     solids_shadow(&p->solids, &s->sun, s->shadow, p->threads);
@@ -50,28 +50,37 @@ static void join_surface(Scene *s) {
         for (int x = 0; x < width; x++) {
             size_t i = (size_t)y * (size_t)width + (size_t)x;
             float depth = fminf(s->water.depth[i], floor_depth(s, x, y));
-            if (s->hit) depth = fminf(depth, s->hit[i].clear ? s->hit[i].behind : s->hit[i].near);
+            if (s->hit && !s->hit[i].clear) depth = fminf(depth, s->hit[i].near);
+            if (s->hit && !s->hit[i].behind_clear) depth = fminf(depth, s->hit[i].behind);
             s->surface[i] = depth;
         }
     }
 }
 
-/// An edge of the box in short pieces; pieces behind water or solids are drawn faintly.
+/// Whether a point of the box is behind water or a solid.
+static bool hidden(const Scene *s, BrimVec3 at) {
+    int x = (int)at.x, y = (int)at.y;
+    if (x < 0 || y < 0 || x >= s->camera.width || y >= s->camera.height) return true;
+    size_t i = (size_t)y * (size_t)s->camera.width + (size_t)x;
+    float front = s->surface[i], skin = s->picture->spacing + 0.004f * s->extent;
+    if (s->hit) front = fminf(front, s->hit[i].near);
+    return front + skin < at.z;
+}
+
+/// An edge of the box: each stretch that is in sight as one line.
 static void draw_edge(const Scene *s, Image *image, BrimVec3 a, BrimVec3 b) {
-    BrimVec3 ink = colour_hex(0x5b6b7a);
+    enum { PIECES = 512 };
+    BrimVec3 ink = colour_hex(0x5b6b7a), begin = view_project(&s->camera, a);
     float fine = (float)s->fine, pen = fmaxf(1.0f, 1.3f * (float)image->height / 720);
-    enum { PIECES = 256 };
-    for (int k = 0; k < PIECES; k++) {
-        BrimVec3 p = view_project(&s->camera, vec_mix(a, b, (float)k / PIECES));
-        BrimVec3 q = view_project(&s->camera, vec_mix(a, b, (float)(k + 1) / PIECES));
-        int x = (int)(0.5f * (p.x + q.x)), y = (int)(0.5f * (p.y + q.y));
-        if (x < 0 || y < 0 || x >= s->camera.width || y >= s->camera.height) continue;
-        size_t i = (size_t)y * (size_t)s->camera.width + (size_t)x;
-        float front = s->surface[i], skin = s->picture->spacing + 0.004f * s->extent;
-        if (s->hit) front = fminf(front, s->hit[i].near);
-        bool hidden = front + skin < 0.5f * (p.z + q.z);
-        image_line(image, p.x / fine, p.y / fine, q.x / fine, q.y / fine, pen, ink,
-                   hidden ? 0.0f : 0.30f);
+    bool drawing = false;
+    for (int k = 0; k <= PIECES; k++) {
+        BrimVec3 at = view_project(&s->camera, vec_mix(a, b, (float)k / PIECES));
+        bool seen = !hidden(s, at);
+        if (seen && !drawing) begin = at;
+        if (drawing && (!seen || k == PIECES))
+            image_line(image, begin.x / fine, begin.y / fine, at.x / fine, at.y / fine, pen, ink,
+                       0.35f);
+        drawing = seen;
     }
 }
 
@@ -89,15 +98,18 @@ static BrimResult draw_stages(Scene *s, Image *image, BrimError *error) {
     const Picture *p = s->picture;
     BrimResult result = scene_buffers(s, error);
     if (result != BRIM_OK) return result;
-    result = water_splat(&s->water, &s->camera, p->frame, 0.8f * p->spacing, 0.9f, true, p->threads,
-                         error);
+    Spheres spheres = {
+        .radius = 0.75f * p->spacing, .least = 0.9f, .walls = &p->def->size, .speed = true};
+    result = water_splat(&s->water, &s->camera, p->frame, &spheres, p->threads, error);
     if (result != BRIM_OK) return result;
     result =
         water_smooth(&s->water, &s->camera, 0.9f * p->spacing, 5 * p->spacing, p->threads, error);
     if (result != BRIM_OK) return result;
+    // smoothing rounds edges off, into the floor too
+    water_clip(&s->water, &s->camera, p->def->size, p->threads);
     result = cast_shadow(s, error);
     if (result != BRIM_OK) return result;
-    if (s->hit) solids_trace(&p->solids, &s->camera, s->hit, p->threads);
+    if (s->hit) solids_trace(&p->solids, &s->camera, s->water.depth, s->hit, p->threads);
     join_surface(s);
     light_scene(s);
     shade_scene(s, image);

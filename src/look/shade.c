@@ -131,26 +131,30 @@ static BrimVec3 shade_water(const Scene *s, const Palette *c, int x, int y, floa
 
 // ------------------------------------------------------------------------------------ samples
 
+/// A solid over what is behind it.
+static BrimVec3 over_solid(const Scene *s, const Palette *c, int x, int y, BrimVec3 behind,
+                           const int8_t packed[3], bool clear, float open, float lit) {
+    BrimVec3 normal = hit_normal(packed);
+    if (!clear) return vec_tint(c->solid, matte(normal, open, lit));
+    BrimVec3 glass = vec_tint(c->glass, matte(normal, 1, 1));
+    return vec_mix(behind, glass, wall_opacity(s, x, y, normal));
+}
+
 static BrimVec3 shade_sample(const Scene *s, const Palette *c, int x, int y, float open,
                              float lit) {
     size_t i = (size_t)y * (size_t)s->camera.width + (size_t)x;
-    const SolidHit *hit = s->hit ? &s->hit[i] : NULL;
-    float water = s->water.depth[i], ground = floor_depth(s, x, y);
-    BrimVec3 colour;
-    if (hit && hit->behind < fminf(water, ground))
-        colour = vec_tint(c->solid, matte(hit_normal(hit->behind_normal), open, lit));
-    else if (water < ground)
+    float water = s->water.depth[i], ground = floor_depth(s, x, y), nearest = fminf(water, ground);
+    BrimVec3 colour = background(s, c, y);
+    if (water < ground)
         colour = shade_water(s, c, x, y, open, lit);
     else if (ground < INFINITY)
         colour = shade_floor(s, c, x, y, ground, open, lit);
-    else
-        colour = background(s, c, y);
-    if (hit && hit->near < fminf(water, ground)) {
-        BrimVec3 normal = hit_normal(hit->near_normal);
-        if (!hit->clear) return vec_tint(c->solid, matte(normal, open, lit));
-        colour =
-            vec_mix(colour, vec_tint(c->glass, matte(normal, 1, 1)), wall_opacity(s, x, y, normal));
-    }
+    if (!s->hit) return colour;
+    const SolidHit *h = &s->hit[i];
+    if (h->behind < nearest)
+        colour = over_solid(s, c, x, y, colour, h->behind_normal, h->behind_clear, open, lit);
+    if (h->near < nearest)
+        colour = over_solid(s, c, x, y, colour, h->near_normal, h->clear, open, lit);
     return colour;
 }
 

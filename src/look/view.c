@@ -33,7 +33,7 @@ View view_camera(BrimVec3 size, int width, int height) {
     // a long side is shown rather from the side; a flat box rather from above
     float azimuth = degree * (size.x >= size.z ? 32 : 58);
     float flat = smooth_step(0.2f, 1.0f, size.y / fmaxf(size.x, size.z));
-    float elevation = degree * (30 - 13 * flat);
+    float elevation = degree * (34 - 17 * flat);
     set_axes(&v, vec(-sinf(azimuth) * cosf(elevation), -sinf(elevation),
                      -cosf(azimuth) * cosf(elevation)));
     v.scale = h / 2 / tanf(14 * degree);

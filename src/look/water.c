@@ -20,8 +20,9 @@ static void offer(uint64_t *pixel, float depth, uint32_t index) {
     }
 }
 
-static void splat_sphere(uint64_t *pixels, const View *v, BrimVec3 p, float radius, float least,
+static void splat_sphere(uint64_t *pixels, const View *v, BrimVec3 p, const Spheres *spheres,
                          uint32_t index) {
+    float radius = spheres->radius, least = spheres->least;
     BrimVec3 at = view_project(v, p);
     if (!(at.z > radius) || !(at.z < 1e30f)) return;
     float scale = v->parallel ? v->scale : v->scale / at.z;
@@ -56,26 +57,40 @@ static void unpack(Water *w, const uint64_t *pixels, const BrimFrame *frame, int
     }
 }
 
-BrimResult water_splat(Water *w, const View *view, const BrimFrame *frame, float radius,
-                       float least, bool speed, int threads, BrimError *error) {
+static float to_wall(float x, float high, float reach) {
+    return x < reach ? 0 : x > high - reach ? high : x;
+}
+
+static void splat_particle(uint64_t *pixels, const View *v, BrimVec3 p, const Spheres *spheres,
+                           uint32_t index) {
+    splat_sphere(pixels, v, p, spheres, index);
+    if (!spheres->walls) return;
+    BrimVec3 high = *spheres->walls;
+    float reach = 2 * spheres->radius;
+    BrimVec3 at =
+        vec(to_wall(p.x, high.x, reach), to_wall(p.y, high.y, reach), to_wall(p.z, high.z, reach));
+    if (at.x != p.x || at.y != p.y || at.z != p.z) splat_sphere(pixels, v, at, spheres, index);
+}
+
+BrimResult water_splat(Water *w, const View *view, const BrimFrame *frame, const Spheres *spheres,
+                       int threads, BrimError *error) {
     size_t n = (size_t)view->width * (size_t)view->height;
     *w = (Water){.width = view->width, .height = view->height};
     uint64_t *pixels = memory_new(n * sizeof *pixels);
     w->depth = memory_new(n * sizeof(float));
-    if (speed) w->speed = memory_new(n * sizeof(float));
-    if (!pixels || !w->depth || (speed && !w->speed)) {
+    if (spheres->speed) w->speed = memory_new(n * sizeof(float));
+    if (!pixels || !w->depth || (spheres->speed && !w->speed)) {
         free(pixels);
         water_free(w);
         return fail(error, BRIM_ERROR_MEMORY,
-                    "out of memory for a picture of %d x %d; ask for a "
-                    "smaller one",
-                    view->width, view->height);
+                    "out of memory for a picture of %d x %d; ask for a smaller one", view->width,
+                    view->height);
     }
     memset(pixels, 0xff, n * sizeof *pixels);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
     for (size_t i = 0; i < frame->count; i++)
-        splat_sphere(pixels, view, vec(frame->x[i], frame->y[i], frame->z[i]), radius, least,
-                     (uint32_t)i);
+        splat_particle(pixels, view, vec(frame->x[i], frame->y[i], frame->z[i]), spheres,
+                       (uint32_t)i);
     unpack(w, pixels, frame, threads);
     free(pixels);
     return BRIM_OK;
@@ -95,7 +110,9 @@ void water_clip(Water *w, const View *view, BrimVec3 size, int threads) {
             if (*depth == INFINITY) continue;
             BrimVec3 origin, ray = view_ray(view, (float)x + 0.5f, (float)y + 0.5f, &origin);
             BoxSpan span = box_span(size, origin, ray);
-            *depth = span.begin < span.end ? fmaxf(*depth, span.begin) : INFINITY;
+            // just inside the far side, so that the floor does not show through
+            float inside = clampf(*depth, span.begin, 0.9999f * span.end);
+            *depth = span.begin < span.end ? inside : INFINITY;
         }
     }
 }

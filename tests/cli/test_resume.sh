@@ -1,0 +1,159 @@
+# Runs that are cut short go on bit for bit.
+
+# whole_run SCENE DIR: the run that nobody disturbs, made once.
+whole_run() {
+    brim_gives 0 run "$1" -o "$2" --quiet
+}
+
+# Rows of stats.csv without the times that the clock decides.
+plain_stats() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) keep[i] = $i !~ /^ms_|memory/ }
+             { line = ""; for (i = 1; i <= NF; i++) if (keep[i]) line = line "," $i; print line }' \
+        "$1/stats.csv"
+}
+
+same_runs() {
+    same_frames "$1" "$2"
+    diff <(plain_stats "$1") <(plain_stats "$2") >/dev/null || give_up "statistics differ"
+}
+
+# start_and_signal SIGNAL SECONDS ARGUMENTS...: exit code in $code.
+start_and_signal() {
+    local signal=$1 seconds=$2 pid
+    shift 2
+    "$BRIM" "$@" >out 2>err &
+    pid=$!
+    sleep "$seconds"
+    kill "-$signal" "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    code=$?
+}
+
+random_seconds() { # random_seconds MOST_MS
+    printf '%d.%03d' $(((RANDOM % $1) / 1000)) $(((RANDOM % $1) % 1000))
+}
+
+test_frames_then_resume() {
+    write_scene
+    whole_run scene.yaml whole
+    brim_gives 0 run scene.yaml -o d --quiet --frames 7
+    there d/particles/000007.ply
+    absent d/particles/000008.ply
+    brim_gives 0 run scene.yaml -o d --resume --threads 2
+    says err "esuming"
+    same_runs whole d
+}
+
+test_resume_of_a_finished_run_changes_nothing() {
+    write_scene
+    whole_run scene.yaml whole
+    cp -r whole d
+    brim_gives 0 run scene.yaml -o d --resume --quiet
+    same_runs whole d
+}
+
+test_resume_in_a_new_folder_begins() {
+    write_scene
+    whole_run scene.yaml whole
+    brim_gives 0 run scene.yaml -o d --resume --quiet
+    same_runs whole d
+}
+
+test_resume_wants_the_same_scene() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet --frames 5
+    before=$(fingerprint d)
+    brim_gives 2 run scene.yaml -o d --resume --set solver.transfer=apic
+    says err "brim: error:"
+    brim_gives 2 run scene.yaml -o d --resume --seed 99
+    [ "$(fingerprint d)" = "$before" ] || give_up "the folder changed"
+}
+
+test_interrupt_then_resume() {
+    write_long_scene scene.yaml
+    whole_run scene.yaml whole
+    start_and_signal INT 0.3 run scene.yaml -o d
+    [ "$code" -eq 130 ] || give_up "Ctrl-C gives exit code $code, not 130"
+    says err "--resume"
+    there "$(newest_checkpoint d)"
+    brim_gives 0 run scene.yaml -o d --resume --quiet
+    same_runs whole d
+}
+
+test_terminate_then_resume() {
+    write_long_scene scene.yaml
+    whole_run scene.yaml whole
+    start_and_signal TERM 0.3 run scene.yaml -o d --json
+    [ "$code" -eq 143 ] || give_up "SIGTERM gives exit code $code, not 143"
+    valid_json_lines out
+    says out '"event":"interrupted","exit_code":143'
+    brim_gives 0 run scene.yaml -o d --resume --quiet
+    same_runs whole d
+}
+
+test_second_interrupt_ends_at_once() {
+    write_long_scene scene.yaml
+    "$BRIM" run scene.yaml -o d >out 2>err &
+    pid=$!
+    sleep 0.2
+    kill -INT "$pid" "$pid"
+    kill -INT "$pid" 2>/dev/null
+    wait "$pid"
+    code=$?
+    [ "$code" -eq 130 ] || give_up "exit code $code, not 130"
+}
+
+test_killed_at_any_moment_then_resumed() {
+    write_long_scene scene.yaml
+    whole_run scene.yaml whole
+    for round in $(seq "$(rounds 5 2)"); do
+        rm -rf d
+        start_and_signal KILL "$(random_seconds 300)" run scene.yaml -o d --quiet
+        for again in 1 2; do
+            start_and_signal KILL "$(random_seconds 300)" run scene.yaml -o d --quiet --resume
+        done
+        brim_gives 0 run scene.yaml -o d --quiet --resume
+        same_runs whole d
+    done
+}
+
+# With $1 done to its newest checkpoint, a run goes on from the one before.
+falls_back() {
+    rm -rf d
+    cp -r whole d
+    rm d/particles/0000{18,19,20}.ply
+    newest=$(newest_checkpoint d)
+    "$1" "$newest"
+    brim_gives 0 run scene.yaml -o d --resume
+    says err "$(basename "$newest")"
+    same_runs whole d
+}
+
+cut_short() { truncate -s -100 "$1"; }
+make_empty() { : >"$1"; }
+flip_byte() { printf '\x5a\xa5\x5a' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") / 2)) conv=notrunc; }
+
+test_damaged_checkpoint_falls_back() {
+    write_scene
+    whole_run scene.yaml whole
+    for harm in cut_short make_empty flip_byte; do falls_back $harm; done
+}
+
+test_all_checkpoints_damaged_begins_again() {
+    write_scene
+    whole_run scene.yaml whole
+    cp -r whole d
+    for file in d/checkpoints/*; do cut_short "$file"; done
+    brim_gives 0 run scene.yaml -o d --resume
+    same_runs whole d
+}
+
+test_two_runs_do_not_share_a_folder() {
+    write_long_scene scene.yaml
+    "$BRIM" run scene.yaml -o d --quiet &
+    pid=$!
+    sleep 0.2
+    run_brim run scene.yaml -o d --resume
+    wait "$pid"
+    [ "$code" -eq 2 ] || give_up "exit code $code, not 2"
+}

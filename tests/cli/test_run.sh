@@ -1,0 +1,160 @@
+# Runs: folders, output, threads, seeds, disks.
+
+test_run_leaves_the_promised_files() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d
+    there d/run.json d/stats.csv d/particles/000000.ply d/particles/000020.ply
+    absent d/particles/000021.ply d/fields
+    [ "$(wc -l <d/stats.csv)" -eq 201 ] || give_up "stats.csv does not have a row a step"
+    [ -z "$(find d -name '*.tmp' -o -name '*.part')" ] || give_up "temporary files are left"
+    for text in "20 frames" "200 steps" "volume" "600 seeded" "brim render d"; do
+        says out "$text"
+    done
+}
+
+test_progress_without_a_terminal_is_plain() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d
+    says err "frame  20 of 20"
+    ! grep -q $'\r\|\033' err || give_up "control characters in a log"
+}
+
+test_progress_on_a_terminal() {
+    command -v script >/dev/null || { echo "skipped: no script command" && return 0; }
+    write_scene
+    script -qec "stty cols 60; '$BRIM' run scene.yaml -o d" /dev/null </dev/null >out
+    says out "of 20"
+    grep -q $'\r' out || give_up "the line is not rewritten"
+    script -qec "stty cols 60; '$BRIM' run scene.yaml -o d" /dev/null </dev/null >out
+    says out $'\033[1;31merror'
+    script -qec "NO_COLOR=1 '$BRIM' run scene.yaml -o d" /dev/null </dev/null >out
+    says_not out $'\033[1;31m'
+}
+
+test_quiet_prints_errors_only() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet
+    silent out
+    silent err
+    brim_gives 2 run scene.yaml -o d --quiet
+    says err "brim: error:"
+}
+
+test_json_lines() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --json
+    silent err
+    valid_json_lines out
+    [ "$(grep -c '"event":"start"' out)" -eq 1 ] || give_up "no start"
+    [ "$(grep -c '"event":"frame"' out)" -eq 20 ] || give_up "not 20 frames"
+    [ "$(tail -n 1 out | grep -c '"event":"done"')" -eq 1 ] || give_up "no summary at the end"
+    says out '"volume_ratio":'
+    says out '"particles":600'
+    brim_gives 2 run scene.yaml -o d --json
+    valid_json_lines out
+    says out '"event":"error","exit_code":2'
+}
+
+test_folder_that_is_not_empty_is_refused() {
+    write_scene
+    mkdir d
+    echo precious >d/file
+    before=$(fingerprint d)
+    brim_gives 2 run scene.yaml -o d
+    says err "--overwrite"
+    brim_gives 2 run scene.yaml -o d --resume
+    [ "$(fingerprint d)" = "$before" ] || give_up "the folder changed"
+}
+
+test_overwrite_discards_the_earlier_run() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet
+    echo mine >d/notes.txt
+    brim_gives 2 run scene.yaml -o d --quiet
+    brim_gives 0 run scene.yaml -o d --quiet --overwrite --frames 3 --seed 5
+    there d/particles/000003.ply d/notes.txt
+    absent d/particles/000004.ply
+    brim_gives 0 run scene.yaml -o e --quiet --frames 3 --seed 5
+    same_frames d e
+}
+
+test_empty_folder_is_used() {
+    write_scene
+    mkdir d
+    brim_gives 0 run scene.yaml -o d --quiet --frames 1
+    there d/particles/000001.ply
+    brim_gives 0 run scene.yaml -o deep/down/d --quiet --frames 1
+    there deep/down/d/particles/000001.ply
+}
+
+test_same_bits_for_any_threads_and_again() {
+    write_scene
+    brim_gives 0 run scene.yaml -o one --quiet --threads 1
+    for n in 2 3 8 1; do
+        rm -rf many
+        brim_gives 0 run scene.yaml -o many --quiet --threads $n
+        same_frames one many
+    done
+}
+
+test_seed() {
+    write_scene
+    brim_gives 0 run scene.yaml -o a --quiet --frames 2 --seed 7
+    brim_gives 0 run scene.yaml -o b --quiet --frames 2 --set seed=7
+    brim_gives 0 run scene.yaml -o c --quiet --frames 2 --seed 8
+    same_frames a b
+    ! cmp -s a/particles/000002.ply c/particles/000002.ply || give_up "the seed does nothing"
+}
+
+test_unwritable_folder() {
+    write_scene
+    brim_gives 3 run scene.yaml -o scene.yaml/below
+    says err "scene.yaml/below"
+    [ -d /proc/self ] && brim_gives 3 run scene.yaml -o /proc/brim-test
+    if [ "$(id -u)" -ne 0 ]; then
+        mkdir closed
+        chmod 555 closed
+        brim_gives 3 run scene.yaml -o closed/d
+    fi
+}
+
+test_full_disk() {
+    write_scene
+    mkdir small
+    mount -t tmpfs -o size=128k tmpfs small 2>/dev/null ||
+        { echo "skipped: no right to mount a small disk" && return 0; }
+    run_brim run scene.yaml -o small/d
+    checkpoint=$(newest_checkpoint small/d 2>/dev/null)
+    info=0
+    if [ -n "$checkpoint" ]; then
+        "$BRIM" info "$checkpoint" >/dev/null 2>&1
+        info=$?
+    fi
+    umount small
+    [ "$code" -eq 3 ] || give_up "a full disk gives exit code $code, not 3"
+    says err "brim: error:"
+    says err "small/d"
+    [ "$info" -eq 0 ] || give_up "the last checkpoint is damaged"
+}
+
+test_diverging_run_keeps_its_checkpoint() {
+    write_scene
+    cat >>scene.yaml <<'SCENE'
+gravity:
+  - {time: 0, gravity: [0, -9.81]}
+  - {time: 0.25, gravity: [0, -9.81]}
+  - {time: 0.26, gravity: [0, -1e36]}
+SCENE
+    brim_gives 5 run scene.yaml -o d
+    says err "brim: error:"
+    checkpoint=$(newest_checkpoint d)
+    says err "$checkpoint"
+    brim_gives 0 info "$checkpoint"
+    says out "frame 10"
+}
+
+test_solver_that_fails_stops_the_run() {
+    write_scene
+    brim_gives 5 run scene.yaml -o d --set solver.max_iterations=1 --set solver.tolerance=1e-9
+    says err "brim: error:"
+}

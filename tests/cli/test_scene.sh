@@ -1,0 +1,173 @@
+# Scenes that are bad, and what check, fields, info and render say of good ones.
+
+# refused TEXT SED: the scene changed by SED is refused with TEXT, exit code 2, nothing touched.
+refused() {
+    write_scene
+    sed -i "$2" scene.yaml
+    brim_gives 2 run scene.yaml -o out.d
+    says err "brim: error:"
+    says err "scene.yaml"
+    says err "$1"
+    absent out.d
+    brim_gives 2 check scene.yaml --no-calibration
+    says err "$1"
+}
+
+test_bad_scenes_touch_no_folder() {
+    refused 'durashun' 's/duration/durashun/'
+    refused 'per_cell' 's/per_cell: 4/per_cell: 5/'
+    refused 'time.step' 's/step: 0.002/step: fast/'
+    refused 'cells' 's/cells: .32, 32./cells: [32, 33]/'
+    refused 'brim' 's/^brim: 1/brim: 99/'
+    refused 'scene.yaml' 's/^time:/time: [/'
+    : >scene.yaml
+    brim_gives 2 run scene.yaml -o out.d
+    absent out.d
+}
+
+test_bad_scene_names_the_line() {
+    write_scene
+    sed -i 's/frame_rate: 50/frame_rate: -3/' scene.yaml
+    brim_gives 2 check scene.yaml
+    grep -qE 'scene.yaml:8\b|scene.yaml.*line 8' err || give_up "line 8 is not named"
+    says err "time.frame_rate"
+}
+
+test_missing_scene() {
+    run_brim run nowhere.yaml -o out.d
+    [ "$code" -eq 2 ] || [ "$code" -eq 3 ] || give_up "exit code $code"
+    says err "nowhere.yaml"
+    absent out.d
+}
+
+test_bad_scene_leaves_an_earlier_run_alone() {
+    write_scene
+    brim_gives 0 run scene.yaml -o out.d --quiet --frames 2
+    before=$(fingerprint out.d)
+    for way in --resume --overwrite; do
+        brim_gives 2 run scene.yaml -o out.d $way --set time.step=-1
+        brim_gives 2 run scene.yaml -o out.d $way --set no.such.key=1
+    done
+    [ "$(fingerprint out.d)" = "$before" ] || give_up "the folder changed"
+}
+
+test_absurd_size_is_refused_before_anything_is_spent() {
+    write_scene
+    sed -i 's/^dim: 2/dim: 3/; s/size: .*/size: [1, 1, 1]/; s/per_cell: 4/per_cell: 8/
+            s/cells: .*/cells: [16000, 16000, 16000]/
+            s/low: .*/low: [0, 0, 0], high: [1, 1, 1]}/' scene.yaml
+    brim_gives 4 run scene.yaml -o out.d
+    says err "brim: error:"
+    absent out.d
+    brim_gives 4 check scene.yaml
+}
+
+test_set_overrides_the_scene() {
+    write_scene
+    brim_gives 0 run scene.yaml -o a --quiet --set time.duration=0.1 --set particles.per_cell=9
+    there a/particles/000005.ply
+    absent a/particles/000006.ply
+    says a/run.json '"per_cell": 9'
+    brim_gives 2 run scene.yaml -o b --set solver.transfer=magic
+    says err "solver.transfer"
+    says err "apic"
+    brim_gives 2 run scene.yaml -o b --set gravity
+    absent b
+}
+
+test_check_tells_the_cost() {
+    write_scene
+    brim_gives 0 check scene.yaml
+    for word in particles tiles memory disk steps time; do says out "$word"; done
+    grep -qE '^ *particles +600\b' out || give_up "600 particles are not named"
+    grep -qE '^ *steps +200\b' out || give_up "200 steps are not named"
+    silent err
+    brim_gives 0 check scene.yaml --no-calibration
+    says out "not measured"
+    brim_gives 0 check scene.yaml --json --set time.duration=0.2
+    valid_json_lines out
+    says out '"steps":100'
+    [ "$(ls | sort | tr '\n' ' ')" = "err out scene.yaml " ] || give_up "check left files behind"
+}
+
+test_check_warns() {
+    write_scene
+    cat >>scene.yaml <<'SCENE'
+solids:
+  - box: {low: [0.6, 0], high: [0.61, 0.3]}
+sources:
+  - box: {low: [0.602, 0.1], high: [0.608, 0.2]}
+    velocity: [1, 0]
+SCENE
+    sed -i 's/^  - box: {low: .0, 0.,/  - box: {low: [-0.5, 0],/' scene.yaml
+    brim_gives 0 check scene.yaml --no-calibration
+    [ "$(grep -c '^brim: warning:' err)" -ge 3 ] || give_up "fewer than three warnings"
+    brim_gives 0 check scene.yaml --no-calibration --json
+    valid_json_lines out
+    says out '"warnings":["'
+}
+
+test_fields() {
+    brim_gives 0 fields
+    says out "solver.tolerance"
+    says out "liquid[]"
+    brim_gives 0 fields tolerance
+    says out "solver.tolerance"
+    says_not out "gravity"
+    brim_gives 0 fields FLIP_ratio
+    says out "solver.flip_ratio"
+    brim_gives 1 fields no-such-thing-here
+    brim_gives 0 fields --markdown
+    says out "### solver"
+    says out '| `solver.tolerance` |'
+    # each row has the same number of cells as its heading
+    [ "$(grep '^|' out | sed 's/\\|//g' | tr -cd '|\n' | sort -u | wc -l)" -eq 1 ] ||
+        give_up "ragged table"
+    brim_gives 0 fields --json
+    tr '\n' ' ' <out | sed 's/^/{"fields":/; s/$/}/' >lines
+    valid_json_lines lines
+}
+
+test_info() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet --frames 5
+    brim_gives 0 info d/particles/000003.ply
+    says out "600"
+    checkpoint=$(newest_checkpoint d)
+    brim_gives 0 info "$checkpoint" d/particles/000000.ply
+    says out "heckpoint"
+    truncate -s -10 d/particles/000003.ply
+    brim_gives 6 info d/particles/000003.ply
+    says err "000003.ply"
+    truncate -s -10 "$checkpoint"
+    brim_gives 6 info "$checkpoint"
+    brim_gives 2 info d
+    brim_gives 2 info scene.yaml
+    brim_gives 3 info nothing.ply
+}
+
+test_render() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet --frames 3
+    run_brim render d
+    [ "$code" -eq 1 ] && grep -q libpng err && echo "skipped: built without libpng" && return 0
+    [ "$code" -eq 0 ] || give_up "brim render: exit code $code"
+    [ "$(cat out)" = d/picture-000003.png ] || give_up "the picture's path is not printed"
+    there d/picture-000003.png
+    brim_gives 0 render d --frame 1 --size 200x100 -o one.png
+    brim_gives 0 render d/particles/000001.ply --size 200x100 -o two.png
+    same_file one.png two.png
+    # width and height stand at bytes 16 to 23
+    [ "$(od -An -tx1 -j16 -N8 one.png | tr -d ' ')" = 000000c800000064 ] || give_up "wrong size"
+    brim_gives 2 render d --frame 99
+    says err "the last is 3"
+    brim_gives 3 render nowhere
+    mkdir empty
+    brim_gives 2 render empty
+    brim_gives 3 render d -o nowhere/a.png
+    cp d/particles/000001.ply alone.ply
+    brim_gives 0 render alone.ply
+    there alone.png
+    truncate -s 1000 alone.ply
+    brim_gives 6 render alone.ply
+}
