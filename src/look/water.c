@@ -58,7 +58,7 @@ static void unpack(Water *w, const uint64_t *pixels, const BrimFrame *frame, int
 }
 
 static float to_wall(float x, float high, float reach) {
-    return x < reach ? 0 : x > high - reach ? high : x;
+    return fabsf(x) < reach ? 0 : fabsf(x - high) < reach ? high : x;
 }
 
 static void splat_particle(uint64_t *pixels, const View *v, BrimVec3 p, const Spheres *spheres,
