@@ -202,7 +202,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for %lld particles",
                     (long long)count);
     s->max_speed = seeded_speed(s);
-    choose_dt(s);
+    s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!stage_sort(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
     stage_surface(s);
     return stage_measure(s, error);

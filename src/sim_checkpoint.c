@@ -9,7 +9,7 @@
 
 /// Section "state": the scalars.
 typedef struct SavedState {
-    double dt, velocity_time, solid_time, max_speed, start_cells, start_particles;
+    double dt, dt_next, kick, velocity_time, solid_time, max_speed, start_cells, start_particles;
     uint32_t next_id;
     int32_t primed, tile_count, solid_count;
     BrimStats stats;
@@ -76,7 +76,8 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
                            .scene_hash = s->def_hash};
     SavedState state;
     memset(&state, 0, sizeof state); // padding too: the same state is the same bytes
-    state.dt = s->dt, state.velocity_time = s->velocity_time, state.solid_time = s->solid_time;
+    state.dt = s->dt, state.dt_next = s->dt_next, state.kick = s->kick;
+    state.velocity_time = s->velocity_time, state.solid_time = s->solid_time;
     state.max_speed = s->max_speed, state.start_cells = s->start_cells;
     state.start_particles = s->start_particles, state.next_id = s->next_id;
     state.primed = s->primed, state.tile_count = s->grid.tile_count;
@@ -227,7 +228,8 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     s->step = meta.step, s->time = meta.time, s->frame = meta.frame;
     s->seeded = meta.seeded, s->emitted = meta.emitted;
     s->drained = meta.drained, s->left = meta.left;
-    s->dt = state.dt, s->velocity_time = state.velocity_time, s->solid_time = state.solid_time;
+    s->dt = state.dt, s->dt_next = state.dt_next, s->kick = state.kick;
+    s->velocity_time = state.velocity_time, s->solid_time = state.solid_time;
     s->max_speed = state.max_speed, s->start_cells = state.start_cells;
     s->start_particles = state.start_particles, s->next_id = state.next_id;
     s->primed = state.primed != 0, s->stats = state.stats;

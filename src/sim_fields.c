@@ -24,10 +24,10 @@ static float centre_velocity(const BrimSim *s, int axis, const int at[3]) {
 
 static void cell_values(const BrimSim *s, BrimField field, const int at[3], float *out) {
     int64_t i = grid_cell(&s->grid, at[0], at[1], at[2]);
-    if (field == BRIM_FIELD_PRESSURE) // q = p dt / (rho dx)
+    if (field == BRIM_FIELD_PRESSURE) // q = p kick / (rho dx)
         *out = i < 0 || !s->primed
                    ? 0
-                   : (float)(s->pressure[i] * (double)s->def.density * s->dx / s->dt);
+                   : (float)(s->pressure[i] * (double)s->def.density * s->dx / s->kick);
     else if (field == BRIM_FIELD_LEVEL_SET)
         *out = (i < 0 ? LEVEL_SET_CUT : s->phi[i]) * s->dx;
     else

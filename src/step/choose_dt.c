@@ -16,21 +16,21 @@ BrimVec3 gravity_at(const BrimSim *s, double time) {
     return k[n - 1].gravity;
 }
 
-/// The fastest that a particle may be in the coming step, m/s.
+/// The fastest that a particle may be after `dt` seconds of free fall, m/s.
 static double speed_bound(const BrimSim *s, double dt) {
     BrimVec3 g = gravity_at(s, s->time);
     return s->max_speed + dt * sqrt((double)g.x * g.x + (double)g.y * g.y + (double)g.z * g.z);
 }
 
-void choose_dt(BrimSim *s) {
-    double frame_end = (double)(s->frame + 1) / s->def.frame_rate;
-    double left = frame_end - s->time, dt = s->def.step;
+double choose_dt(const BrimSim *s, double time, int frame) {
+    double frame_end = (double)(frame + 1) / s->def.frame_rate;
+    double left = frame_end - time, dt = s->def.step;
     if (dt <= 0) {
         double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
         dt = longest;
         // The speed at the end of the step counts, and that depends on the step: twice is enough.
         for (int i = 0; i < 2; i++) {
-            double speed = speed_bound(s, dt);
+            double speed = speed_bound(s, time - s->time + dt);
             dt = speed * longest > s->def.cfl * s->dx ? s->def.cfl * s->dx / speed : longest;
         }
         if (dt < s->def.step_min) dt = s->def.step_min;
@@ -38,10 +38,10 @@ void choose_dt(BrimSim *s) {
         dt = left / fmax(1, ceil(left / dt - 1e-6));
     }
     // Fixed steps: the last one of a frame is cut; one that would leave a sliver takes it along.
-    s->dt = dt * (1 + 1e-6) >= left ? left : dt;
+    return dt * (1 + 1e-6) >= left ? left : dt;
 }
 
 double reach_estimate(const BrimSim *s) {
-    double dt = s->def.step > 0 ? s->def.step : s->dt;
-    return speed_bound(s, 2 * dt) * dt / s->dx;
+    double dt = fmax(s->dt_next, s->def.step);
+    return speed_bound(s, s->dt + dt) * dt / s->dx;
 }

@@ -1,7 +1,7 @@
 // Stage 10: pressure. Makes the velocity of the liquid free of divergence.
 //
-// With q = p dt / (rho dx) in m/s, a face between cells i-1 and i gets  u -= q_i - q_(i-1),  and the
-// net outflow of a cell, sum of open * u over its faces plus what moving walls push, must vanish:
+// With q = p kick / (rho dx) in m/s, a face between cells i-1 and i gets  u -= q_i - q_(i-1),  and
+// the net outflow of a cell, sum of open * u over its faces plus what moving walls push, must vanish:
 //   sum over faces of open_f (q_c - q_neighbour) = -outflow        (cut cells, Batty et al. 2007)
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
@@ -86,7 +86,8 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     s->rhs[me] = -cell_outflow(s, around, slot, cell);
 }
 
-static void build_tile(BrimSim *s, int slot) {
+/// The system of a tile, and its start value: the last pressure times `scale`, as kicks differ.
+static void build_tile(BrimSim *s, int slot, float scale) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, bytes = (size_t)g->tile_cells * 4;
     memset(s->diagonal + base, 0, bytes);
@@ -97,8 +98,9 @@ static void build_tile(BrimSim *s, int slot) {
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1)
             build_cell(s, &around, slot, z * 64 + __builtin_ctzll(bits));
-    for (int i = 0; i < g->tile_cells; i++) // the start value of a cell that dried counts not
-        if (s->diagonal[base + (size_t)i] == 0) s->pressure[base + (size_t)i] = 0;
+    float *start = s->pressure + base;
+    for (int i = 0; i < g->tile_cells; i++) // that of a cell that dried counts not
+        start[i] = s->diagonal[base + (size_t)i] == 0 ? 0 : start[i] * scale;
 }
 
 /// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on. What was
@@ -195,11 +197,15 @@ static float tile_outflow(const BrimSim *s, int slot) {
     return largest;
 }
 
-BrimResult stage_project(BrimSim *s, BrimError *error) {
+BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
     int tiles = s->grid.tile_count;
-    double to_ratio = s->dt / s->dx; // net outflow in m/s => |div u| dt
+    // Net outflow in m/s => |div u| dt. Both steps that the kick spans count: a short one at the end
+    // of a frame must not leave a divergence that the next kick inherits.
+    double to_ratio = fmax(s->dt, s->dt_next) / s->dx;
+    float scale = s->kick > 0 ? (float)(kick / s->kick) : 0;
+    s->kick = kick;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < tiles; t++) build_tile(s, t);
+    for (int t = 0; t < tiles; t++) build_tile(s, t, scale);
 
     if (!poisson_prepare(s->poisson, &s->grid, s->coefficient[0], s->coefficient[1],
                          s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))

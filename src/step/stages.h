@@ -4,8 +4,8 @@
 
 /// Gravity at a time, m/s^2.
 BrimVec3 gravity_at(const BrimSim *s, double time);
-/// Sets s->dt for the step that begins at s->time; ends exactly on the next frame time.
-void choose_dt(BrimSim *s);
+/// Length of the step that begins at `time` in frame `frame`, s; never crosses the frame's end.
+double choose_dt(const BrimSim *s, double time, int frame);
 /// Places the solids for the end of the step; samples them on the tiles that they touch.
 void stage_solids(BrimSim *s);
 /// (velocity, x, v) => (x, key). Moves particles through the flow and out of solids.
@@ -20,8 +20,9 @@ bool stage_to_grid(BrimSim *s);
 void stage_surface(BrimSim *s);
 /// Gravity over `kick` seconds on known faces.
 void stage_forces(BrimSim *s, double kick);
-/// (velocity, phi, open) => (velocity without divergence, pressure). An error loses the sim.
-BrimResult stage_project(BrimSim *s, BrimError *error);
+/// (velocity, phi, open) => (velocity without divergence, pressure). `kick`: seconds over which the
+/// pressure acts. An error loses the sim.
+BrimResult stage_project(BrimSim *s, double kick, BrimError *error);
 /// Velocity into air and solids as far as a particle can travel in the next step.
 void stage_extrapolate(BrimSim *s);
 /// (velocity, old) => (v, affine)

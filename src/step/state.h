@@ -63,6 +63,7 @@ struct BrimSim {
 
     // step: choose dt
     double time, dt;
+    double dt_next; ///< the step after this one, s: velocities are brought to its middle
     int64_t step;
     int frame;
     bool primed;          ///< the grid has a velocity
@@ -97,7 +98,8 @@ struct BrimSim {
 
     // project
     float *velocity[3]; ///< [faces] m/s; extrapolate makes it reach into air and solids
-    float *pressure;    ///< [cells] p dt / (rho dx), m/s; start value of the next solve
+    float *pressure;    ///< [cells] p kick / (rho dx), m/s; start value of the next solve
+    double kick;        ///< over which the pressure acted, s
     float *rhs;         ///< [cells] m/s
     float *coefficient[3], *diagonal; ///< [faces], [cells]
     Poisson *poisson;

@@ -2,7 +2,7 @@
 //
 // Positions and velocities leap over one another: positions stand at t, velocities at t + dt/2, so
 // that a body in free fall follows its parabola exactly and waves keep second order in time.
-// `velocity_time` keeps the account, so steps may change their length.
+// Each step is therefore chosen one step ahead; `velocity_time` keeps the account.
 #include "base/error.h"
 #include "base/timer.h"
 #include "step/stages.h"
@@ -32,7 +32,7 @@ static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimErr
     lap(clock, BRIM_STAGE_TO_GRID);
     stage_surface(s), lap(clock, BRIM_STAGE_SURFACE);
     stage_forces(s, kick), lap(clock, BRIM_STAGE_FORCES);
-    BrimResult result = stage_project(s, error);
+    BrimResult result = stage_project(s, kick, error);
     lap(clock, BRIM_STAGE_PROJECT);
     if (result != BRIM_OK) return result;
     stage_extrapolate(s), lap(clock, BRIM_STAGE_EXTRAPOLATE);
@@ -40,32 +40,42 @@ static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimErr
     return BRIM_OK;
 }
 
+/// Before the first step: seeded velocities, which the host may have changed, are made free of
+/// divergence and brought to the middle of the step.
+static BrimResult prime(BrimSim *s, Clock *clock, BrimError *error) {
+    BrimResult result = stage_measure(s, error);
+    if (result != BRIM_OK) return result;
+    s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
+    stage_solids(s), lap(clock, BRIM_STAGE_SOLIDS);
+    result = update_velocity(s, 0.5 * s->dt, clock, error);
+    s->primed = result == BRIM_OK;
+    return result;
+}
+
 BrimResult step_run(BrimSim *s, BrimError *error) {
     double begin = timer_ms();
     Clock clock = {s->stats.ms, begin};
     for (int i = 0; i < BRIM_STAGE_COUNT; i++) clock.ms[i] = 0;
 
-    choose_dt(s);
+    BrimResult result = s->primed ? BRIM_OK : prime(s, &clock, error);
+    if (result != BRIM_OK) return result;
+    s->dt = s->dt_next;
+    double next = s->time + s->dt, frame_end = (double)(s->frame + 1) / s->def.frame_rate;
+    int frame = s->frame;
+    if (next >= frame_end * (1 - 1e-12)) next = frame_end, frame++;
+    s->dt_next = choose_dt(s, next, frame);
+
     stage_solids(s), lap(&clock, BRIM_STAGE_SOLIDS);
-    if (!s->primed) { // seeded velocities, made free of divergence and half a step old
-        BrimResult result = stage_measure(s, error); // the host may have written velocities
-        if (result == BRIM_OK) result = update_velocity(s, 0.5 * s->dt, &clock, error);
-        if (result != BRIM_OK) return result;
-        s->primed = true;
-    }
     stage_advect(s), lap(&clock, BRIM_STAGE_ADVECT);
     if (!stage_emit(s)) return out_of_memory(s, "emit", error);
     lap(&clock, BRIM_STAGE_EMIT);
     if (!stage_sort(s)) return out_of_memory(s, "sort", error);
     lap(&clock, BRIM_STAGE_SORT);
-    double next = s->time + s->dt;
-    BrimResult result = update_velocity(s, next + 0.5 * s->dt - s->velocity_time, &clock, error);
+    result = update_velocity(s, next + 0.5 * s->dt_next - s->velocity_time, &clock, error);
     if (result != BRIM_OK) return result;
 
-    s->time = next;
+    s->time = next, s->frame = frame;
     s->step++;
-    double frame_end = (double)(s->frame + 1) / s->def.frame_rate;
-    if (s->time >= frame_end * (1 - 1e-12)) s->time = frame_end, s->frame++;
     result = stage_measure(s, error);
     lap(&clock, BRIM_STAGE_MEASURE);
     s->stats.ms_total = timer_ms() - begin;
