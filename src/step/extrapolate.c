@@ -159,6 +159,11 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     if (s->old[axis]) {
         float *old = s->old[axis] + base, ratio = s->def.flip_ratio;
         for (int i = 0; i < g->tile_cells; i++) old[i] = v[i] - ratio * old[i];
+        // On the domain's walls a particle and its mirror image cancel: old is 0 there, not the
+        // mean over the particles of one side.
+        for (int z = 0; z < g->tile_depth; z++)
+            for (uint64_t bits = side.slice[z]; bits; bits &= bits - 1)
+                old[z * 64 + __builtin_ctzll(bits)] = 0;
     }
     return fastest;
 }
