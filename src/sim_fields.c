@@ -14,9 +14,9 @@ static float centre_velocity(const BrimSim *s, int axis, const int at[3]) {
     int up[3] = {at[0], at[1], at[2]};
     up[axis]++;
     int64_t low = grid_cell(&s->grid, at[0], at[1], at[2]);
-    int64_t high = up[axis] < s->grid.cells[axis] ? grid_cell(&s->grid, up[0], up[1], up[2]) : -1;
+    if (up[axis] == s->grid.cells[axis] && s->sides.open[2 * axis + 1]) up[axis]--;
+    int64_t high = grid_cell(&s->grid, up[0], up[1], up[2]);
     float a = low < 0 ? NAN : s->velocity[axis][low], b = high < 0 ? NAN : s->velocity[axis][high];
-    if (up[axis] >= s->grid.cells[axis]) b = s->sides.open[2 * axis + 1] ? a : 0;
     if (!(a == a)) a = b;
     if (!(b == b)) b = a;
     return a == a ? 0.5f * (a + b) : 0;

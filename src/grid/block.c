@@ -1,35 +1,32 @@
 #include "grid/block.h"
-#include <string.h>
 
 /// Where a block's row comes from along one axis.
 typedef struct Source {
     int tile;  ///< -1, 0, 1
     int local; ///< 0..7 within that tile
-    bool zero; ///< beyond a wall that this component points at
 } Source;
+
+/// The last place along an axis that has a value of its own.
+static int last_place(const Grid *g, int axis, Place place, const Sides *sides) {
+    if (place == PLACE_NODE) return g->tiles[axis] * TILE - 1;
+    return (int)place == axis && !sides->open[2 * axis + 1] ? g->cells[axis] : g->cells[axis] - 1;
+}
 
 static Source source_of(const Grid *g, int axis, int tile, int local, Place place,
                         const Sides *sides) {
-    // Nodes exist on the far side of the last cell too, where a tile hangs over the domain.
-    int last = (place == PLACE_NODE ? g->tiles[axis] * TILE : g->cells[axis]) - 1;
-    int at = tile * TILE + local;
-    Source s = {.zero = at > last && (int)place == axis && !sides->open[2 * axis + 1]};
+    int last = last_place(g, axis, place, sides), at = tile * TILE + local;
     at = at < 0 ? 0 : at > last ? last : at;
-    s.tile = (at >> TILE_SHIFT) - tile;
-    s.local = at & 7;
-    return s;
+    return (Source){.tile = (at >> TILE_SHIFT) - tile, .local = at & 7};
 }
 
 /// What lies beyond the domain in a row of a tile at an x side.
 static void mend_row(const Grid *g, int slot, Place place, const Sides *sides, int halo,
                      float *row) {
     int edge = TILE + 2 * halo;
-    int end = halo - g->coord[slot].x * TILE +
-              (place == PLACE_NODE ? g->tiles[0] * TILE : g->cells[0]);
+    int end = halo - g->coord[slot].x * TILE + last_place(g, 0, place, sides) + 1;
     if (g->coord[slot].x == 0)
         for (int i = 0; i < halo; i++) row[i] = row[halo];
-    float beyond = place == PLACE_FACE_X && !sides->open[1] ? 0.0f : row[end < edge ? end - 1 : 0];
-    for (int i = end; i < edge; i++) row[i] = beyond;
+    for (int i = end; i < edge; i++) row[i] = row[end - 1];
 }
 
 static void load_row(const Grid *g, int slot, const float *field, int halo, float missing,
@@ -58,10 +55,6 @@ void block_load(const Grid *g, int slot, const float *field, Place place, const 
                                 : source_of(g, 2, c.z, k - halo, place, sides);
         for (int j = 0; j < edge; j++, block += edge) {
             Source sy = source_of(g, 1, c.y, j - halo, place, sides);
-            if (sy.zero || sz.zero) {
-                memset(block, 0, (size_t)edge * sizeof *block);
-                continue;
-            }
             int row = sz.local * TILE + sy.local;
             int neighbour_row = (sz.tile + 1) * 9 + (sy.tile + 1) * 3;
             load_row(g, slot, field, halo, missing, neighbour_row, row, block);

@@ -15,8 +15,8 @@ typedef struct Sides {
 } Sides;
 
 /// What a field is located on, which decides its values outside the domain:
-/// FACE_a: velocity component a. Beyond a wall, components along the wall repeat the last value
-/// inside (free slip) and the normal one is 0; beyond an open side all repeat.
+/// FACE_a: velocity component a. The last value inside repeats (along walls: free slip); the normal
+/// component ends on the wall's own face, or before an open side.
 /// NODE: cell corners (low corner of each cell), repeat.
 typedef enum Place { PLACE_FACE_X, PLACE_FACE_Y, PLACE_FACE_Z, PLACE_NODE } Place;
 

@@ -9,7 +9,8 @@ BrimResult grid_init(Grid *grid, int dim, const int cells[3], BrimError *error) 
     double box = 1;
     for (int a = 0; a < 3; a++) {
         grid->cells[a] = cells[a];
-        grid->tiles[a] = a == 2 && dim == 2 ? 1 : (cells[a] + TILE - 1) / TILE;
+        // one tile more than the cells need when they fill it: the faces on the far side are in it
+        grid->tiles[a] = a == 2 && dim == 2 ? 1 : cells[a] / TILE + 1;
         box *= grid->tiles[a];
     }
     grid->tile_depth = dim == 2 ? 1 : TILE;

@@ -11,8 +11,9 @@
 // x, y, z in 0..7. In 2D a tile is one cell deep: 64 cells. A row of eight cells along x is the
 // unit of SIMD; a mask of cells is one byte a row (bit x), mask[slot * tile_rows + z*8 + y].
 // Slots count from 0 in the order of the tile box (x fastest), so a grid depends on which tiles
-// exist and not on how it came about. Tiles at the far edges may hang over the domain.
-// Velocities live on the faces towards the lower neighbours: u of a cell is at its x- face.
+// exist and not on how it came about. Tiles at the far edges hang over the domain.
+// Velocities live on the faces towards the lower neighbours: u of a cell is at its x- face, so the
+// faces on the domain's far sides belong to the first cells beyond it.
 #pragma once
 #include "brim/brim.h"
 #include <stdint.h>

@@ -62,11 +62,11 @@ static inline TileMask mask_inside(const Grid *g, int slot) {
     return m;
 }
 
-/// Cells of a tile in the first (direction -1) or last layer of the domain along an axis.
-static inline TileMask mask_side(const Grid *g, int slot, int axis, int direction) {
+/// Cells of a tile in one layer of the domain: the cells with this coordinate along an axis.
+static inline TileMask mask_layer(const Grid *g, int slot, int axis, int layer) {
     TileCoord c = g->coord[slot];
     const int16_t tile[3] = {c.x, c.y, c.z};
-    int at = (direction < 0 ? 0 : g->cells[axis] - 1) - tile[axis] * TILE;
+    int at = layer - tile[axis] * TILE;
     TileMask m = {{0}};
     if (at < 0 || at >= TILE) return m;
     for (int z = 0; z < g->tile_depth; z++)
@@ -74,5 +74,17 @@ static inline TileMask mask_side(const Grid *g, int slot, int axis, int directio
                      : axis == 1 ? (uint64_t)0xff << (8 * at)
                      : z == at   ? ~(uint64_t)0
                                  : 0;
+    return m;
+}
+
+/// Cells of a tile in the first (direction -1) or last layer of the domain along an axis.
+static inline TileMask mask_side(const Grid *g, int slot, int axis, int direction) {
+    return mask_layer(g, slot, axis, direction < 0 ? 0 : g->cells[axis] - 1);
+}
+
+/// Cells of a tile whose lower face along an axis lies on a side of the domain.
+static inline TileMask mask_side_faces(const Grid *g, int slot, int axis) {
+    TileMask m = mask_layer(g, slot, axis, 0), far = mask_layer(g, slot, axis, g->cells[axis]);
+    for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= far.slice[z];
     return m;
 }

@@ -324,8 +324,13 @@ static inline void move_dim(const Span *p, const MoveParams *m, const bool third
         // metres, where the rounding of the sum cannot carry it over.
         for (int a = 0; a < dim; a++) {
             float *restrict x = p->attr[ATTR_X + a] + first;
-            for (int i = 0; i < n; i++)
-                x[i] = clamp(x[i] + (at[a][i] - from[a][i]) * p->dx, m->low[a], m->high[a]);
+            float *restrict v = p->attr[ATTR_VX + a] + first, lowest = m->low[a], highest = m->high[a];
+            for (int i = 0; i < n; i++) {
+                float end = x[i] + (at[a][i] - from[a][i]) * p->dx;
+                // what hits a wall does not push on
+                v[i] = (end <= lowest && v[i] < 0) || (end >= highest && v[i] > 0) ? 0.0f : v[i];
+                x[i] = clamp(end, lowest, highest);
+            }
         }
     }
 }

@@ -41,8 +41,7 @@ static bool solid_near(const BrimSim *s, int slot) {
 static float face_lookup(const BrimSim *s, int axis, int x, int y, int z) {
     int at[3] = {x, y, z};
     for (int a = 0; a < s->dim; a++) {
-        int last = s->grid.cells[a] - 1;
-        if (at[a] > last && a == axis && !s->sides.open[2 * a + 1]) return 0;
+        int last = s->grid.cells[a] - (a == axis && !s->sides.open[2 * a + 1] ? 0 : 1);
         at[a] = at[a] < 0 ? 0 : at[a] > last ? last : at[a];
     }
     int64_t i = grid_cell(&s->grid, at[0], at[1], at[2]);
@@ -135,6 +134,8 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m) {
             left -= step;
         }
         for (int a = 0; a < s->dim; a++) {
+            if ((x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0))
+                p->attr[ATTR_VX + a][i] = 0;
             x[a] = x[a] > m->low[a] ? x[a] : m->low[a];
             p->attr[ATTR_X + a][i] = x[a] < m->high[a] ? x[a] : m->high[a];
         }

@@ -80,8 +80,11 @@ static void append(Appender *a, float x, float y, float z) {
         p->attr[ATTR_X + k][i] = k < s->dim ? at[k] : 0;
         p->attr[ATTR_VX + k][i] = k < s->dim ? v[k] : 0;
     }
-    if (p->affine)
-        for (int k = ATTR_AFFINE; k < ATTR_MAX; k++) p->attr[k][i] = 0;
+    // change of velocity over a cell: a rigid rotation's gradient is its cross product matrix
+    const float turn[9] = {0, -a->spin.z, a->spin.y, a->spin.z, 0, -a->spin.x, -a->spin.y,
+                           a->spin.x, 0};
+    for (int k = ATTR_AFFINE; p->affine && k < ATTR_MAX; k++)
+        p->attr[k][i] = turn[k - ATTR_AFFINE] * s->dx;
     p->id[i] = s->next_id++;
     p->key[i] = cell_key(&s->grid, s->inv_dx, at[0], at[1], at[2]);
 }

@@ -28,10 +28,11 @@ static bool grow_tile(BrimSim *s, int axis, int slot, uint8_t *fresh) {
         near[n] = mask_neighbour(g, s->known[axis], slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] |= near[n].slice[z];
     }
-    TileMask inside = mask_inside(g, slot);
+    TileMask inside = mask_inside(g, slot), wall = {{0}};
+    if (!s->sides.open[2 * axis]) wall = mask_layer(g, slot, axis, 0);
     bool any = false;
     for (int z = 0; z < g->tile_depth; z++) {
-        wanted.slice[z] &= ~known.slice[z] & inside.slice[z];
+        wanted.slice[z] &= ~known.slice[z] & inside.slice[z] & ~wall.slice[z];
         for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
             v[(size_t)slot * (size_t)g->tile_cells + (size_t)cell] =
@@ -108,8 +109,8 @@ static float component_at(const BrimSim *s, float *const field[3], int slot, int
     return count ? sum / (float)count : 0;
 }
 
-/// Velocity of a face inside a solid: what flows there must slide along the wall,
-/// u -= ((u - u_wall) . n) n.
+/// Velocity of a face inside a solid: what flows there must not flow into the wall,
+/// u -= min(0, (u - u_wall) . n) n.
 static float slide(const BrimSim *s, int slot, int cell, int axis, bool moving) {
     float n[3], normal = 0;
     float mine = s->velocity[axis][(size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell];
@@ -119,7 +120,7 @@ static float slide(const BrimSim *s, int slot, int cell, int axis, bool moving) 
         if (moving) u -= component_at(s, s->wall_speed, slot, cell, axis, b);
         normal += u * n[b];
     }
-    return mine - normal * n[axis];
+    return normal < 0 ? mine - normal * n[axis] : mine;
 }
 
 /// Slid values of a tile's faces inside solids, kept apart until all tiles have read theirs.
@@ -134,6 +135,32 @@ static void slide_tile(BrimSim *s, int slot) {
         }
 }
 
+/// Faces on the domain's walls: no flow where liquid touches the wall, else only away from it: the
+/// velocity that particles brought, or drops would stick to a ceiling. Returns the faces on walls,
+/// and which of them touch liquid.
+static TileMask set_walls(BrimSim *s, int slot, int axis, float *v, TileMask *touching) {
+    const Grid *g = &s->grid;
+    TileMask both = {{0}};
+    *touching = both;
+    for (int far = 0; far < 2; far++) {
+        if (s->sides.open[2 * axis + far]) continue;
+        TileMask faces = mask_layer(g, slot, axis, far ? g->cells[axis] : 0);
+        TileMask wet = far ? mask_neighbour(g, s->liquid, slot, axis, -1)
+                           : mask_load(g, s->liquid, slot);
+        for (int z = 0; z < g->tile_depth; z++) {
+            for (uint64_t bits = faces.slice[z]; bits; bits &= bits - 1) {
+                int bit = __builtin_ctzll(bits);
+                float *at = &v[z * 64 + bit];
+                bool shut = wet.slice[z] >> bit & 1 || (far ? *at > 0 : *at < 0);
+                *at = shut ? 0 : *at;
+            }
+            both.slice[z] |= faces.slice[z];
+            touching->slice[z] |= faces.slice[z] & wet.slice[z];
+        }
+    }
+    return both;
+}
+
 /// The last pass over one component of a tile: walls, unknown faces, largest value; and with FLIP
 /// old becomes new - ratio old, which is what grid -> particles interpolates.
 static float finish_component(BrimSim *s, int slot, int axis) {
@@ -141,17 +168,14 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     float *v = s->velocity[axis] + base, fastest = 0;
     TileMask known = mask_load(g, s->known[axis], slot);
-    TileMask side = s->sides.open[2 * axis] ? (TileMask){{0}} : mask_side(g, slot, axis, -1);
     if (s->solid_count && s->tile_solid[slot] != SOLID_FAR)
         for (int i = 0; i < g->tile_cells; i++)
             if (s->open[axis][base + (size_t)i] == 0 && known.slice[i >> 6] >> (i & 63) & 1)
                 v[i] = s->coefficient[axis][base + (size_t)i];
-    for (int z = 0; z < g->tile_depth; z++) {
-        for (uint64_t bits = side.slice[z]; bits; bits &= bits - 1)
-            v[z * 64 + __builtin_ctzll(bits)] = 0;
-        for (uint64_t bits = ~(known.slice[z] | side.slice[z]); bits; bits &= bits - 1)
+    TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = ~(known.slice[z] | walls.slice[z]); bits; bits &= bits - 1)
             v[z * 64 + __builtin_ctzll(bits)] = NAN;
-    }
     for (int i = 0; i < g->tile_cells; i++) {
         float speed = fabsf(v[i]);
         fastest = speed > fastest ? speed : fastest;
@@ -159,10 +183,10 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     if (s->old[axis]) {
         float *old = s->old[axis] + base, ratio = s->def.flip_ratio;
         for (int i = 0; i < g->tile_cells; i++) old[i] = v[i] - ratio * old[i];
-        // On the domain's walls a particle and its mirror image cancel: old is 0 there, not the
-        // mean over the particles of one side.
+        // Where liquid touches the wall a particle and its mirror image cancel: old is 0 there, not
+        // the mean over the particles of one side.
         for (int z = 0; z < g->tile_depth; z++)
-            for (uint64_t bits = side.slice[z]; bits; bits &= bits - 1)
+            for (uint64_t bits = touching.slice[z]; bits; bits &= bits - 1)
                 old[z * 64 + __builtin_ctzll(bits)] = 0;
     }
     return fastest;

@@ -111,10 +111,9 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     look_around(s, slot, &around);
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_load(g, s->known[a], slot), here = {{0}};
-        const TileMask *below_wet = &around.wet[2 * a];
+        const TileMask *below_wet = &around.wet[2 * a], sides = mask_side_faces(g, slot, a);
         for (int z = 0; z < g->tile_depth; z++)
-            for (uint64_t bits = (around.liquid.slice[z] | below_wet->slice[z]) &
-                                 ~around.side[2 * a].slice[z];
+            for (uint64_t bits = (around.liquid.slice[z] | below_wet->slice[z]) & ~sides.slice[z];
                  bits; bits &= bits - 1) {
                 int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
                 int64_t me = (int64_t)slot * g->tile_cells + cell;
@@ -148,7 +147,7 @@ static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
         TileMask near[6], known = mask_load(g, s->known[a], slot), here = mask_load(g, mask, slot);
         for (int n = 0; n < 2 * s->dim; n++)
             near[n] = mask_neighbour(g, mask, slot, n >> 1, n & 1 ? 1 : -1);
-        TileMask side = mask_side(g, slot, a, -1);
+        TileMask side = mask_side_faces(g, slot, a);
         for (int z = 0; z < g->tile_depth; z++) {
             uint64_t any = 0;
             for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
@@ -172,7 +171,7 @@ static void forget_closed(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     bool walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     for (int a = 0; a < s->dim; a++) {
-        TileMask known = mask_load(g, s->known[a], slot), side = mask_side(g, slot, a, -1);
+        TileMask known = mask_load(g, s->known[a], slot), side = mask_side_faces(g, slot, a);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= ~side.slice[z];
         for (int i = 0; walls && i < g->tile_cells; i++)
             if (s->open[a][(size_t)slot * (size_t)g->tile_cells + (size_t)i] == 0)

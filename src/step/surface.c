@@ -1,11 +1,12 @@
 // Stage 8: where the liquid is. Cells near the surface get a distance from the particles; the
 // rest is known to be deep inside or far outside from which cells hold particles.
+#include "grid/mask.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
 
-/// Distance given to a cell of a film or drop too thin for the averaged positions, in cells.
-static const float THIN = -0.05f;
+/// Distance given to a cell of a film too thin for the averaged positions, in cells.
+static const float FILM = -0.05f;
 
 /// Masks of a tile's rows and of those one cell around it: ten bits a row, bit 0 is x = -1.
 typedef struct PaddedRows {
@@ -230,19 +231,41 @@ static void smooth_tile(BrimSim *s, const LevelSetProfile *profile, int slot) {
     }
 }
 
-/// Films and drops thinner than the averaging: cells with particles and no liquid cell beside them.
-static void add_thin(BrimSim *s, int slot, uint8_t *thin) {
+/// Cells of a tile that stand on a floor: a wall or a shut face where gravity points.
+static TileMask on_floor(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    PaddedRows rows;
-    pad_rows(s, s->liquid, slot, 0, &rows);
-    const uint8_t *occupied = s->particles.occupied + (size_t)slot * (size_t)g->tile_rows;
+    BrimVec3 gravity = gravity_at(s, s->time);
+    const float pull[3] = {gravity.x, gravity.y, s->dim == 3 ? gravity.z : 0};
+    int axis = 0;
+    for (int a = 1; a < s->dim; a++)
+        if (fabsf(pull[a]) > fabsf(pull[axis])) axis = a;
+    if (pull[axis] == 0) return (TileMask){{0}};
+    int up = pull[axis] > 0;
+    TileMask m = s->sides.open[2 * axis + up] ? (TileMask){{0}}
+                                              : mask_side(g, slot, axis, up ? 1 : -1);
+    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return m;
+    for (int i = 0; i < g->tile_cells; i++) {
+        int64_t face = up ? grid_step(g, slot, i, axis, 1) : (int64_t)slot * g->tile_cells + i;
+        if (face >= 0 && s->open[axis][face] == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
+    }
+    return m;
+}
+
+/// Films too thin for the averaged positions: cells with particles on a floor and no liquid cell
+/// beside them. Drops and sheets as thin as that fly without pressure.
+static void find_films(BrimSim *s, int slot, uint8_t *film) {
+    const Grid *g = &s->grid;
+    TileMask occupied = mask_load(g, s->particles.occupied, slot), floor = on_floor(s, slot);
+    TileMask beside = mask_load(g, s->liquid, slot);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask near = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < g->tile_depth; z++) beside.slice[z] |= near.slice[z];
+    }
     for (int r = 0; r < g->tile_rows; r++) {
-        int y = (r & 7) + 1, z = (r >> 3) + 1;
-        unsigned mid = rows.at[z][y];
-        unsigned beside = mid | mid << 1 | mid >> 1 | rows.at[z][y - 1] | rows.at[z][y + 1];
-        if (s->dim == 3) beside |= rows.at[z - 1][y] | rows.at[z + 1][y];
-        thin[r] = occupied[r] & (uint8_t)~(beside >> 1);
-        if (thin[r]) thin[r] &= row_allowed(s, slot, r);
+        int shift = 8 * (r & 7);
+        film[r] = (uint8_t)((occupied.slice[r >> 3] & floor.slice[r >> 3] &
+                             ~beside.slice[r >> 3]) >> shift);
+        if (film[r]) film[r] &= row_allowed(s, slot, r);
     }
 }
 
@@ -265,20 +288,20 @@ void stage_surface(BrimSim *s) {
         for (int t = 0; t < tiles; t++) flag_tile(s, t);
         return;
     }
-    uint8_t *thin = (uint8_t *)s->spare; // [rows]
+    uint8_t *film = (uint8_t *)s->spare; // [rows]
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 1)
         for (int t = 0; t < tiles; t++) smooth_tile(s, &s->profile, t);
 #pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) add_thin(s, t, thin + (size_t)t * (size_t)rows);
+        for (int t = 0; t < tiles; t++) find_films(s, t, film + (size_t)t * (size_t)rows);
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++)
             for (int r = 0; r < rows; r++) {
                 size_t at = (size_t)t * (size_t)rows + (size_t)r;
-                s->liquid[at] |= thin[at];
+                s->liquid[at] |= film[at];
                 for (int x = 0; x < TILE; x++)
-                    if (thin[at] >> x & 1) s->phi[at * TILE + (size_t)x] = THIN;
+                    if (film[at] >> x & 1) s->phi[at * TILE + (size_t)x] = FILM;
             }
     }
 }

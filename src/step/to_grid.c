@@ -2,6 +2,7 @@
 // around it; then each tile sums the blocks that reach into it, in fixed order. So no two threads
 // write to one place and the sums are the same for any number of them.
 #include "base/memory.h"
+#include "grid/mask.h"
 #include "step/stages.h"
 #include <omp.h>
 #include <string.h>
@@ -93,7 +94,8 @@ static void gather_tile(BrimSim *s, int slot) {
         }
         size_t base = (size_t)slot * (size_t)g->tile_cells;
         float *velocity = s->velocity[a] + base, *old = s->old[a] ? s->old[a] + base : NULL;
-        uint8_t *known = s->known[a] + (size_t)slot * (size_t)g->tile_rows;
+        TileMask inside = mask_inside(g, slot), far = mask_layer(g, slot, a, g->cells[a]);
+        TileMask known = {{0}};
         for (int row = 0; row < g->tile_rows; row++) {
             uint8_t bits = 0;
             for (int i = 0; i < TILE; i++) {
@@ -102,8 +104,11 @@ static void gather_tile(BrimSim *s, int slot) {
                 velocity[row * TILE + i] = has ? sum[0] / sum[1] : 0.0f;
                 bits |= (uint8_t)(has << i);
             }
-            known[row] = bits & row_inside(g, slot, row);
+            known.slice[row >> 3] |= (uint64_t)bits << (8 * (row & 7));
         }
+        for (int z = 0; z < g->tile_depth; z++)
+            known.slice[z] &= inside.slice[z] | far.slice[z];
+        mask_store(g, s->known[a], slot, &known);
         if (old) memcpy(old, velocity, (size_t)g->tile_cells * sizeof *old);
     }
 }
