@@ -1,0 +1,132 @@
+#include "transfer_ref.h"
+#include <math.h>
+
+/// The particle's place on the lattice of a component (3: nodes): low node and fraction per axis.
+typedef struct Corner {
+    int cell[3];
+    double f[3];
+} Corner;
+
+static Corner corner_of(const double at[3], int component, int dim) {
+    Corner c = {{0}, {0}};
+    for (int a = 0; a < dim; a++) {
+        double x = at[a] - (a == component || component == 3 ? 0 : 0.5);
+        c.cell[a] = (int)floor(x);
+        c.f[a] = x - c.cell[a];
+    }
+    return c;
+}
+
+static double weight(const Corner *c, int n, int dim) {
+    double w = 1;
+    for (int a = 0; a < dim; a++) w *= n >> a & 1 ? c->f[a] : 1 - c->f[a];
+    return w;
+}
+
+/// Derivative of the weight along an axis, per cell.
+static double slope(const Corner *c, int n, int axis, int dim) {
+    double w = n >> axis & 1 ? 1 : -1;
+    for (int a = 0; a < dim; a++)
+        if (a != axis) w *= n >> a & 1 ? c->f[a] : 1 - c->f[a];
+    return w;
+}
+
+static int node(const Corner *c, int n, int edge) {
+    return ((c->cell[2] + (n >> 2)) * edge + c->cell[1] + (n >> 1 & 1)) * edge + c->cell[0] +
+           (n & 1);
+}
+
+static void position(const Span *p, int i, double at[3]) {
+    for (int a = 0; a < 3; a++)
+        at[a] = a < p->dim ? (double)p->attr[ATTR_X + a][i] * p->inv_dx - p->corner[a] : 0;
+}
+
+void ref_to_block(const Span *p, bool affine, double *block) {
+    int component = (p->dim == 3 ? SCATTER_3D : SCATTER_2D) / p->dim;
+    for (int i = 0; i < p->count; i++) {
+        double at[3];
+        position(p, i, at);
+        for (int a = 0; a < p->dim; a++) {
+            Corner c = corner_of(at, a, p->dim);
+            for (int n = 0; n < 1 << p->dim; n++) {
+                double v = p->attr[ATTR_VX + a][i], w = weight(&c, n, p->dim);
+                for (int b = 0; b < p->dim && affine; b++)
+                    v += p->attr[ATTR_AFFINE + 3 * a + b][i] * ((n >> b & 1) - c.f[b]);
+                double *out = block + a * component + 2 * node(&c, n, SCATTER_EDGE);
+                out[0] += w * v;
+                out[1] += w;
+            }
+        }
+    }
+}
+
+static double value_at(const float *block, const double at[3], int component, int edge, int dim,
+                       double gradient[3]) {
+    Corner c = corner_of(at, component, dim);
+    double v = 0;
+    for (int b = 0; b < dim; b++) gradient[b] = 0;
+    for (int n = 0; n < 1 << dim; n++) {
+        double x = block[node(&c, n, edge)];
+        v += weight(&c, n, dim) * x;
+        for (int b = 0; b < dim; b++) gradient[b] += slope(&c, n, b, dim) * x;
+    }
+    return v;
+}
+
+void ref_from_block(const Span *p, bool affine, float ratio, const float *const block[3],
+                    int halo) {
+    for (int i = 0; i < p->count; i++) {
+        double at[3], gradient[3];
+        position(p, i, at);
+        for (int a = 0; a < p->dim; a++) {
+            double v = value_at(block[a], at, a, block_edge(halo), p->dim, gradient);
+            float *out = &p->attr[ATTR_VX + a][i];
+            *out = (float)(v + (affine ? 0 : ratio * (double)*out));
+            for (int b = 0; b < p->dim && affine; b++)
+                p->attr[ATTR_AFFINE + 3 * a + b][i] = (float)gradient[b];
+        }
+    }
+}
+
+static void flow(const Span *p, const MoveParams *m, int i, const double at[3], double v[3]) {
+    double gradient[3];
+    for (int a = 0; a < p->dim; a++) {
+        v[a] = value_at(m->velocity[a], at, a, block_edge(m->halo), p->dim, gradient);
+        if (isnan(v[a])) v[a] = p->attr[ATTR_VX + a][i];
+        v[a] *= (double)m->step * p->inv_dx;
+    }
+}
+
+static void push_out(const Span *p, const MoveParams *m, double x[3]) {
+    for (int push = 0; push < 3; push++) {
+        double g[3], d = value_at(m->solid, x, 3, block_edge(m->halo), p->dim, g) * p->inv_dx;
+        double length = 0;
+        for (int a = 0; a < p->dim; a++) length += g[a] * g[a];
+        length = sqrt(length);
+        if (d >= 0 || length <= 1e-9) return;
+        for (int a = 0; a < p->dim; a++) x[a] += (1e-3 - d) * g[a] / length;
+    }
+}
+
+void ref_move(const Span *p, const MoveParams *m) {
+    for (int i = 0; i < p->count; i++) {
+        double x[3], a[3], b[3], c[3], at[3] = {0};
+        position(p, i, x);
+        for (int s = 0; s < m->substeps; s++) {
+            flow(p, m, i, x, a);
+            for (int k = 0; k < p->dim; k++) at[k] = x[k] + 0.5 * a[k];
+            flow(p, m, i, at, b);
+            if (m->scheme == BRIM_ADVECTION_RK3) {
+                for (int k = 0; k < p->dim; k++) at[k] = x[k] + 0.75 * b[k];
+                flow(p, m, i, at, c);
+                for (int k = 0; k < p->dim; k++) b[k] = (2 * a[k] + 3 * b[k] + 4 * c[k]) / 9;
+            }
+            for (int k = 0; k < p->dim; k++) x[k] += b[k];
+            if (m->solid) push_out(p, m, x);
+        }
+        for (int k = 0; k < p->dim; k++) {
+            double out = (x[k] + p->corner[k]) * p->dx;
+            p->attr[ATTR_X + k][i] = (float)fmin(fmax(out, m->low[k]), m->high[k]);
+        }
+    }
+}
