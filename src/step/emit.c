@@ -21,25 +21,35 @@ typedef struct Appender {
     uint8_t *tiles;        ///< [tile box] marks tiles that get particles, when dry; may be NULL
     const Shape *const *earlier; ///< regions seeded before: their points are taken
     int earlier_count;
-    const float *back;     ///< points that lay inside the shape this far upstream are not new
+    const float *back;     ///< drift of the lattice: points that were inside before it are not new
+    int windows;           ///< parts of the drift at whose ends a point may have been inside
     int64_t count;
     bool full;             ///< out of memory
 } Appender;
 
-/// Which of a batch are in the liquid's shape and not in a solid.
+/// Whether the points of a batch, moved upstream by a part of the drift, lie in the shape.
+static void upstream(const Appender *a, const SeedBatch *b, float part, bool in[SEED_BATCH]) {
+    float d[SEED_BATCH];
+    SeedBatch at = *b;
+    for (int i = 0; i < b->count && part > 0; i++) {
+        at.x[i] -= part * a->back[0];
+        at.y[i] -= part * a->back[1];
+        at.z[i] -= part * a->back[2];
+    }
+    shape_distance(a->shape, b->count, at.x, at.y, at.z, d);
+    for (int i = 0; i < b->count; i++) in[i] = d[i] < 0;
+}
+
+/// Which of a batch are in the liquid's shape, or came into it during the drift, even if they have
+/// left it by now; and are not in a solid.
 static void choose(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
     float d[SEED_BATCH];
-    shape_distance(a->shape, b->count, b->x, b->y, b->z, d);
-    for (int i = 0; i < b->count; i++) in[i] = d[i] < 0;
-    if (a->back) {
-        SeedBatch before = *b;
-        for (int i = 0; i < b->count; i++) {
-            before.x[i] -= a->back[0];
-            before.y[i] -= a->back[1];
-            before.z[i] -= a->back[2];
-        }
-        shape_distance(a->shape, b->count, before.x, before.y, before.z, d);
-        for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
+    bool was[SEED_BATCH];
+    upstream(a, b, 0, in);
+    for (int w = 1; w <= a->windows; w++) {
+        upstream(a, b, (float)w / (float)a->windows, was);
+        for (int i = 0; i < b->count; i++)
+            in[i] = w < a->windows ? in[i] | was[i] : in[i] & !was[i];
     }
     for (int k = 0; k < a->earlier_count; k++) {
         shape_distance(a->earlier[k], b->count, b->x, b->y, b->z, d);
@@ -154,14 +164,22 @@ double emit_rate(const BrimSim *s, const Source *source) {
     return source->points * sqrt(drift) / spacing_of(s);
 }
 
-/// Points that would enter the shape for a drift of one spacing: its cross-section in points.
+/// Points that enter the shape while the lattice drifts by one spacing: its cross-section. A stream
+/// along an axis repeats itself after one spacing; a slanted one enters by rows at several
+/// sides, each at its own pace, so the mean over a long drift counts.
 static double cross_section(BrimSim *s, const Source *source, const float direction[3]) {
-    float spacing = spacing_of(s), back[3];
-    const float none[3] = {0};
-    for (int k = 0; k < 3; k++) back[k] = direction[k] * spacing;
-    Appender a = {.s = s, .shape = source->shape, .spacing = spacing, .dry = true, .back = back};
-    seed_lattice(s->dim, spacing, none, source->low, source->high, visit, &a);
-    return (double)a.count;
+    enum { WINDOWS = 128 };
+    float spacing = spacing_of(s), back[3], offset[3];
+    int along = 0;
+    for (int k = 0; k < 3; k++) back[k] = direction[k] * spacing, along += direction[k] != 0;
+    int windows = along > 1 ? WINDOWS : 1;
+    Appender a = {.s = s, .shape = source->shape, .spacing = spacing, .dry = true, .back = back,
+                  .windows = 1};
+    for (int i = 0; i < windows; i++) {
+        for (int k = 0; k < 3; k++) offset[k] = fmodf((float)i * back[k], spacing);
+        seed_lattice(s->dim, spacing, offset, source->low, source->high, visit, &a);
+    }
+    return (double)a.count / windows;
 }
 
 BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error) {
@@ -196,14 +214,18 @@ BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error)
 static bool emit_source(BrimSim *s, const Source *source) {
     double from = fmax(s->time, source->def.start), to = fmin(s->time + s->dt, source->def.stop);
     if (to <= from) return true;
-    float spacing = spacing_of(s), back[3], offset[3];
-    for (int k = 0; k < 3; k++) {
+    float spacing = spacing_of(s), back[3], offset[3], low[3], high[3], length = 0;
+    for (int k = 0; k < 3; k++) { // downstream of the shape too: what passed through it is there
         back[k] = (float)(source->drift[k] * (to - from));
         offset[k] = (float)fmod(source->drift[k] * to, spacing);
+        length += back[k] * back[k];
+        low[k] = fmaxf(source->low[k] + fminf(back[k], 0), 0);
+        high[k] = fminf(source->high[k] + fmaxf(back[k], 0), (float)s->grid.cells[k] * s->dx);
     }
     Appender a = {.s = s, .shape = source->shape, .spacing = spacing,
-                  .velocity = source->def.velocity, .jitter = true, .back = back};
-    bool ok = seed_lattice(s->dim, spacing, offset, source->low, source->high, visit, &a);
+                  .velocity = source->def.velocity, .jitter = true, .back = back,
+                  .windows = (int)fmaxf(1, ceilf(sqrtf(length) / spacing))};
+    bool ok = seed_lattice(s->dim, spacing, offset, low, high, visit, &a);
     s->emitted += a.count;
     return ok;
 }
