@@ -36,8 +36,8 @@ static Cloud *cloud_new(int dim, int halo) {
         c->span.attr[a] = c->data[a];
         for (int i = 0; i < COUNT; i++)
             c->data[a][i] = a >= ATTR_VX ? 2 * unit(i, a) - 1
-                            : a < dim   ? ((float)tile[a] + 7.999f * unit(i, a)) * DX
-                                        : 0;
+                            : a < dim    ? ((float)tile[a] + 7.999f * unit(i, a)) * DX
+                                         : 0;
     }
     return c;
 }
@@ -156,8 +156,8 @@ TEST(advection_where_nothing_is_known_flies_straight) {
     static float block[3][BLOCK_MAX];
     for (int a = 0; a < 3; a++)
         for (int i = 0; i < BLOCK_MAX; i++) block[a][i] = NAN;
-    MoveParams m = {.halo = 3, .substeps = 2, .step = 0.5f * DX,
-                    .high = {100 * DX, 100 * DX, 100 * DX}};
+    MoveParams m = {
+        .halo = 3, .substeps = 2, .step = 0.5f * DX, .high = {100 * DX, 100 * DX, 100 * DX}};
     for (int a = 0; a < 3; a++) m.velocity[a] = block[a];
     Cloud *before = cloud_new(3, 3), *after = cloud_new(3, 3);
     transfer_kernels_for(isa_choose(BRIM_ISA_AUTO))->move(&after->span, &m);
@@ -259,7 +259,8 @@ static double particle_error(const BrimSim *s, bool constant, float margin) {
         for (int a = 0; a < 3; a++) {
             x[a] = p->attr[ATTR_X + a][i];
             if (a < s->dim)
-                inside &= x[a] > margin * s->dx && x[a] < ((float)s->grid.cells[a] - margin) * s->dx;
+                inside &=
+                    x[a] > margin * s->dx && x[a] < ((float)s->grid.cells[a] - margin) * s->dx;
         }
         for (int a = 0; a < s->dim && inside; a++)
             worst = fmax(worst, fabs(p->attr[ATTR_VX + a][i] - field_at(a, x, constant)));
