@@ -97,15 +97,22 @@ static void flow(const Span *p, const MoveParams *m, int i, const double at[3], 
     }
 }
 
-static void push_out(const Span *p, const MoveParams *m, double x[3]) {
+static double solid_distance_at(const Span *p, const MoveParams *m, const double x[3],
+                                double gradient[3]) {
+    return value_at(m->solid, x, 3, block_edge(m->halo), p->dim, gradient) * p->inv_dx;
+}
+
+static void push_out(const Span *p, const MoveParams *m, const double from[3], double x[3]) {
+    double g[3];
     for (int push = 0; push < 3; push++) {
-        double g[3], d = value_at(m->solid, x, 3, block_edge(m->halo), p->dim, g) * p->inv_dx;
-        double length = 0;
+        double d = solid_distance_at(p, m, x, g), length = 0;
         for (int a = 0; a < p->dim; a++) length += g[a] * g[a];
         length = sqrt(length);
-        if (d >= 0 || length <= 1e-9) return;
-        for (int a = 0; a < p->dim; a++) x[a] += (1e-3 - d) * g[a] / length;
+        for (int a = 0; a < p->dim && d < 0 && length > 1e-9; a++)
+            x[a] += (1e-3 - d) * g[a] / length;
     }
+    if (solid_distance_at(p, m, x, g) < 0 && solid_distance_at(p, m, from, g) >= 0)
+        for (int a = 0; a < p->dim; a++) x[a] = from[a];
 }
 
 void ref_move(const Span *p, const MoveParams *m) {
@@ -113,6 +120,7 @@ void ref_move(const Span *p, const MoveParams *m) {
         double x[3], a[3], b[3], c[3], at[3] = {0};
         position(p, i, x);
         for (int s = 0; s < m->substeps; s++) {
+            const double from[3] = {x[0], x[1], x[2]};
             flow(p, m, i, x, a);
             for (int k = 0; k < p->dim; k++) at[k] = x[k] + 0.5 * a[k];
             flow(p, m, i, at, b);
@@ -122,7 +130,7 @@ void ref_move(const Span *p, const MoveParams *m) {
                 for (int k = 0; k < p->dim; k++) b[k] = (2 * a[k] + 3 * b[k] + 4 * c[k]) / 9;
             }
             for (int k = 0; k < p->dim; k++) x[k] += b[k];
-            if (m->solid) push_out(p, m, x);
+            if (m->solid) push_out(p, m, from, x);
         }
         for (int k = 0; k < p->dim; k++) {
             double out = (x[k] + p->corner[k]) * p->dx;

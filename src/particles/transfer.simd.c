@@ -258,23 +258,36 @@ static inline void advance(wide x[3], const wide own[3], const float *const bloc
     for (int k = 0; k < dim; k++) x[k] += b[k];
 }
 
+/// Distance to the solids at points in block coordinates, in cells, and its gradient.
+static inline wide solid_at(const float *solid, int edge, float inv_dx, const wide x[3], wide g[3],
+                            const int dim) {
+    wide f[3] = {0};
+    wide_int cell[3] = {0};
+    for (int a = 0; a < dim; a++) cell[a] = split(x[a], &f[a]);
+    return inv_dx * sample_gradient(solid, (cell[2] * edge + cell[1]) * edge + cell[0], edge, f[0],
+                                    f[1], f[2], g, dim);
+}
+
 /// Moves points inside a solid to its surface along the distance's gradient; several times, since
-/// in a concave corner the first push may end in the other wall.
-static inline void leave_solid(wide x[3], const float *solid, int edge, float inv_dx,
+/// in a concave corner the first push may end in the other wall. A point that came from outside and
+/// finds no way out, as in a wall so thin that the distance has no slope, goes back to `from`.
+static inline void leave_solid(wide x[3], const wide from[3], const float *solid, int edge,
+                               float inv_dx, const float low[3], const float high[3],
                                const int dim) {
     enum { PUSHES = 3 };
+    wide g[3], d;
     for (int push = 0; push < PUSHES; push++) {
-        wide f[3] = {0}, g[3];
-        wide_int cell[3] = {0};
-        for (int a = 0; a < dim; a++) cell[a] = split(x[a], &f[a]);
-        wide d = inv_dx * sample_gradient(solid, (cell[2] * edge + cell[1]) * edge + cell[0], edge,
-                                          f[0], f[1], f[2], g, dim);
+        d = solid_at(solid, edge, inv_dx, x, g, dim);
         wide length = wide_sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         // A hair outside, so that it is not pushed again by rounding.
         wide distance = wide_select((d < 0.0f) & (length > 1e-9f), (1e-3f - d) / length,
                                     (wide){0});
-        for (int a = 0; a < dim; a++) x[a] += distance * g[a];
+        for (int a = 0; a < dim; a++)
+            x[a] = wide_clamp(x[a] + distance * g[a], wide_all(low[a]), wide_all(high[a]));
     }
+    wide_int stuck = solid_at(solid, edge, inv_dx, x, g, dim) < 0.0f;
+    wide_int free_before = solid_at(solid, edge, inv_dx, from, g, dim) >= 0.0f;
+    for (int a = 0; a < dim; a++) x[a] = wide_select(stuck & free_before, from[a], x[a]);
 }
 
 static inline float clamp(float x, float low, float high) {
@@ -292,13 +305,11 @@ static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int
         wide x[3] = {0}, v[3] = {0};
         for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
         for (int s = 0; s < m->substeps; s++) {
+            const wide from[3] = {x[0], x[1], x[2]};
             advance(x, v, m->velocity, edge, scale, low, high, third_order, dim);
             for (int a = 0; a < dim; a++)
                 x[a] = wide_clamp(x[a], wide_all(low[a]), wide_all(high[a]));
-            if (!m->solid) continue;
-            leave_solid(x, m->solid, edge, inv_dx, dim);
-            for (int a = 0; a < dim; a++)
-                x[a] = wide_clamp(x[a], wide_all(low[a]), wide_all(high[a]));
+            if (m->solid) leave_solid(x, from, m->solid, edge, inv_dx, low, high, dim);
         }
         for (int a = 0; a < dim; a++) wide_store(at[a] + i, x[a]);
     }

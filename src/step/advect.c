@@ -94,14 +94,21 @@ static float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]
     return value;
 }
 
-static void leave_solid_lookup(const BrimSim *s, float at[3]) {
+/// As leave_solid of the kernels, value by value.
+static void leave_solid_lookup(const BrimSim *s, const MoveParams *m, const float from[3],
+                               float at[3]) {
+    float g[3];
     for (int push = 0; push < 3; push++) {
-        float g[3], d = solid_lookup(s, at, g), length = 0;
+        float d = solid_lookup(s, at, g), length = 0;
         for (int a = 0; a < s->dim; a++) length += g[a] * g[a];
         length = sqrtf(length);
-        if (d >= 0 || length < 1e-9f) return;
-        for (int a = 0; a < s->dim; a++) at[a] += (1e-3f * s->dx - d) * g[a] / length;
+        if (d >= 0) return;
+        for (int a = 0; a < s->dim && length > 1e-9f * s->dx; a++)
+            at[a] = fminf(fmaxf(at[a] + (1e-3f * s->dx - d) * g[a] / length, m->low[a]),
+                          m->high[a]);
     }
+    if (solid_lookup(s, at, g) < 0 && solid_lookup(s, from, g) >= 0)
+        for (int a = 0; a < s->dim; a++) at[a] = from[a];
 }
 
 /// Particles too fast for a block: each one with its own sub-steps, value by value.
@@ -113,7 +120,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m) {
         for (int a = 0; a < s->dim; a++) own[a] = p->attr[ATTR_VX + a][i];
         float left = dt;
         while (left > 0) {
-            float v[3] = {0}, mid[3] = {0}, speed = 0;
+            float v[3] = {0}, mid[3] = {0}, speed = 0, from[3] = {x[0], x[1], x[2]};
             velocity_lookup(s, x, v);
             for (int a = 0; a < s->dim; a++) {
                 if (!(v[a] == v[a])) v[a] = own[a];
@@ -130,7 +137,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m) {
                 x[a] = x[a] > m->low[a] ? x[a] : m->low[a];
                 x[a] = x[a] < m->high[a] ? x[a] : m->high[a];
             }
-            if (m->solid) leave_solid_lookup(s, x);
+            if (m->solid) leave_solid_lookup(s, m, from, x);
             left -= step;
         }
         for (int a = 0; a < s->dim; a++) {

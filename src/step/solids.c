@@ -7,6 +7,9 @@ enum { NODES = TILE + 1, NODES_MAX = NODES * NODES * NODES };
 
 /// A face with less than this open is closed: its velocity would rest on a sliver.
 static const float OPEN_MIN = 0.01f;
+/// Solids are taken to be this much thicker, in cells: the surface of a wall that lies exactly on
+/// grid nodes is inside it, whatever the rounding, so that such a wall of one cell holds water.
+static const float SKIN = 0.01f;
 /// Solids farther from a tile than this many cells do not touch it.
 static const float FAR = 3.0f;
 
@@ -49,8 +52,8 @@ static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes, bool *moving)
             }
             solid_distance(solid, NODES * NODES, x, y, at_z, d);
             for (int i = 0; i < NODES * NODES; i++)
-                if (d[i] < nodes->phi[z * NODES * NODES + i]) {
-                    nodes->phi[z * NODES * NODES + i] = d[i];
+                if (d[i] - SKIN * s->dx < nodes->phi[z * NODES * NODES + i]) {
+                    nodes->phi[z * NODES * NODES + i] = d[i] - SKIN * s->dx;
                     nodes->owner[z * NODES * NODES + i] = (int16_t)k;
                 }
         }
