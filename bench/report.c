@@ -13,6 +13,7 @@ struct Report {
     char path[512];
     char machine[192]; ///< "Intel(R) Xeon(R) Processor, 2 cores"
     char date[16];
+    char commit[16]; ///< of the sources, short; "" outside a repository
     int met, missed;
 };
 
@@ -47,6 +48,14 @@ static void name_for_file(const char *name, char *out, size_t size) {
     out[n] = '\0';
 }
 
+static void name_commit(char *out, size_t size) {
+    FILE *git = popen("git rev-parse --short HEAD 2>/dev/null", "r");
+    if (!git) return;
+    if (!fgets(out, (int)size, git)) out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    pclose(git);
+}
+
 static double total_memory_gib(void) {
     FILE *file = fopen("/proc/meminfo", "r");
     if (!file) return 0;
@@ -66,6 +75,8 @@ Report *report_open(const char *suffix) {
     time_t now = time(NULL);
     strftime(report->date, sizeof report->date, "%Y-%m-%d", gmtime(&now));
 
+    name_commit(report->commit, sizeof report->commit);
+
     snprintf(report->path, sizeof report->path, "bench/results/%s-%s%s.csv", report->date,
              file_name, suffix);
     mkdir("bench/results", 0777);
@@ -73,9 +84,9 @@ Report *report_open(const char *suffix) {
     if (!report->csv)
         give_up("cannot write %s: %s; run it from the top of the source tree", report->path,
                 strerror(errno));
-    fprintf(report->csv, "date,version,machine,item,case,metric,value,unit,target\n");
-    printf("Brim %s on %s, %.0f GiB, %s\n", brim_version(), report->machine, total_memory_gib(),
-           report->date);
+    fprintf(report->csv, "date,version,commit,machine,item,case,metric,value,unit,target\n");
+    printf("Brim %s on %s, %.0f GiB, %s; times are the least of several runs\n", brim_version(),
+           report->machine, total_memory_gib(), report->date);
     return report;
 }
 
@@ -86,8 +97,8 @@ static bool meets(Row row) {
 void report_row(Report *report, Row row) {
     const char *sign = row.want == WANT_AT_MOST ? "<=" : ">=";
     printf("%-10s %-34s %-30s %10.4g %-14s", row.item, row.what, row.metric, row.value, row.unit);
-    fprintf(report->csv, "%s,%s,\"%s\",%s,\"%s\",\"%s\",%.6g,%s,", report->date, brim_version(),
-            report->machine, row.item, row.what, row.metric, row.value, row.unit);
+    fprintf(report->csv, "%s,%s,%s,\"%s\",%s,\"%s\",\"%s\",%.6g,%s,", report->date, brim_version(),
+            report->commit, report->machine, row.item, row.what, row.metric, row.value, row.unit);
     if (row.want != WANT_NOTHING) {
         printf("  %s %-6.4g %s", sign, row.target, meets(row) ? "ok" : "MISSED");
         fprintf(report->csv, "%s %.6g", sign, row.target);
