@@ -127,9 +127,22 @@ typedef struct Fixture {
     float *field[8];
 } Fixture;
 
+/// Gives the tile at (8, 8, 8) and its upper faces the same coefficients everywhere.
+static void make_regular(System *s) {
+    for (int z = 8; z <= 16; z++)
+        for (int y = 8; y <= 16; y++)
+            for (int x = 8; x <= 16; x++) {
+                int64_t c = grid_cell(&s->grid, x, y, z);
+                if (c < 0) continue;
+                for (int axis = 0; axis < 3; axis++) s->a[axis][c] = 0.7f;
+                s->diag[c] = 4.3f;
+            }
+}
+
 static void fixture_init(Fixture *f, int dim, uint64_t seed) {
     f->s = dim == 3 ? random_system(3, 37, 27, 19, seed) : random_system(2, 60, 43, 1, seed);
     memset(f->zeros, 0, sizeof f->zeros);
+    if (dim == 3) make_regular(&f->s);
     for (int k = 0; k < 8; k++) {
         f->field[k] = memory_zero(f->s.cells * sizeof(float));
         for (size_t c = 0; c < f->s.cells; c++)
@@ -142,8 +155,9 @@ static void fixture_init(Fixture *f, int dim, uint64_t seed) {
                        .diag = f->s.diag,
                        .inverse = f->field[0],
                        .zeros = f->zeros,
-                       .rows = memory_zero((size_t)f->s.grid.tile_count * sizeof(uint64_t))};
-    // One tile full of unknowns, for the kernels' loops over full tiles.
+                       .rows = memory_zero((size_t)f->s.grid.tile_count * sizeof(uint64_t)),
+                       .regular = memory_zero((size_t)f->s.grid.tile_count * sizeof(Regular))};
+    // Another tile full of unknowns, for the kernels' loops over full tiles.
     for (int c = 0; c < f->s.grid.tile_cells; c++) f->s.diag[c] += 1;
     for (int slot = 0; slot < f->s.grid.tile_count; slot++)
         f->level.rows[slot] = poisson_kernels_ref.invert(&f->level, slot);
@@ -152,7 +166,7 @@ static void fixture_init(Fixture *f, int dim, uint64_t seed) {
 static void fixture_free(Fixture *f) {
     system_free(&f->s);
     for (int k = 0; k < 8; k++) free(f->field[k]);
-    free(f->level.rows);
+    free(f->level.rows), free(f->level.regular);
 }
 
 /// Runs every kernel on every tile; all that they write ends up in the fields or in `other`.
@@ -165,6 +179,8 @@ static void run_kernels(Fixture *f, const PoissonKernels *k, uint64_t *other) {
         TileLinks links;
         TileDots dots;
         *other = hash_3(*other, k->invert(l, slot), 1);
+        l->regular[slot] = k->regular(l, slot);
+        *other = hash_bytes(*other, &l->regular[slot], sizeof(Regular));
         k->links(l, slot, &links);
         k->coarsen(l, slot, &(CoarseBlock){block[0], block[1], block[2], block[3]});
         k->smooth(l, slot, v[1], v[2]);
@@ -189,15 +205,19 @@ TEST(solve_kernels_match_reference) {
             Fixture plain, fast;
             uint64_t plain_hash = 0, fast_hash = 0;
             bool same = true;
-            fixture_init(&plain, dim, 11);
-            fixture_init(&fast, dim, 11);
+            int regular = 0;
+            fixture_init(&plain, dim, 13);
+            fixture_init(&fast, dim, 13);
             run_kernels(&plain, &poisson_kernels_ref, &plain_hash);
             run_kernels(&fast, poisson_kernels_for(isa_choose((BrimIsa)isa)), &fast_hash);
             for (int k = 0; k < 8; k++)
                 for (size_t c = 0; c < plain.s.cells; c++)
                     same = same && plain.field[k][c] == fast.field[k][c];
+            for (int slot = 0; slot < fast.s.grid.tile_count; slot++)
+                regular += fast.level.regular[slot].a > 0;
             fixture_free(&plain);
             fixture_free(&fast);
+            CHECK(regular == (dim == 3));
             CHECK(same);
             CHECK(plain_hash == fast_hash);
         }
@@ -543,7 +563,7 @@ TEST(solve_not_finite) {
 }
 
 TEST(solve_empty) {
-    const uint8_t none[8] = {0};
+    const uint8_t none[64] = {0};
     for (int tiles = 0; tiles < 2; tiles++) {
         System s = system_new(3, 16, 16, 16, tiles ? NULL : none);
         PoissonReport report;

@@ -108,6 +108,7 @@ INLINE i8x red_lanes(int parity) {
 typedef struct View {
     const float *x, *xm, *xp, *ym, *yp, *zm, *zp;
     const float *ax, *axp, *ay, *ayp, *az, *azp; ///< the second: of the upper neighbour
+    f8 a, diag;                                  ///< of a regular tile
 } View;
 
 INLINE const float *tile_of(const Level *l, const float *field, int slot) {
@@ -124,7 +125,9 @@ INLINE View view(const Level *l, int slot, const float *field, int depth) {
               .ax = tile_of(l, l->ax, slot),
               .axp = tile_of(l, l->ax, n[TILE_SELF + 1]),
               .ay = tile_of(l, l->ay, slot),
-              .ayp = tile_of(l, l->ay, n[TILE_SELF + 3])};
+              .ayp = tile_of(l, l->ay, n[TILE_SELF + 3]),
+              .a = (f8){} + l->regular[slot].a,
+              .diag = (f8){} + l->regular[slot].diag};
     if (depth > 1) {
         v.zm = tile_of(l, field, n[TILE_SELF - 9]);
         v.zp = tile_of(l, field, n[TILE_SELF + 9]);
@@ -152,26 +155,34 @@ INLINE Around around(const View *v, int z, int y, int i, int depth) {
 }
 
 /// A x of a row, of which x is given.
-INLINE f8 apply_row(const View *v, const float *diag, f8 x, int z, int y, int i, int depth) {
+INLINE f8 apply_row(const View *v, const float *diag, f8 x, int z, int y, int i, int depth,
+                    bool regular) {
     Around n = around(v, z, y, i, depth);
+    f8 xm = shift_up(v->xm[i + 7], x), xp = shift_down(x, v->xp[i]);
+    if (regular) {
+        f8 sum = v->a * xm + v->a * xp;
+        sum += v->a * load(n.ym) + v->a * load(n.yp);
+        if (depth > 1) sum += v->a * load(n.zm) + v->a * load(n.zp);
+        return v->diag * x - sum;
+    }
     f8 a = load(v->ax + i);
-    f8 sum = a * shift_up(v->xm[i + 7], x) + shift_down(a, v->axp[i]) * shift_down(x, v->xp[i]);
+    f8 sum = a * xm + shift_down(a, v->axp[i]) * xp;
     sum += load(v->ay + i) * load(n.ym) + load(n.ayp) * load(n.yp);
     if (depth > 1) sum += load(v->az + i) * load(n.zm) + load(n.azp) * load(n.zp);
     return load(diag + i) * x - sum;
 }
 
 INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, const float *r,
-                       const float *s, TileDots *dots, int depth) {
+                       const float *s, TileDots *dots, int depth, bool regular) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *diag = l->diag + at;
     w += at, r += at, s += at;
     // Float sums over the tile's rows, 64 terms at most, double from there on.
     f8 ry = {}, yw = {}, ys = {};
-    EACH_ROW(l->rows[slot], depth, {
+    EACH_ROW(regular ? ALL_ROWS(depth) : l->rows[slot], depth, {
         f8 x = load(v.x + i);
-        f8 ax = apply_row(&v, diag, x, z, y, i, depth);
+        f8 ax = apply_row(&v, diag, x, z, y, i, depth, regular);
         store(w + i, ax);
         ry += load(r + i) * x;
         yw += ax * x;
@@ -182,10 +193,12 @@ INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, c
 
 static void apply(const Level *l, int slot, const float *y, float *w, const float *r,
                   const float *s, TileDots *dots) {
-    if (l->grid->tile_depth > 1)
-        apply_tile(l, slot, y, w, r, s, dots, TILE);
+    if (l->regular[slot].a > 0)
+        apply_tile(l, slot, y, w, r, s, dots, TILE, true);
+    else if (l->grid->tile_depth > 1)
+        apply_tile(l, slot, y, w, r, s, dots, TILE, false);
     else
-        apply_tile(l, slot, y, w, r, s, dots, 1);
+        apply_tile(l, slot, y, w, r, s, dots, 1, false);
 }
 
 /// Eight doubles.
@@ -304,45 +317,62 @@ INLINE void clear_scratch(Scratch *t, uint64_t rows, int depth) {
 
 /// Coefficients of a tile.
 typedef struct Faces {
-    const float *ax, *ay, *az;
+    const float *ax, *ay, *az, *inverse;
+    f8 a, regular_inverse; ///< of a regular tile
 } Faces;
 
 /// Sum of coefficient times neighbour over the neighbours inside the tile; t is the row in scratch.
 /// At the upper sides any coefficient does: the neighbour there is zero.
-INLINE f8 inner_neighbours(const Faces *f, const float *t, int z, int y, int i, int depth) {
-    f8 x = load(t), a = load(f->ax + i);
-    f8 sum = a * shift_up(0, x) + shift_down(a, 0) * shift_down(x, 0);
-    sum += load(f->ay + i) * load(t - 8) + load(f->ay + i + (y < 7 ? 8 : 0)) * load(t + 8);
+INLINE f8 inner_neighbours(const Faces *f, const float *t, int z, int y, int i, int depth,
+                           bool regular) {
+    f8 x = load(t), xm = shift_up(0, x), xp = shift_down(x, 0);
+    if (regular) {
+        f8 sum = f->a * xm + f->a * xp;
+        sum += f->a * load(t - 8) + f->a * load(t + 8);
+        return sum + (f->a * load(t - PLANE) + f->a * load(t + PLANE));
+    }
+    f8 a = load(f->ax + i);
+    f8 sum = a * xm + shift_down(a, 0) * xp;
+    sum += load(f->ay + i) * load(t - 8) + load(f->ay + i + 8 * (y < 7)) * load(t + 8);
     if (depth > 1)
-        sum += load(f->az + i) * load(t - PLANE) +
-               load(f->az + i + (z < 7 ? 64 : 0)) * load(t + PLANE);
+        sum += load(f->az + i) * load(t - PLANE) + load(f->az + i + 64 * (z < 7)) * load(t + PLANE);
     return sum;
 }
 
-/// z = add + S b; `b`, `add` and `z` point to the tile, add may be NULL for zero.
+/// 1 / diag in the red lanes of a row with y + z = parity.
+INLINE f8 red_inverse(const Faces *f, int i, int parity, bool regular) {
+    f8 inverse = f->regular_inverse;
+    if (!regular) inverse = load(f->inverse + i);
+    return keep(inverse, red_lanes(parity));
+}
+
+/// out = add + S b; `b`, `add` and `out` point to the tile, add may be NULL for zero.
 INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *add, float *out,
-                        int depth) {
+                        int depth, bool regular) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    const uint64_t rows = l->rows[slot];
-    const float *inverse = l->inverse + at;
-    const Faces f = {l->ax + at, l->ay + at, depth > 1 ? l->az + at : NULL};
+    const uint64_t rows = regular ? ALL_ROWS(depth) : l->rows[slot];
+    const Faces f = {l->ax + at,
+                     l->ay + at,
+                     depth > 1 ? l->az + at : NULL,
+                     l->inverse + at,
+                     (f8){} + l->regular[slot].a,
+                     1 / ((f8){} + l->regular[slot].diag)};
     Scratch red, both;
     clear_scratch(&red, rows, depth);
     clear_scratch(&both, rows, depth);
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        store(red.v + t, load(b + i) * keep(load(inverse + i), red_lanes(z + y)));
+        store(red.v + t, load(b + i) * red_inverse(&f, i, z + y, regular));
     });
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        f8 sum = load(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth);
-        f8 black = keep(load(inverse + i), red_lanes(z + y + 1));
-        store(both.v + t, load(red.v + t) + sum * black);
+        f8 sum = load(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth, regular);
+        store(both.v + t, load(red.v + t) + sum * red_inverse(&f, i, z + y + 1, regular));
     });
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        f8 sum = inner_neighbours(&f, both.v + t, z, y, i, depth);
-        f8 value = load(both.v + t) + sum * keep(load(inverse + i), red_lanes(z + y));
+        f8 sum = inner_neighbours(&f, both.v + t, z, y, i, depth, regular);
+        f8 value = load(both.v + t) + sum * red_inverse(&f, i, z + y, regular);
         if (add) value = load(add + i) + value;
         store(out + i, value);
     });
@@ -350,42 +380,48 @@ INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *a
 
 static void smooth(const Level *l, int slot, const float *b, float *z) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    if (l->grid->tile_depth > 1)
-        smooth_tile(l, slot, b + at, NULL, z + at, TILE);
+    if (l->regular[slot].a > 0)
+        smooth_tile(l, slot, b + at, NULL, z + at, TILE, true);
+    else if (l->grid->tile_depth > 1)
+        smooth_tile(l, slot, b + at, NULL, z + at, TILE, false);
     else
-        smooth_tile(l, slot, b + at, NULL, z + at, 1);
+        smooth_tile(l, slot, b + at, NULL, z + at, 1, false);
 }
 
 INLINE void correct_tile(const Level *l, int slot, const float *b, const float *field, float *out,
-                         int depth) {
+                         int depth, bool regular) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *diag = l->diag + at;
     float r[512] __attribute__((aligned(64)));
     b += at;
-    EACH_ROW(l->rows[slot], depth,
-             { store(r + i, load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth)); });
-    smooth_tile(l, slot, r, field + at, out + at, depth);
+    EACH_ROW(regular ? ALL_ROWS(depth) : l->rows[slot], depth, {
+        f8 ax = apply_row(&v, diag, load(v.x + i), z, y, i, depth, regular);
+        store(r + i, load(b + i) - ax);
+    });
+    smooth_tile(l, slot, r, field + at, out + at, depth, regular);
 }
 
 static void correct(const Level *l, int slot, const float *b, const float *z, float *y) {
-    if (l->grid->tile_depth > 1)
-        correct_tile(l, slot, b, z, y, TILE);
+    if (l->regular[slot].a > 0)
+        correct_tile(l, slot, b, z, y, TILE, true);
+    else if (l->grid->tile_depth > 1)
+        correct_tile(l, slot, b, z, y, TILE, false);
     else
-        correct_tile(l, slot, b, z, y, 1);
+        correct_tile(l, slot, b, z, y, 1, false);
 }
 
 // ---------------------------------------------------------------------------------- transfers
 
 INLINE void restrict_tile(const Level *l, int slot, const float *b, const float *field,
-                          float *coarse, int depth) {
+                          float *coarse, int depth, bool regular) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *diag = l->diag + at;
     f8 sums[16] = {};
     b += at;
-    EACH_ROW(l->rows[slot], depth, {
-        f8 r = load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth);
+    EACH_ROW(regular ? ALL_ROWS(depth) : l->rows[slot], depth, {
+        f8 r = load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth, regular);
         sums[(z >> 1) * 4 + (y >> 1)] += r;
     });
     for (int k = 0; k < (depth > 1 ? 16 : 4); k++)
@@ -394,21 +430,25 @@ INLINE void restrict_tile(const Level *l, int slot, const float *b, const float 
 
 static void restrict_residual(const Level *l, int slot, const float *b, const float *z,
                               float *coarse) {
-    if (l->grid->tile_depth > 1)
-        restrict_tile(l, slot, b, z, coarse, TILE);
+    if (l->regular[slot].a > 0)
+        restrict_tile(l, slot, b, z, coarse, TILE, true);
+    else if (l->grid->tile_depth > 1)
+        restrict_tile(l, slot, b, z, coarse, TILE, false);
     else
-        restrict_tile(l, slot, b, z, coarse, 1);
+        restrict_tile(l, slot, b, z, coarse, 1, false);
 }
 
 static void prolong(const Level *l, int slot, const float *coarse, float *out) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *inverse = l->inverse + at;
+    const bool regular = l->regular[slot].a > 0;
     out += at;
     for (uint64_t rows = l->rows[slot]; rows; rows &= rows - 1) {
         int row = __builtin_ctzll(rows), i = row * 8;
         f4 c = *(const f4 *)(coarse + (row >> 4) * 64 + (row >> 1 & 3) * 8);
         f8 twice = __builtin_shufflevector(c, c, 0, 0, 1, 1, 2, 2, 3, 3);
-        store(out + i, load(out + i) + keep(twice, positive(load(inverse + i))));
+        if (!regular) twice = keep(twice, positive(load(inverse + i)));
+        store(out + i, load(out + i) + twice);
     }
 }
 
@@ -443,6 +483,27 @@ static uint64_t invert(const Level *l, int slot) {
         rows |= (any & 1) << row;
     }
     return rows;
+}
+
+static Regular regular(const Level *l, int slot) {
+    // 2D tiles are cheap, and few.
+    if (l->grid->tile_depth == 1 || ~l->rows[slot]) return (Regular){0, 0};
+    View v = view(l, slot, l->diag, TILE);
+    const f8 a = (f8){} + v.ax[0], diag = (f8){} + v.x[0];
+    i8x off = {};
+    for (int z = 0; z < TILE; z++)
+        for (int y = 0; y < 8; y++) {
+            const int i = z * 64 + y * 8;
+            Around n = around(&v, z, y, i, TILE);
+            f8 ax = load(v.ax + i);
+            off |= ((i8x)ax ^ (i8x)a) | ((i8x)shift_down(ax, v.axp[i]) ^ (i8x)a);
+            off |= ((i8x)load(v.ay + i) ^ (i8x)a) | ((i8x)load(n.ayp) ^ (i8x)a);
+            off |= ((i8x)load(v.az + i) ^ (i8x)a) | ((i8x)load(n.azp) ^ (i8x)a);
+            off |= (i8x)load(v.x + i) ^ (i8x)diag;
+        }
+    int32_t any = 0;
+    for (int i = 0; i < 8; i++) any |= off[i];
+    return any ? (Regular){0, 0} : (Regular){a[0], diag[0]};
 }
 
 /// Rows 0 to 3 and 4 to 7 of a plane; lane x holds the bits of column x.
@@ -540,6 +601,7 @@ static void coarsen(const Level *fine, int slot, const CoarseBlock *to) {
 
 const PoissonKernels ISA(poisson_kernels) = {
     .invert = invert,
+    .regular = regular,
     .links = links,
     .coarsen = coarsen,
     .smooth = smooth,

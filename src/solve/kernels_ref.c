@@ -189,6 +189,20 @@ static uint64_t invert(const Level *l, int slot) {
     return rows;
 }
 
+static Regular regular(const Level *l, int slot) {
+    size_t at = tile_start(l, slot);
+    float a = l->ax[at], d = l->diag[at];
+    if (l->grid->tile_depth == 1 || !(a > 0)) return (Regular){0, 0};
+    EACH_CELL(l) {
+        if (value_at(l, slot, l->ax, x, y, z) != a || value_at(l, slot, l->ax, x + 1, y, z) != a ||
+            value_at(l, slot, l->ay, x, y, z) != a || value_at(l, slot, l->ay, x, y + 1, z) != a ||
+            value_at(l, slot, l->az, x, y, z) != a || value_at(l, slot, l->az, x, y, z + 1) != a ||
+            l->diag[at + (size_t)i] != d)
+            return (Regular){0, 0};
+    }
+    return (Regular){a, d};
+}
+
 static void links(const Level *l, int slot, TileLinks *out) {
     size_t at = tile_start(l, slot);
     *out = (TileLinks){0};
@@ -248,6 +262,7 @@ static void coarsen(const Level *fine, int slot, const CoarseBlock *to) {
 
 const PoissonKernels poisson_kernels_ref = {
     .invert = invert,
+    .regular = regular,
     .links = links,
     .coarsen = coarsen,
     .smooth = smooth,

@@ -9,11 +9,18 @@
 #include "base/simd.h"
 #include "grid/grid.h"
 
+/// A tile full of unknowns whose coefficients are all the same, as deep in the liquid: they need
+/// not be read from memory. a = 0: not such a tile.
+typedef struct Regular {
+    float a, diag;
+} Regular;
+
 typedef struct Level {
     const Grid *grid;
     const float *ax, *ay, *az, *diag; ///< [cells], as in solve.h; az is not read in 2D
     float *inverse;                   ///< [cells] 1 / diag, 0 where there is no unknown
     uint64_t *rows;                   ///< [slot] bit z*8 + y: the row holds an unknown
+    Regular *regular;                 ///< [slot]
     float *b;                         ///< [cells] right-hand side; on level 0 the residual of CG
     float *z, *y;                     ///< [cells] solution before and after the last smoothing
     const float *zeros;               ///< a tile of zeros, stands for tiles that do not exist
@@ -22,7 +29,7 @@ typedef struct Level {
     float *store; ///< holds all arrays above that are not the caller's
     size_t store_capacity;
     int32_t (*child)[8]; ///< coarse: [slot][dz*4 + dy*2 + dx] => slot on the finer level, or -1
-    size_t child_capacity, rows_capacity;
+    size_t child_capacity, rows_capacity, regular_capacity;
 } Level;
 
 /// Cells of a tile as bits: bit y*8 + x of plane z. 2D uses plane 0.
@@ -57,6 +64,8 @@ typedef struct CoarseBlock {
 typedef struct PoissonKernels {
     /// inverse = 1 / diag; returns the rows that hold unknowns.
     uint64_t (*invert)(const Level *level, int slot);
+    /// Whether the tile is regular, given level->rows.
+    Regular (*regular)(const Level *level, int slot);
     /// The tile's links, for finding closed components.
     void (*links)(const Level *level, int slot, TileLinks *links);
     /// Fills the part of a coarse tile that covers the tile.

@@ -28,6 +28,7 @@ static bool prepare_finest(Poisson *s) {
     Flood *f = &s->flood;
     if (!memory_grow((void **)&l->store, &l->store_capacity, sizeof(float), 6 * n, 0) ||
         !memory_grow((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles, 0) ||
+        !memory_grow((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles, 0) ||
         !memory_grow((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles, 0) ||
         !memory_grow((void **)&s->dots, &s->dots_capacity, sizeof *s->dots, tiles, 0) ||
         !memory_grow((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles, 0) ||
@@ -39,6 +40,7 @@ static bool prepare_finest(Poisson *s) {
     for (int slot = 0; slot < l->grid->tile_count; slot++) {
         invert_tile(s, l, slot);
         s->kernels->links(l, slot, &f->links[slot]);
+        l->regular[slot] = s->kernels->regular(l, slot);
     }
     s->active_count = 0;
     for (int slot = 0; slot < l->grid->tile_count; slot++)
@@ -83,6 +85,7 @@ static bool build_store(Level *l) {
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
     if (!memory_grow((void **)&l->store, &l->store_capacity, sizeof(float), 8 * n, 0) ||
         !memory_grow((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles, 0) ||
+        !memory_grow((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles, 0) ||
         !memory_grow((void **)&l->child, &l->child_capacity, sizeof *l->child, tiles, 0))
         return false;
     l->ax = l->store, l->ay = l->store + n, l->az = l->store + 2 * n, l->diag = l->store + 3 * n;
@@ -122,6 +125,9 @@ static bool build_coarse(Poisson *s, int k) {
     if (!build_grid(s, k) || !build_store(l)) return false;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int slot = 0; slot < l->grid->tile_count; slot++) build_tile(s, k, slot);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int slot = 0; slot < l->grid->tile_count; slot++)
+        l->regular[slot] = s->kernels->regular(l, slot);
     return true;
 }
 
@@ -147,6 +153,7 @@ void levels_free(Poisson *s) {
         grid_free(&s->level[k].own);
         free(s->level[k].store);
         free(s->level[k].rows);
+        free(s->level[k].regular);
         free(s->level[k].child);
     }
     free(s->active), free(s->dots), free(s->most), free(s->want), free(s->from);
@@ -159,7 +166,7 @@ size_t levels_bytes(const Poisson *s) {
     for (int k = 0; k < LEVEL_MAX; k++) {
         const Level *l = &s->level[k];
         bytes += l->store_capacity * sizeof(float) + l->child_capacity * sizeof *l->child +
-                 l->rows_capacity * sizeof *l->rows;
+                 l->rows_capacity * sizeof *l->rows + l->regular_capacity * sizeof *l->regular;
         if (l->own.slot_of) bytes += grid_bytes(&l->own);
     }
     return bytes;
