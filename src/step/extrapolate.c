@@ -194,7 +194,8 @@ static float finish_component(BrimSim *s, int slot, int axis) {
 
 void stage_extrapolate(BrimSim *s) {
     int tiles = s->grid.tile_count;
-    int layers = (int)fmin(ceil(reach_estimate(s)), 64) + 2;
+    // Particles reach one cell beyond the faces they gave a velocity to; speeds may grow.
+    int layers = (int)fmin(ceil(reach_estimate(s)), 64) + 1;
     for (int i = 0; i < layers && grow_layer(s); i++) {
     }
 #pragma omp parallel num_threads(s->threads)

@@ -41,18 +41,19 @@ static void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t ou
         }
 }
 
-/// Cells of a row of which all (any) cells in the 3 x 3 x 3 around hold a particle.
+/// Cells of a row around which all of the 3 x 3 x 3 cells hold a particle, and cells that hold one
+/// or have a face to one that does.
 static void row_neighbourhood(const PaddedRows *rows, int dim, int y, int z, uint8_t *all,
                               uint8_t *any) {
-    unsigned every = 0x3ff, some = 0;
+    unsigned every = 0x3ff, mid = rows->at[z + 1][y + 1], some = mid | mid << 1 | mid >> 1;
     for (int k = dim == 3 ? -1 : 0; k <= (dim == 3 ? 1 : 0); k++)
         for (int j = -1; j <= 1; j++) {
             unsigned r = rows->at[z + 1 + k][y + 1 + j];
             every &= r;
-            some |= r;
+            if (!j || !k) some |= r;
         }
     *all = (uint8_t)((every & every << 1 & every >> 1) >> 1);
-    *any = (uint8_t)((some | some << 1 | some >> 1) >> 1);
+    *any = (uint8_t)(some >> 1);
 }
 
 /// The particles of the rows around a tile. A row beyond a wall stands for the mirror image of the
@@ -215,6 +216,7 @@ static void smooth_tile(BrimSim *s, const LevelSetProfile *profile, int slot) {
     pad_rows(s, s->particles.occupied, slot, 0xff, &rows);
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
+    const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
     for (int r = 0; r < g->tile_rows; r++) {
         uint8_t all, any, bits = 0;
         row_neighbourhood(&rows, s->dim, r & 7, r >> 3, &all, &any);
@@ -223,7 +225,12 @@ static void smooth_tile(BrimSim *s, const LevelSetProfile *profile, int slot) {
         if (wanted && !ready) find_rows(s, slot, &near), ready = true;
         for (int x = 0; x < TILE; x++) {
             float d = all >> x & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
-            if (wanted >> x & 1) d = cell_distance(s, profile, &near, slot, r * TILE + x);
+            if (wanted >> x & 1) {
+                d = cell_distance(s, profile, &near, slot, r * TILE + x);
+                // A heap of particles at its rim pulls the mean away from a full cell's centre.
+                uint32_t held = first[r * TILE + x + 1] - first[r * TILE + x];
+                if (held >= (uint32_t)s->def.particles_per_cell) d = fminf(d, FILM);
+            }
             phi[r * TILE + x] = d;
             bits |= (uint8_t)((d < 0) << x);
         }
@@ -269,6 +276,41 @@ static void find_films(BrimSim *s, int slot, uint8_t *film) {
     }
 }
 
+/// Whether a cell's centre lies inside a solid, by the mean over its corners.
+static bool centre_in_solid(const BrimSim *s, int slot, int cell) {
+    TileCoord c = s->grid.coord[slot];
+    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
+    float sum = 0;
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        int64_t i = grid_cell(&s->grid, at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2));
+        sum += i < 0 ? 0 : s->solid_phi[i];
+    }
+    return sum < 0;
+}
+
+/// Slivers of cells beside a solid that no particle can fill: their centres lie inside it. Taken for
+/// air in the midst of liquid they would swallow it without end, so next to a cell well inside the
+/// liquid they are liquid (Batty et al. 2007 extend the liquid into solids to the same end).
+static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
+    const Grid *g = &s->grid;
+    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return;
+    for (int r = 0; r < g->tile_rows; r++) {
+        const uint8_t dry = (uint8_t)~s->liquid[(size_t)slot * (size_t)g->tile_rows + (size_t)r];
+        uint8_t allowed = dry ? row_allowed(s, slot, r) & dry : 0;
+        for (int x = 0; x < TILE; x++) {
+            int cell = r * TILE + x;
+            if (!(allowed >> x & 1) || !centre_in_solid(s, slot, cell)) continue;
+            for (int n = 0; n < 2 * s->dim; n++) {
+                int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
+                int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
+                if (next >= 0 && s->open[n >> 1][face] > 0 && s->phi[next] <= -0.5f &&
+                    s->liquid[next >> 3] >> (next & 7) & 1)
+                    found[r] |= (uint8_t)(1 << x);
+            }
+        }
+    }
+}
+
 /// Plain flags: a cell with a particle is liquid and the surface lies half a cell on.
 static void flag_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
@@ -283,25 +325,26 @@ static void flag_tile(BrimSim *s, int slot) {
 
 void stage_surface(BrimSim *s) {
     int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
-    if (s->def.surface == BRIM_SURFACE_FLAGS) {
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) flag_tile(s, t);
-        return;
-    }
-    uint8_t *film = (uint8_t *)s->spare; // [rows]
+    bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
+    uint8_t *added = (uint8_t *)s->spare; // [rows]
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < tiles; t++) smooth_tile(s, &s->profile, t);
+        for (int t = 0; t < tiles; t++) flags ? flag_tile(s, t) : smooth_tile(s, &s->profile, t);
 #pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) find_films(s, t, film + (size_t)t * (size_t)rows);
+        for (int t = 0; t < tiles; t++) {
+            uint8_t *here = added + (size_t)t * (size_t)rows;
+            memset(here, 0, (size_t)rows);
+            if (!flags) find_films(s, t, here);
+            find_slivers(s, t, here);
+        }
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++)
             for (int r = 0; r < rows; r++) {
                 size_t at = (size_t)t * (size_t)rows + (size_t)r;
-                s->liquid[at] |= film[at];
+                s->liquid[at] |= added[at];
                 for (int x = 0; x < TILE; x++)
-                    if (film[at] >> x & 1) s->phi[at * TILE + (size_t)x] = FILM;
+                    if (added[at] >> x & 1) s->phi[at * TILE + (size_t)x] = FILM;
             }
     }
 }

@@ -97,14 +97,15 @@ static void gather_tile(BrimSim *s, int slot) {
         TileMask inside = mask_inside(g, slot), far = mask_layer(g, slot, a, g->cells[a]);
         TileMask known = {{0}};
         for (int row = 0; row < g->tile_rows; row++) {
-            uint8_t bits = 0;
-            for (int i = 0; i < TILE; i++) {
-                const float *sum = sums[row * TILE + i];
-                bool has = sum[1] > WEIGHT_MIN;
-                velocity[row * TILE + i] = has ? sum[0] / sum[1] : 0.0f;
-                bits |= (uint8_t)(has << i);
-            }
-            known.slice[row >> 3] |= (uint64_t)bits << (8 * (row & 7));
+            f8 low = *(const f8 *)sums[row * TILE], high = *(const f8 *)sums[row * TILE + 4];
+            f8 momentum = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
+            f8 weight = __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+            i8x has = weight > WEIGHT_MIN;
+            f8 v = momentum / (f8)(((i8x)weight & has) | ((i8x)(weight * 0.0f + 1.0f) & ~has));
+            *(f8 *)(velocity + row * TILE) = (f8)((i8x)v & has);
+            uint64_t bits = 0;
+            for (int i = 0; i < TILE; i++) bits |= (uint64_t)(has[i] & 1) << i;
+            known.slice[row >> 3] |= bits << (8 * (row & 7));
         }
         for (int z = 0; z < g->tile_depth; z++)
             known.slice[z] &= inside.slice[z] | far.slice[z];
