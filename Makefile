@@ -21,7 +21,7 @@ SONAME := libbrim.so.$(SOVERSION)
 
 CORES := $(shell nproc 2>/dev/null || echo 1)
 # Goals that install what is missing first, and only then, in a second make, look for libraries.
-STAGED := demo test test-sanitize fuzz bench bench-river
+STAGED := demo test test-sanitize fuzz bench bench-river validate
 PLAIN := clean help format check-format setup uninstall
 BUILDS := $(filter-out $(STAGED) $(PLAIN),$(or $(MAKECMDGOALS),all))
 # Builds use all cores unless a make above already deals them out.
@@ -77,7 +77,7 @@ SIMD := $(sort $(shell find src -name '*.simd.c'))
 OBJ := $(call objects,$(SRC)) $(foreach i,$(ISAS),$(SIMD:%.simd.c=$(BUILD)/%.$(i).o))
 CLI_OBJ := $(call objects,$(wildcard cli/*.c))
 TEST_OBJ := $(call objects,$(wildcard tests/*.c))
-BENCH_OBJ := $(call objects,$(wildcard bench/*.c))
+BENCH_OBJ := $(call objects,$(filter-out bench/validate.c,$(wildcard bench/*.c)))
 EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard fuzz/fuzz_*.c)))
 C_FILES = $(shell find include src cli tests bench examples fuzz -name '*.[ch]')
@@ -108,7 +108,7 @@ $(BUILD)/%.o: %.c $(FLAGS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(INTERNAL) -MMD -MP -c $< -o $@
 
 define simd_rule
-$(BUILD)/%.$(1).o: %.simd.c $(STAMP)
+$(BUILD)/%.$(1).o: %.simd.c $(FLAGS)
 	@mkdir -p $$(@D)
 	$(if $(V),,@echo "  CC  $$< ($(1))")
 	$(Q)$(CC) $$(ALL_CFLAGS) $(ISA_FLAGS_$(1)) -Isrc -DBRIM_ISA_SUFFIX=_$(1) -MMD -MP -c $$< -o $$@
@@ -144,11 +144,17 @@ $(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link)
 
+# The tests let allocations fail.
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 $(BUILD)/unit-tests: $(TEST_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(link) $(WRAP)
+
+$(BUILD)/bench/bench: $(BENCH_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link)
 
-$(BUILD)/bench/bench: $(BENCH_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
+$(BUILD)/validate: $(BUILD)/bench/validate.o $(BUILD)/libbrim.a
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link)
 
@@ -160,7 +166,8 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(BUILD)/libbrim-internal.a
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link) -fsanitize=fuzzer
 
--include $(patsubst %.o,%.d,$(OBJ) $(CLI_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(addsuffix .o,$(EXAMPLES) $(FUZZERS)))
+-include $(patsubst %.o,%.d,$(OBJ) $(CLI_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(addsuffix .o,$(EXAMPLES) $(FUZZERS)) \
+             $(BUILD)/bench/validate.o)
 
 # -------------------------------------------------------------------------- set-up, then build
 
@@ -190,6 +197,10 @@ fuzz:
 bench:
 	@$(MAKE) --no-print-directory $(BUILD)/bench/bench
 	@$(BUILD)/bench/bench $(BENCH)
+
+validate:
+	@$(MAKE) --no-print-directory $(BUILD)/validate
+	@$(BUILD)/validate $(VALIDATE)
 
 bench-river:
 	@$(MAKE) --no-print-directory $(BUILD)/bench/bench
@@ -247,6 +258,7 @@ help:
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'
 	@echo 'make bench          measures speed and memory; BENCH="NAME ..." picks parts'
+	@echo 'make validate       water against exact and measured answers ; VALIDATE="NAME ..."'
 	@echo 'make bench-river    the river at full size: long, several GiB'
 	@echo 'make lib            build/libbrim.so and build/libbrim.a'
 	@echo 'make examples       build/examples/*, programs that use the library'

@@ -109,23 +109,34 @@ static inline double spin_about(const BrimSim *sim, const double centre[3], int 
     return p.count ? sum / (double)p.count : 0;
 }
 
-/// Largest |p - rho g (depth - y)| over rho g depth, in cells more than one below the surface and
-/// clear of it; -1 when the field cannot be read.
-static inline double pressure_error(const BrimSim *sim, double depth) {
+/// Largest deviation of the pressure from a line of slope -rho g, over rho g times the depth: in
+/// the cells with pressure. The line's height is fitted; `level`, when not NULL, is where it says
+/// that the surface is, m. -1 when there is nothing to look at.
+static inline double pressure_error_level(const BrimSim *sim, double *level) {
     const BrimSimDef *d = brim_sim_def(sim);
-    size_t n = (size_t)d->cells[0] * (size_t)d->cells[1] * (size_t)d->cells[2];
+    size_t row = (size_t)d->cells[0], n = row * (size_t)d->cells[1] * (size_t)d->cells[2], used = 0;
     float *p = malloc(n * sizeof *p);
-    double worst = -1, dx = d->size.x / d->cells[0], full = -(double)d->gravity.y * d->density;
-    if (p && brim_sim_field(sim, BRIM_FIELD_PRESSURE, p, n, NULL) == BRIM_OK) {
-        worst = 0;
-        for (size_t i = 0; i < n; i++) {
-            double y = ((double)(i / (size_t)d->cells[0] % (size_t)d->cells[1]) + 0.5) * dx;
-            double exact = y < depth ? full * (depth - y) : 0;
-            worst = fmax(worst, fabs(p[i] - exact) / (full * depth));
-        }
+    double worst = -1, dx = d->size.x / d->cells[0], weight = -(double)d->gravity.y * d->density;
+    double mean = 0, top = 0;
+    if (!p || brim_sim_field(sim, BRIM_FIELD_PRESSURE, p, n, NULL) != BRIM_OK) n = 0;
+    for (size_t i = 0; i < n; i++) {
+        double y = ((double)(i / row % (size_t)d->cells[1]) + 0.5) * dx;
+        if (p[i] == 0) continue;
+        mean += p[i] / weight + y, used++;
+        top = fmax(top, y + 0.5 * dx);
+    }
+    mean /= used ? (double)used : 1;
+    for (size_t i = 0; i < n; i++) {
+        double y = ((double)(i / row % (size_t)d->cells[1]) + 0.5) * dx;
+        if (p[i] != 0) worst = fmax(worst, fabs(p[i] / weight + y - mean) / top);
     }
     free(p);
+    if (level) *level = mean;
     return worst;
+}
+
+static inline double pressure_error(const BrimSim *sim) {
+    return pressure_error_level(sim, NULL);
 }
 
 /// Hash of positions, velocities and ids in storage order (FNV-1a).
@@ -160,4 +171,213 @@ static inline void crossings_add(Crossings *c, double time, double value) {
 /// Twice the mean time between crossings; 0 with less than two of them.
 static inline double crossings_period(const Crossings *c) {
     return c->count > 1 ? 2 * (c->latest - c->first) / (c->count - 1) : 0;
+}
+
+// ------------------------------------------------------------------------------------- spin
+
+#define SPIN_BOX 6.0f
+
+/// A block of 0.4 m turning once a second in the middle of a large empty box without gravity.
+/// n: cells a metre. Splitting loses pi omega dt of the angular momentum in a turn: small steps.
+static inline Case case_spin(int dim, int n, double step, BrimTransfer transfer) {
+    int cells = (int)SPIN_BOX * n;
+    Case c = case_box(dim, (double)SPIN_BOX, cells, cells, cells);
+    const float low = SPIN_BOX / 2 - 0.2f, high = SPIN_BOX / 2 + 0.2f;
+    case_liquid(&c, box_between((BrimVec3){low, low, low}, (BrimVec3){high, high, high}));
+    c.liquid[0].spin = (BrimVec3){0, 0, 6.2831853f};
+    c.def.gravity = (BrimVec3){0, 0, 0};
+    c.def.transfer = transfer;
+    c.def.step = step;
+    return c;
+}
+
+// --------------------------------------------------------------------------------- sloshing
+
+// Linear potential theory (Lamb; Faltinsen and Timokha): omega^2 = g k tanh(k h), k = pi / L;
+// with L = 1 m and g = 9.81 m/s^2 the first mode's period is:
+#define SLOSH_PERIOD_01 2.052009 /* depth 0.1 m */
+#define SLOSH_PERIOD_025 1.397612
+#define SLOSH_PERIOD_05 1.181816
+
+enum { SLOSH_POINTS = 129 };
+typedef struct SloshHeights {
+    float y[SLOSH_POINTS];
+} SloshHeights;
+
+/// A tank of 1 m, let go in half a cosine. `heights` must live until the simulation is made.
+static inline Case case_slosh(int n, double depth, double amplitude, SloshHeights *heights) {
+    Case c = case_box(2, 1, n, (int)(n * (depth + 0.25)), 1);
+    for (int i = 0; i < SLOSH_POINTS; i++)
+        heights->y[i] = (float)(depth + amplitude * cos(3.14159265 * i / (SLOSH_POINTS - 1)));
+    BrimShapeDef surface = brim_default_shape_def();
+    surface.kind = BRIM_SHAPE_HEIGHT_FIELD;
+    surface.size = (BrimVec3){1, 0, 1};
+    surface.heights = heights->y;
+    surface.heights_x = SLOSH_POINTS, surface.heights_z = 1;
+    case_liquid(&c, surface);
+    c.def.frame_rate = 20;
+    return c;
+}
+
+/// Period from the zero crossings of the centre of mass, over about so many periods; 0 on error.
+static inline double slosh_period(Case *c, double periods, BrimError *error) {
+    BrimSim *sim;
+    Crossings crossings = {0};
+    if (case_create(c, &sim, error) != BRIM_OK) return 0;
+    while (crossings.count < 2 * periods + 1 && brim_sim_time(sim) < 20) {
+        if (brim_sim_step(sim, error) != BRIM_OK) break;
+        double centre[3];
+        centre_of_mass(sim, centre);
+        crossings_add(&crossings, brim_sim_time(sim), centre[0] - 0.5);
+    }
+    brim_sim_destroy(&sim);
+    return crossings_period(&crossings);
+}
+
+// ----------------------------------------------------------------------------- Taylor-Green
+
+/// A full unit box for the vortices u = sin 2 pi x cos 2 pi y, v = -cos 2 pi x sin 2 pi y, which
+/// are steady without viscosity and slip along the walls. Steps of 0.3 cells.
+static inline Case case_vortex(int n, BrimTransfer transfer) {
+    Case c = case_tank(2, n, 1);
+    c.def.gravity = (BrimVec3){0, 0, 0};
+    c.def.step = 0.32 / n;
+    c.def.transfer = transfer;
+    return c;
+}
+
+static inline void vortex_at(double x, double y, double v[2]) {
+    const double k = 6.283185307179586;
+    v[0] = sin(k * x) * cos(k * y);
+    v[1] = -cos(k * x) * sin(k * y);
+}
+
+/// Root mean square error of the particles' velocities at a time, and the part of the kinetic
+/// energy that is lost.
+static inline BrimResult vortex_error(Case *c, double time, double *rms, double *loss,
+                                      BrimError *error) {
+    BrimSim *sim;
+    BrimResult r = case_create(c, &sim, error);
+    if (r != BRIM_OK) return r;
+    BrimParticles p = brim_sim_particles(sim);
+    double v[2], sum = 0;
+    for (size_t i = 0; i < p.count; i++) {
+        vortex_at(p.x[i], p.y[i], v);
+        p.vx[i] = (float)v[0], p.vy[i] = (float)v[1];
+    }
+    double before = energy_per_mass(sim);
+    r = run_until(sim, time, error);
+    p = brim_sim_particles(sim);
+    for (size_t i = 0; i < p.count; i++) {
+        vortex_at(p.x[i], p.y[i], v);
+        sum += (p.vx[i] - v[0]) * (p.vx[i] - v[0]) + (p.vy[i] - v[1]) * (p.vy[i] - v[1]);
+    }
+    *rms = sqrt(sum / (double)p.count);
+    *loss = 1 - energy_per_mass(sim) / before;
+    brim_sim_destroy(&sim);
+    return r;
+}
+
+// -------------------------------------------------------------------------------- dam break
+
+// J. C. Martin and W. J. Moyce, "An experimental study of the collapse of liquid columns on a rigid
+// horizontal plane", Phil. Trans. R. Soc. A 244 (1952) 312-324, doi 10.1098/rsta.1952.0006; column
+// of width a = 2.25 in and height 2 a.
+#define DAM_A 0.05715
+
+/// Table 2: T = t sqrt(2 g / a), Z = front / a. Time zero is uncertain: one constant shift is
+/// allowed.
+static const double dam_front[][2] = {{0.41, 1.11}, {0.84, 1.22}, {1.19, 1.44}, {1.43, 1.67},
+                                      {1.63, 1.89}, {1.83, 2.11}, {1.98, 2.33}, {2.20, 2.56},
+                                      {2.32, 2.78}, {2.51, 3.00}, {2.65, 3.22}, {2.83, 3.44},
+                                      {2.98, 3.67}, {3.11, 3.89}, {3.33, 4.11}};
+/// Table 6: tau = t sqrt(g / a), H = height at the back wall / (2 a).
+static const double dam_height[][2] = {
+    {0.56, 0.94}, {0.77, 0.89}, {0.93, 0.83}, {1.08, 0.78}, {1.28, 0.72}, {1.46, 0.67},
+    {1.66, 0.61}, {1.84, 0.56}, {2.00, 0.50}, {2.21, 0.44}, {2.45, 0.39}, {2.70, 0.33},
+    {3.06, 0.28}, {3.44, 0.22}, {4.20, 0.17}, {5.25, 0.11}, {7.40, 0.06}};
+enum { DAM_FRONTS = 15, DAM_HEIGHTS = 17, DAM_SAMPLES = 2000 };
+
+/// n cells to the width of the column.
+static inline Case case_dam(int n) {
+    Case c = case_box(2, 12 * DAM_A, 12 * n, 3 * n, 1);
+    const float a = (float)DAM_A;
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){a, 2 * a, 0}));
+    c.def.step = 0.02 / n; // about a third of a cell at the front's speed
+    c.def.frame_rate = 100;
+    return c;
+}
+
+typedef struct DamRun {
+    int count;
+    double time[DAM_SAMPLES], front[DAM_SAMPLES], height[DAM_SAMPLES]; ///< s, m, m
+} DamRun;
+
+/// Front and height at the back wall, from the particles: the farthest one but 20, which are spray,
+/// and the highest one but two in the first two cells; plus half their spacing.
+static inline BrimResult dam_run(Case *c, DamRun *run, BrimError *error) {
+    enum { SPRAY = 20, TOP = 2 };
+    BrimSim *sim;
+    BrimResult r = case_create(c, &sim, error);
+    if (r != BRIM_OK) return r;
+    double dx = c->def.size.x / c->def.cells[0];
+    run->count = 0;
+    while (r == BRIM_OK && brim_sim_time(sim) < 0.58 && run->count < DAM_SAMPLES) {
+        BrimParticles p = brim_sim_particles(sim);
+        float far[SPRAY + 1] = {0}, high[TOP + 1] = {0}; // largest first
+        for (size_t i = 0; i < p.count; i++) {
+            float x = p.x[i], y = p.x[i] < 2 * dx ? p.y[i] : 0;
+            for (int k = 0; k <= SPRAY; k++)
+                if (x > far[k]) {
+                    float t = far[k];
+                    far[k] = x, x = t;
+                }
+            for (int k = 0; k <= TOP; k++)
+                if (y > high[k]) {
+                    float t = high[k];
+                    high[k] = y, y = t;
+                }
+        }
+        run->time[run->count] = brim_sim_time(sim);
+        run->front[run->count] = far[SPRAY] + dx / 6;
+        run->height[run->count++] = high[TOP] + dx / 6;
+        for (int k = 0; k < 2 && r == BRIM_OK; k++) r = brim_sim_step(sim, error);
+    }
+    brim_sim_destroy(&sim);
+    return r;
+}
+
+/// A series at a time, linear between samples.
+static inline double dam_at(const DamRun *run, const double *series, double time) {
+    int i = 0;
+    while (i + 2 < run->count && run->time[i + 1] < time) i++;
+    double f = (time - run->time[i]) / (run->time[i + 1] - run->time[i]);
+    f = f < 0 ? 0 : f > 1 ? 1 : f;
+    return series[i] + f * (series[i + 1] - series[i]);
+}
+
+/// Root mean square of front / a against table 2 with the best constant shift of T, which is told.
+static inline double dam_front_deviation(const DamRun *run, double *shift) {
+    double best = INFINITY;
+    for (double s = -0.6; s <= 0.6; s += 0.005) {
+        double sum = 0;
+        for (int i = 0; i < DAM_FRONTS; i++) {
+            double t = (dam_front[i][0] + s) / sqrt(2 * 9.81 / DAM_A);
+            double d = dam_at(run, run->front, t) / DAM_A - dam_front[i][1];
+            sum += d * d;
+        }
+        if (sum < best) best = sum, *shift = s;
+    }
+    return sqrt(best / DAM_FRONTS);
+}
+
+/// Root mean square of height / (2 a) against table 6.
+static inline double dam_height_deviation(const DamRun *run) {
+    double sum = 0;
+    for (int i = 0; i < DAM_HEIGHTS; i++) {
+        double t = dam_height[i][0] / sqrt(9.81 / DAM_A);
+        double d = dam_at(run, run->height, t) / (2 * DAM_A) - dam_height[i][1];
+        sum += d * d;
+    }
+    return sqrt(sum / DAM_HEIGHTS);
 }

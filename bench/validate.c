@@ -1,0 +1,255 @@
+// Water against exact and measured answers, at full size: validate [NAME...]. Prints a table and
+// writes bench/results/validation.csv, which is kept in the repository.
+#include "../tests/cases.h"
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static FILE *csv;
+static char machine[192];
+static int met, missed;
+
+/// One line of the table: a measured value beside the one it should have; `limit` is the most that
+/// it may differ, 0 for a value that is only told.
+static void row(const char *item, const char *what, const char *metric, double value,
+                double reference, double limit) {
+    bool good = fabs(value - reference) <= limit;
+    const char *verdict = limit <= 0 ? "" : good ? "ok" : "MISSED";
+    printf("%-9s %-34s %-34s %11.5g %11.5g %9.2g %s\n", item, what, metric, value, reference, limit,
+           verdict);
+    fprintf(csv, "\"%s\",%s,%s,\"%s\",\"%s\",%.6g,%.6g,%.6g,%s\n", machine, brim_version(), item,
+            what, metric, value, reference, limit, verdict);
+    fflush(stdout);
+    if (limit > 0) good ? met++ : missed++;
+}
+
+static _Noreturn void give_up(const BrimError *error) {
+    fprintf(stderr, "validate: %s\n", error->message);
+    exit(1);
+}
+
+static const char *transfer_name(int transfer) {
+    return transfer == BRIM_TRANSFER_APIC ? "APIC" : "FLIP";
+}
+
+static BrimSim *create(Case *c) {
+    BrimError error;
+    BrimSim *sim;
+    c->def.threads = 0;
+    if (case_create(c, &sim, &error) != BRIM_OK) give_up(&error);
+    return sim;
+}
+
+static void run_to(BrimSim *sim, double time) {
+    BrimError error;
+    if (run_until(sim, time, &error) != BRIM_OK) give_up(&error);
+}
+
+// -------------------------------------------------------------------------------------- items
+
+/// Mean of the energy per mass over a span of time.
+static double mean_energy(BrimSim *sim, double from, double to) {
+    double sum = 0;
+    int count = 0;
+    run_to(sim, from);
+    while (brim_sim_time(sim) < to - 1e-9) {
+        run_to(sim, brim_sim_time(sim) + 0.01);
+        sum += energy_per_mass(sim), count++;
+    }
+    return sum / count;
+}
+
+static void rest_case(int dim, int n, float jitter, int transfer) {
+    const double depth = 0.5, scale = 1 / (9.81 * depth);
+    char what[64];
+    snprintf(what, sizeof what, "%dD, %d cells, jitter %g, %s", dim, n, (double)jitter,
+             transfer_name(transfer));
+    Case c = case_tank(dim, n, (float)depth);
+    c.def.jitter = jitter;
+    c.def.transfer = (BrimTransfer)transfer;
+    c.def.step = 0.005;
+    BrimSim *sim = create(&c);
+    double early = mean_energy(sim, 2, 3) * scale, late = mean_energy(sim, 4, 5) * scale, level;
+    double pressure = pressure_error_level(sim, &level);
+    row("rest", what, "energy / g depth after 5 s", energy_per_mass(sim) * scale, 0,
+        jitter > 0 ? 1e-5 : 1e-8);
+    if (jitter > 0)
+        row("rest", what, "seconds 4-5 over seconds 2-3", late / early, 0, 1);
+    else
+        row("rest", what, "pressure off its line / rho g h", pressure, 0, 1e-3);
+    row("rest", what, "surface by pressure, cells off", (level - depth) * n, 0, 0);
+    brim_sim_destroy(&sim);
+}
+
+static void validate_rest(void) {
+    for (int transfer = 0; transfer < 2; transfer++)
+        for (int jitter = 0; jitter < 2; jitter++) {
+            rest_case(2, 64, jitter ? 0.5f : 0, transfer);
+            rest_case(3, 32, jitter ? 0.5f : 0, transfer);
+        }
+}
+
+static void validate_spin(void) {
+    static const struct {
+        int dim, n;
+        double step;
+    } runs[] = {{2, 64, 0.0004}, {2, 128, 0.0002}, {2, 64, 0.004}, {3, 32, 0.0004}};
+    for (int transfer = 0; transfer < 2; transfer++)
+        for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+            Case c = case_spin(runs[k].dim, runs[k].n, runs[k].step, (BrimTransfer)transfer);
+            BrimSim *sim = create(&c);
+            const double centre[3] = {SPIN_BOX / 2, SPIN_BOX / 2, SPIN_BOX / 2};
+            double before = spin_about(sim, centre, 2);
+            run_to(sim, 1);
+            char what[64];
+            snprintf(what, sizeof what, "%dD, %d cells/m, step %g ms, %s", runs[k].dim, runs[k].n,
+                     1e3 * runs[k].step, transfer_name(transfer));
+            bool judged = transfer == BRIM_TRANSFER_APIC && runs[k].dim == 2 && runs[k].step < 1e-3;
+            row("spin", what, "angular momentum after a turn", spin_about(sim, centre, 2) / before,
+                1, judged ? 0.01 : 0);
+            brim_sim_destroy(&sim);
+        }
+}
+
+static void validate_slosh(void) {
+    static const struct {
+        int n;
+        double depth, period, step;
+    } runs[] = {{64, 0.5, SLOSH_PERIOD_05, 0.005},
+                {128, 0.5, SLOSH_PERIOD_05, 0.005},
+                {128, 0.25, SLOSH_PERIOD_025, 0.005},
+                {128, 0.1, SLOSH_PERIOD_01, 0.005}};
+    for (int transfer = 0; transfer < 2; transfer++)
+        for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+            SloshHeights heights;
+            BrimError error = {0};
+            Case c =
+                case_slosh(runs[k].n, runs[k].depth, fmin(0.0125, 0.05 * runs[k].depth), &heights);
+            c.def.threads = 0;
+            c.def.transfer = (BrimTransfer)transfer;
+            c.def.step = runs[k].step;
+            double period = slosh_period(&c, 4, &error);
+            if (error.result != BRIM_OK) give_up(&error);
+            char what[64];
+            snprintf(what, sizeof what, "%d cells, depth %g m, %s", runs[k].n, runs[k].depth,
+                     transfer_name(transfer));
+            row("slosh", what, "period, s", period, runs[k].period, 0.01 * runs[k].period);
+        }
+}
+
+static void validate_vortex(void) {
+    static const double times[] = {0.25, 0.5};
+    for (int transfer = 0; transfer < 2; transfer++)
+        for (int t = 0; t < 2; t++) {
+            double before = 0;
+            for (int n = 32; n <= 128; n *= 2) {
+                Case c = case_vortex(n, (BrimTransfer)transfer);
+                BrimError error;
+                double rms, loss;
+                c.def.threads = 0;
+                if (vortex_error(&c, times[t], &rms, &loss, &error) != BRIM_OK) give_up(&error);
+                char what[64];
+                snprintf(what, sizeof what, "%d cells, t = %g s, %s", n, times[t],
+                         transfer_name(transfer));
+                row("vortex", what, "rms error of velocity", rms, 0, 0);
+                row("vortex", what, "part of the energy lost", loss, 0, 0);
+                if (before > 0) row("vortex", what, "order of the error", log2(before / rms), 1, 0);
+                before = rms;
+            }
+        }
+}
+
+static void validate_fall(void) {
+    for (int transfer = 0; transfer < 2; transfer++)
+        for (int k = 0; k < 3; k++) {
+            Case c = case_box(3, 1, 32, 128, 32);
+            case_liquid(&c,
+                        box_between((BrimVec3){0.3f, 3.2f, 0.3f}, (BrimVec3){0.6f, 3.5f, 0.6f}));
+            c.def.transfer = (BrimTransfer)transfer;
+            c.def.step = k == 0 ? 0.005 : 0;
+            c.def.cfl = k == 1 ? 1 : 5;
+            BrimSim *sim = create(&c);
+            double before[3], after[3];
+            centre_of_mass(sim, before);
+            run_to(sim, 0.75);
+            centre_of_mass(sim, after);
+            char what[64];
+            snprintf(what, sizeof what, "%s, %s",
+                     k == 0   ? "step 5 ms"
+                     : k == 1 ? "cfl 1"
+                              : "cfl 5",
+                     transfer_name(transfer));
+            double exact = 0.5 * 9.81 * 0.75 * 0.75;
+            row("fall", what, "fallen in 0.75 s, m", before[1] - after[1], exact, 1e-5 * exact);
+            brim_sim_destroy(&sim);
+        }
+}
+
+static void validate_dam(void) {
+    static DamRun run;
+    for (int transfer = 0; transfer < 2; transfer++)
+        for (int n = 16; n <= 64; n *= 2) {
+            Case c = case_dam(n);
+            BrimError error;
+            c.def.threads = 0;
+            c.def.transfer = (BrimTransfer)transfer;
+            if (dam_run(&c, &run, &error) != BRIM_OK) give_up(&error);
+            double shift = 0, front = dam_front_deviation(&run, &shift);
+            char what[64];
+            snprintf(what, sizeof what, "a = %d cells, %s", n, transfer_name(transfer));
+            row("dam", what, "front / a, rms off table 2", front, 0, 0.1);
+            row("dam", what, "shift of T that table 2 allows", shift, 0, 0);
+            row("dam", what, "height / 2a, rms off table 6", dam_height_deviation(&run), 0, 0.05);
+            for (int i = 2; i < DAM_FRONTS; i += 6) {
+                char metric[48];
+                snprintf(metric, sizeof metric, "front / a at T = %g", dam_front[i][0]);
+                double t = (dam_front[i][0] + shift) / sqrt(2 * 9.81 / DAM_A);
+                row("dam", what, metric, dam_at(&run, run.front, t) / DAM_A, dam_front[i][1], 0);
+            }
+        }
+}
+
+// --------------------------------------------------------------------------------------- main
+
+static void name_machine(void) {
+    char line[256], model[128] = "processor";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "model name : %127[^\n]", model) == 1) break;
+    if (file) fclose(file);
+    snprintf(machine, sizeof machine, "%s, %ld cores", model, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+typedef struct Item {
+    const char *name;
+    void (*run)(void);
+} Item;
+
+int main(int argc, char **argv) {
+    static const Item items[] = {{"rest", validate_rest},     {"fall", validate_fall},
+                                 {"spin", validate_spin},     {"slosh", validate_slosh},
+                                 {"vortex", validate_vortex}, {"dam", validate_dam}};
+    // Only a whole run replaces the results that are kept.
+    const char *path = argc < 2 ? "bench/results/validation.csv" : "/dev/null";
+    mkdir("bench/results", 0777);
+    csv = fopen(path, "w");
+    if (!csv) {
+        fprintf(stderr, "validate: cannot write %s: %s; run it from the top of the source tree\n",
+                path, strerror(errno));
+        return 1;
+    }
+    name_machine();
+    fprintf(csv, "machine,version,item,case,metric,value,reference,limit,verdict\n");
+    printf("Brim %s on %s\n%-9s %-34s %-34s %11s %11s %9s\n", brim_version(), machine, "item",
+           "case", "metric", "measured", "reference", "limit");
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        bool wanted = argc < 2;
+        for (int k = 1; k < argc; k++) wanted |= strcmp(argv[k], items[i].name) == 0;
+        if (wanted) items[i].run();
+    }
+    if (fclose(csv) != 0) fprintf(stderr, "validate: could not write %s\n", path);
+    printf("%d within their limits, %d not\n", met, missed);
+    return missed ? 1 : 0;
+}

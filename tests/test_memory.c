@@ -1,0 +1,154 @@
+// Allocations that fail: creating, stepping, saving and loading end with an error and release all.
+// The test program is linked with --wrap for malloc and its kin.
+#include "cases.h"
+#include "scratch.h"
+#include "test.h"
+#include <stdatomic.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+/// Allocations that still succeed; negative: all do.
+static atomic_long left = -1;
+static atomic_bool only_one; ///< fails, and those after it succeed again
+
+static bool fails(void) {
+    if (atomic_load(&left) < 0) return false;
+    long before = atomic_fetch_sub(&left, 1);
+    if (before > 0) return false;
+    if (!atomic_load(&only_one)) atomic_store(&left, 0);
+    return true;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t size) {
+    return fails() ? NULL : __real_realloc(old, size);
+}
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    return fails() ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+/// From now on the allocation after `count` others fails, once or for good.
+static void fail_after(long count, bool once) {
+    atomic_store(&only_one, once);
+    atomic_store(&left, count);
+}
+
+static void heal(void) {
+    atomic_store(&left, -1);
+}
+
+static Case greedy_case(int dim) {
+    Case c = case_box(dim, 1, 24, 24, dim == 3 ? 16 : 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.3f, 0.6f, 0.6f}));
+    case_solid(&c, ball((BrimVec3){0.7f, 0.1f, 0.3f}, 0.1f));
+    c.solids[0].motion = BRIM_MOTION_ROTATION;
+    c.solids[0].rate = 90;
+    c.def.source_count = c.def.drain_count = 1;
+    c.sources[0] = brim_default_source_def();
+    c.sources[0].shape = ball((BrimVec3){0.5f, 0.7f, 0.3f}, 0.1f);
+    c.sources[0].velocity = (BrimVec3){1, 0, 0};
+    c.drains[0] = brim_default_drain_def();
+    c.drains[0].shape = box_between((BrimVec3){0.9f, 0, 0}, (BrimVec3){1, 0.1f, 1});
+    c.def.transfer = BRIM_TRANSFER_APIC;
+    return c;
+}
+
+TEST(creating_survives_every_failing_allocation) {
+    for (int dim = 2; dim <= 3; dim++)
+        for (int once = 0; once < 4 - dim; once++) {
+            BrimResult r = BRIM_ERROR_MEMORY;
+            int tries = 0;
+            for (; r != BRIM_OK && tries < 1000; tries++) {
+                Case c = greedy_case(dim);
+                BrimSim *sim = NULL;
+                BrimError error = {0};
+                fail_after(tries, once);
+                r = case_create(&c, &sim, &error);
+                heal();
+                CHECK(r == BRIM_OK || (r == BRIM_ERROR_MEMORY && !sim && error.message[0]));
+                brim_sim_destroy(&sim);
+            }
+            CHECK(tries > 20 && tries < 1000);
+        }
+}
+
+TEST(stepping_survives_every_failing_allocation) {
+    for (int dim = 2; dim <= 3; dim++) {
+        int lost = 0, fine = 0;
+        for (int tries = 0; fine < 2 && tries < 1000; tries += dim == 2 ? 1 : 3) {
+            Case c = greedy_case(dim);
+            BrimSim *sim;
+            BrimError error = {0};
+            CHECK_OK(case_create(&c, &sim, &error), error);
+            BrimResult r = BRIM_OK;
+            fail_after(tries, true);
+            for (int i = 0; i < 6 && r == BRIM_OK; i++) r = brim_sim_step(sim, &error);
+            bool unused = atomic_load(&left) >= 0;
+            heal();
+            CHECK(r == BRIM_OK || (r == BRIM_LOST_MEMORY && error.message[0]));
+            r == BRIM_OK ? (fine += unused) : lost++;
+            brim_sim_destroy(&sim);
+        }
+        CHECK(lost > 10 && fine == 2);
+    }
+}
+
+TEST(saving_and_loading_survive_every_failing_allocation) {
+    Case c = greedy_case(2);
+    BrimSim *sim, *other;
+    BrimError error;
+    BrimSolidDef extra = brim_default_solid_def();
+    extra.shape = ball((BrimVec3){0.4f, 0.8f, 0}, 0.05f);
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    for (int i = 0; i < 3; i++) CHECK_OK(brim_sim_step(sim, &error), error);
+    uint64_t expected = particle_hash(sim);
+    BrimResult r = BRIM_ERROR_MEMORY;
+    for (int tries = 0; r != BRIM_OK && tries < 1000; tries++) {
+        fail_after(tries, true);
+        r = brim_sim_save(sim, at("memory.brim"), &error);
+        heal();
+        CHECK(r == BRIM_OK || (r > 0 && error.message[0]));
+        CHECK(!exists_temp(at("memory.brim")));
+    }
+    r = BRIM_ERROR_MEMORY;
+    for (int tries = 0; r != BRIM_OK && tries < 1000; tries++) {
+        fail_after(tries, true);
+        r = brim_sim_load(&c.def, at("memory.brim"), &other, &error);
+        heal();
+        CHECK((r == BRIM_OK) == (other != NULL));
+        CHECK(r == BRIM_OK || (r > 0 && error.message[0]));
+    }
+    CHECK(particle_hash(other) == expected);
+    r = BRIM_ERROR_MEMORY;
+    for (int tries = 0; r != BRIM_OK && tries < 1000; tries++) {
+        fail_after(tries, true);
+        r = brim_sim_add_solid(other, &extra, NULL, &error);
+        heal();
+        CHECK(r == BRIM_OK || r == BRIM_ERROR_MEMORY);
+        if (r != BRIM_OK && tries < 4) CHECK_OK(brim_sim_step(other, &error), error); // as it was
+    }
+    CHECK_OK(brim_sim_step(other, &error), error);
+    brim_sim_destroy(&sim);
+    brim_sim_destroy(&other);
+}
+
+TEST(what_is_too_large_is_refused_before_it_is_allocated) {
+    Case c = case_tank(3, 96, 1);
+    c.def.memory_limit = 1e8;
+    BrimSim *sim;
+    BrimError error;
+    CHECK(case_create(&c, &sim, &error) == BRIM_ERROR_MEMORY && !sim);
+    CHECK(strstr(error.message, "GiB"));
+}
