@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void warn(BrimEstimate *e, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static void warn(BrimEstimate *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void warn(BrimEstimate *e, const char *format, ...) {
     enum { MOST = sizeof e->warnings / sizeof *e->warnings };
@@ -44,8 +43,10 @@ static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
             float d;
             solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
             if (solid_exists(s->solids[k], source->def.start) && d < 0)
-                warn(e, "sources[%d]: its middle lies inside solids[%d]: what is inside the solid "
-                        "is not emitted", i, k);
+                warn(e,
+                     "sources[%d]: its middle lies inside solids[%d]: what is inside the solid "
+                     "is not emitted",
+                     i, k);
         }
         if (source->points == 0)
             warn(e, "sources[%d]: smaller than the spacing of the particles: it emits nothing", i);
@@ -125,8 +126,8 @@ static double disk_bytes(const BrimSim *s, double particles, double tiles, doubl
     double frames = floor(brim_sim_frame_count(s) / fmax(1, o->every)) + 1;
     double cells = (double)s->grid.cells[0] * s->grid.cells[1] * s->grid.cells[2];
     double frame = (o->particles ? 28 * particles : 0) + (o->fields ? 24 * cells : 0);
-    double checkpoint = (s->particles.affine ? 64 : 28) * particles +
-                        16 * tiles * s->grid.tile_cells;
+    double checkpoint =
+        (s->particles.affine ? 64 : 28) * particles + 16 * tiles * s->grid.tile_cells;
     return frames * frame + 2 * checkpoint + 300 * steps;
 }
 
@@ -161,7 +162,8 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         warn_of_buried_sources(s, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
         BrimError over;
-        if (sim_check_memory(s, all, tile_count, &over) != BRIM_OK) warn(estimate, "%s", over.message);
+        if (sim_check_memory(s, all, tile_count, &over) != BRIM_OK)
+            warn(estimate, "%s", over.message);
         if (calibrated) r = calibrate(s, &ms, error);
         estimate->seconds = 1e-3 * ms * steps * (particles + 0.5 * emitted);
     }

@@ -65,7 +65,8 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->def = *def;
     s->def_hash = def_hash(def);
     s->isa = isa_choose(def->isa);
-    s->threads = def->threads > 0 ? def->threads : omp_get_num_procs();
+    s->threads_most = def->threads > 0 ? def->threads : omp_get_num_procs();
+    s->threads = s->threads_most;
     s->dim = def->dim;
     s->dx = def->size.x / (float)def->cells[0];
     s->inv_dx = (float)def->cells[0] / def->size.x;
@@ -77,7 +78,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->profile = level_set_profile(s->dim);
     s->particles.affine = def->transfer == BRIM_TRANSFER_APIC;
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
-    s->scratch = memory_new((size_t)s->threads * sizeof *s->scratch);
+    s->scratch = memory_new((size_t)s->threads_most * sizeof *s->scratch);
     s->poisson = poisson_new(s->isa, s->threads);
     if (!s->gravity_keys || !s->scratch || !s->poisson)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory");
@@ -133,8 +134,8 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
     double per_tile = 4 * floats * s->grid.tile_cells + 5 * s->grid.tile_rows + 160;
     double block = 4.0 * (s->dim == 3 ? SCATTER_3D : SCATTER_2D);
     double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
-    return 5 * (double)grid_box(&s->grid) + tiles * (per_tile + block) + particles * per_particle +
-           (double)s->threads * sizeof(ThreadScratch);
+    return 9 * (double)grid_box(&s->grid) + tiles * (per_tile + block) + particles * per_particle +
+           (double)s->threads_most * sizeof(ThreadScratch);
 }
 
 BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, BrimError *error) {
@@ -199,8 +200,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     for (int i = 0; i < def->liquid_count && ok; i++)
         ok = emit_liquid(s, &def->liquid[i], regions, i);
     if (!ok)
-        return fail(error, BRIM_ERROR_MEMORY, "out of memory for %lld particles",
-                    (long long)count);
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for %lld particles", (long long)count);
     s->max_speed = seeded_speed(s);
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!stage_sort(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
@@ -275,7 +275,7 @@ const BrimSimDef *brim_sim_def(const BrimSim *sim) {
 }
 
 int brim_sim_threads(const BrimSim *sim) {
-    return sim->threads;
+    return sim->threads_most;
 }
 
 const char *brim_sim_isa_name(const BrimSim *sim) {

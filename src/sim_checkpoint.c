@@ -38,13 +38,11 @@ static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *err
     if (!tiles) return fail(error, BRIM_ERROR_MEMORY, "out of memory for a checkpoint");
     for (int t = 0; t < g->tile_count; t++)
         tiles[t] = (uint32_t)grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z);
-    BrimResult r =
-        checkpoint_put(w, "tiles", tiles, (size_t)g->tile_count * sizeof *tiles, error);
+    BrimResult r = checkpoint_put(w, "tiles", tiles, (size_t)g->tile_count * sizeof *tiles, error);
     free(tiles);
     for (int a = 0; a < s->dim && r == BRIM_OK; a++)
         r = checkpoint_put(w, velocity_names[a], s->velocity[a], s->primed ? bytes : 0, error);
-    if (r == BRIM_OK)
-        r = checkpoint_put(w, "pressure", s->pressure, s->primed ? bytes : 0, error);
+    if (r == BRIM_OK) r = checkpoint_put(w, "pressure", s->pressure, s->primed ? bytes : 0, error);
     if (r == BRIM_OK)
         r = checkpoint_put(w, "tile speed", s->tile_speed,
                            s->primed ? (size_t)g->tile_count * sizeof(float) : 0, error);
@@ -139,8 +137,10 @@ static BrimResult read_tiles(Checkpoint *c, BrimSim *s, int tile_count, const ch
     BrimResult r = checkpoint_read(c, "tiles", tiles, n * sizeof *tiles, error);
     memset(want, 0, box);
     for (size_t t = 0; t < n && r == BRIM_OK; t++) {
-        if (tiles[t] >= box || want[tiles[t]]) r = damaged(path, "a tile is out of place", error);
-        else want[tiles[t]] = 1;
+        if (tiles[t] >= box || want[tiles[t]])
+            r = damaged(path, "a tile is out of place", error);
+        else
+            want[tiles[t]] = 1;
     }
     free(tiles);
     if (r == BRIM_OK && (!grid_rebuild(&s->grid, want, s->sort.from) || !fields_reserve(s, n)))
@@ -249,8 +249,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     return r;
 }
 
-BrimResult brim_sim_load(const BrimSimDef *def, const char *path, BrimSim **sim,
-                         BrimError *error) {
+BrimResult brim_sim_load(const BrimSimDef *def, const char *path, BrimSim **sim, BrimError *error) {
     Checkpoint *c = NULL;
     Shape **shapes = NULL;
     *sim = NULL;

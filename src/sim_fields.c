@@ -100,8 +100,7 @@ static void solid_row(const BrimSim *s, const Box *box, int y, int z, float *out
 }
 
 BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
-                              const int high[3], float *out, size_t out_floats,
-                              BrimError *error) {
+                              const int high[3], float *out, size_t out_floats, BrimError *error) {
     Box box = {.out = out};
     size_t parts = (size_t)brim_field_components(field), need = parts;
     if ((unsigned)field > BRIM_FIELD_SOLID)

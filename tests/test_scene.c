@@ -275,8 +275,8 @@ TEST(scene_messages_on_shapes) {
                   "sources:\n  - sphere: {radius: 1}\n    flow: 1\n    start: 2\n    stop: 1\n",
                   NULL, "dam.yaml:9: sources[0].stop: must be later than start (s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n", NULL,
-                  "dam.yaml:6: sources[0].velocity: nothing would enter: give a velocity, or "
-                  "flow, or rate"));
+                  "dam.yaml:6: sources[0].velocity: must not be zero: it is the direction and "
+                  "speed in which the stream leaves (m/s)"));
 }
 
 TEST(scene_files_are_named_from_the_folder_of_the_scene) {

@@ -11,7 +11,8 @@ static inline uint64_t hash_mix(uint64_t h) {
 }
 
 static inline uint64_t hash_3(uint64_t seed, uint64_t id, uint64_t step) {
-    return hash_mix(hash_mix(hash_mix(seed + 0x9e3779b97f4a7c15u) ^ id) ^ (step << 32 | step >> 32));
+    return hash_mix(hash_mix(hash_mix(seed + 0x9e3779b97f4a7c15u) ^ id) ^
+                    (step << 32 | step >> 32));
 }
 
 /// Uniform in [0, 1), 24 bits, from bits [24 k, 24 k + 24) of a hash; k = 0 or 1.

@@ -20,19 +20,19 @@ typedef int32_t i8x __attribute__((vector_size(32), aligned(4), may_alias));
 
 /// Declares the tables NAME_base, NAME_avx2, NAME_avx512 of type TYPE and NAME_for(isa).
 #if defined(__x86_64__)
-#define BRIM_KERNELS(TYPE, NAME)                                                                   \
-    extern const TYPE NAME##_base, NAME##_avx2, NAME##_avx512;                                     \
-    static inline const TYPE *NAME##_for(BrimIsa isa) {                                            \
-        return isa == BRIM_ISA_AVX512 ? &NAME##_avx512                                             \
-               : isa == BRIM_ISA_AVX2 ? &NAME##_avx2                                               \
-                                      : &NAME##_base;                                              \
+#define BRIM_KERNELS(TYPE, NAME)                               \
+    extern const TYPE NAME##_base, NAME##_avx2, NAME##_avx512; \
+    static inline const TYPE *NAME##_for(BrimIsa isa) {        \
+        return isa == BRIM_ISA_AVX512 ? &NAME##_avx512         \
+               : isa == BRIM_ISA_AVX2 ? &NAME##_avx2           \
+                                      : &NAME##_base;          \
     }
 #else
-#define BRIM_KERNELS(TYPE, NAME)                                                                   \
-    extern const TYPE NAME##_base;                                                                 \
-    static inline const TYPE *NAME##_for(BrimIsa isa) {                                            \
-        (void)isa;                                                                                 \
-        return &NAME##_base;                                                                       \
+#define BRIM_KERNELS(TYPE, NAME)                        \
+    extern const TYPE NAME##_base;                      \
+    static inline const TYPE *NAME##_for(BrimIsa isa) { \
+        (void)isa;                                      \
+        return &NAME##_base;                            \
     }
 #endif
 

@@ -55,9 +55,10 @@ static inline void load_row(const Grid *g, const int32_t from[3], const float *f
         fill(out + halo + TILE, missing, halo);
 }
 
-static inline __attribute__((always_inline)) void
-load_block(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
-           float missing, float *block, const int halo) {
+static inline __attribute__((always_inline)) void load_block(const Grid *g, int slot,
+                                                             const float *field, Place place,
+                                                             const Sides *sides, float missing,
+                                                             float *block, const int halo) {
     TileCoord c = g->coord[slot];
     int edge = TILE + 2 * halo, deep = g->dim == 3 ? edge : 1;
     bool at_side = c.x == 0 || (c.x + 1) * TILE + halo > g->cells[0];

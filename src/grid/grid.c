@@ -17,8 +17,8 @@ BrimResult grid_init(Grid *grid, int dim, const int cells[3], BrimError *error) 
     grid->tile_rows = TILE * grid->tile_depth;
     grid->tile_cells = TILE * grid->tile_rows;
     // A particle's key is (tile box index, cell) in 32 bits.
-    if (box * grid->tile_cells > 4294967295.0 || grid->tiles[0] > 32767 ||
-        grid->tiles[1] > 32767 || grid->tiles[2] > 32767)
+    if (box * grid->tile_cells > 4294967295.0 || grid->tiles[0] > 32767 || grid->tiles[1] > 32767 ||
+        grid->tiles[2] > 32767)
         return fail(error, BRIM_ERROR_MEMORY,
                     "a domain of %d x %d x %d cells is larger than the 2^32 that Brim can "
                     "address: lower domain.cells",

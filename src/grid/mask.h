@@ -37,9 +37,9 @@ static inline TileMask mask_neighbour(const Grid *g, const uint8_t *mask, int sl
     for (int z = 0; z <= last; z++) {
         uint64_t w = m.slice[z], n = axis < 2 && next >= 0 ? mask_word(g, mask, next, z) : 0;
         if (axis == 0)
-            out.slice[z] = direction < 0 ? (w << 1 & ~MASK_COLUMN_0) | (n >> 7 & MASK_COLUMN_0)
-                                         : (w >> 1 & ~(MASK_COLUMN_0 << 7)) |
-                                               (n & MASK_COLUMN_0) << 7;
+            out.slice[z] = direction < 0
+                               ? (w << 1 & ~MASK_COLUMN_0) | (n >> 7 & MASK_COLUMN_0)
+                               : (w >> 1 & ~(MASK_COLUMN_0 << 7)) | (n & MASK_COLUMN_0) << 7;
         else if (axis == 1)
             out.slice[z] = direction < 0 ? w << 8 | n >> 56 : w >> 8 | n << 56;
         else if (direction < 0)

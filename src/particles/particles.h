@@ -15,8 +15,8 @@ enum { KEY_DRAINED = 0xffffffffu, KEY_LEFT = 0xfffffffeu };
 
 /// Bytes a particle: 28 in attributes (64 with APIC) and 12 in key, order and spare.
 typedef struct Particles {
-    size_t count;    ///< sorted ones and those of the tail
-    size_t sorted;   ///< [0, sorted) are in tile order; the tail was appended since
+    size_t count;  ///< sorted ones and those of the tail
+    size_t sorted; ///< [0, sorted) are in tile order; the tail was appended since
     size_t capacity;
     bool affine;
     float *attr[ATTR_MAX]; ///< [count]; NULL where unused

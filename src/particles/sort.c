@@ -91,8 +91,7 @@ static size_t mark_wanted(const Grid *g, SortScratch *s, int reach) {
                 for (int dz = -deep; dz <= deep; dz++)
                     for (int dy = -far; dy <= far; dy++)
                         for (int dx = -far; dx <= far; dx++) {
-                            if (far == 1 &&
-                                !(mask >> ((dz + 1) * 9 + (dy + 1) * 3 + dx + 1) & 1))
+                            if (far == 1 && !(mask >> ((dz + 1) * 9 + (dy + 1) * 3 + dx + 1) & 1))
                                 continue;
                             int tx = x + dx, ty = y + dy, tz = z + dz;
                             if (tx < 0 || ty < 0 || tz < 0 || tx >= g->tiles[0] ||
@@ -111,14 +110,13 @@ static size_t mark_wanted(const Grid *g, SortScratch *s, int reach) {
 static void sort_movers(Particles *p, const Grid *g, SortScratch *s, size_t mover_count) {
     uint32_t *start = s->mover_start, cells = (uint32_t)g->tile_cells;
     memset(start, 0, ((size_t)g->tile_count + 2) * sizeof *start);
-    for (size_t i = 0; i < mover_count; i++)
-        start[g->slot_of[p->key[s->movers[i]] / cells] + 2]++;
+    for (size_t i = 0; i < mover_count; i++) start[g->slot_of[p->key[s->movers[i]] / cells] + 2]++;
     for (int t = 0; t < g->tile_count; t++) start[t + 2] += start[t + 1];
     for (size_t i = 0; i < mover_count; i++) {
         uint32_t m = s->movers[i];
         p->order[start[g->slot_of[p->key[m] / cells] + 1]++] = m;
     }
-    memcpy(s->movers, p->order, mover_count * sizeof *s->movers);
+    if (mover_count) memcpy(s->movers, p->order, mover_count * sizeof *s->movers);
 }
 
 /// Counts a tile's particles in each cell. (key, movers) => count [tile_cells], occupied
@@ -194,9 +192,8 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(+ : drained, left)
     for (int t = 0; t <= old_tiles; t++) {
         SortCounts gone = {0};
-        int64_t home = t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y,
-                                                      g->coord[t].z)
-                                     : -1;
+        int64_t home =
+            t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
         s->mover_start[t + 1] =
             survey(p, g, s, s->old_start[t], s->old_start[t + 1], home, table, &gone);
         drained += gone.drained, left += gone.left;
@@ -209,9 +206,8 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
     if (!memory_grow((void **)&s->movers, &s->mover_capacity, 4, mover_count, 0)) return false;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int t = 0; t <= old_tiles; t++) {
-        int64_t home = t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y,
-                                                      g->coord[t].z)
-                                     : -1;
+        int64_t home =
+            t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
         if (s->mover_start[t] != s->mover_start[t + 1])
             collect_movers(p, g, s->old_start[t], s->old_start[t + 1], home,
                            s->movers + s->mover_start[t]);

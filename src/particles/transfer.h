@@ -21,9 +21,9 @@ typedef struct Span {
 } Span;
 
 typedef struct MoveParams {
-    int halo;        ///< of the velocity blocks
+    int halo; ///< of the velocity blocks
     int substeps;
-    float step;      ///< s, of a sub-step
+    float step; ///< s, of a sub-step
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near

@@ -1,8 +1,8 @@
 // Interpolation gathers for as many particles at once as a register holds. The scatter cannot go
 // over particles (two may meet on a node): it adds the (momentum, weight) pairs of two
 // x-neighbours as one vector of four.
-#include "base/wide.h"
 #include "particles/transfer.h"
+#include "base/wide.h"
 
 /// Particles are taken in chunks through small arrays padded to whole vectors.
 enum { CHUNK = 64 };
@@ -98,10 +98,9 @@ static inline void to_block_dim(const Span *p, const bool affine, float *block, 
                 if (affine)
                     for (int b = 0; b < dim; b++)
                         gradient[b] = p->attr[ATTR_AFFINE + 3 * a + b][first + i];
-                scatter(block + a * component + 2 * s.node[a][i],
-                        p->attr[ATTR_VX + a][first + i], (a == 0 ? s.on : s.off)[0][i],
-                        (a == 1 ? s.on : s.off)[1][i], (a == 2 ? s.on : s.off)[2][i], gradient,
-                        affine, dim);
+                scatter(block + a * component + 2 * s.node[a][i], p->attr[ATTR_VX + a][first + i],
+                        (a == 0 ? s.on : s.off)[0][i], (a == 1 ? s.on : s.off)[1][i],
+                        (a == 2 ? s.on : s.off)[2][i], gradient, affine, dim);
             }
     }
 }
@@ -144,8 +143,8 @@ static inline wide slice_gradient(const float *b, wide_int at, int edge, wide fx
     return mix(low, high, fy);
 }
 
-static inline wide sample_gradient(const float *b, wide_int at, int edge, wide fx, wide fy,
-                                   wide fz, wide gradient[3], const int dim) {
+static inline wide sample_gradient(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
+                                   wide gradient[3], const int dim) {
     wide value = slice_gradient(b, at, edge, fx, fy, gradient);
     gradient[2] = (wide){0};
     if (dim == 2) return value;
@@ -165,12 +164,12 @@ static inline void velocity_at(const float *const block[3], int edge, const wide
     v[0] = sample(block[0], (off[2] * edge + off[1]) * edge + on[0], edge, f[0], g[1], g[2], dim);
     v[1] = sample(block[1], (off[2] * edge + on[1]) * edge + off[0], edge, g[0], f[1], g[2], dim);
     if (dim == 3)
-        v[2] = sample(block[2], (on[2] * edge + off[1]) * edge + off[0], edge, g[0], g[1], f[2],
-                      dim);
+        v[2] =
+            sample(block[2], (on[2] * edge + off[1]) * edge + off[0], edge, g[0], g[1], f[2], dim);
 }
 
-static inline void from_block_dim(const Span *p, float ratio, const float *const block[3],
-                                  int halo, const int dim) {
+static inline void from_block_dim(const Span *p, float ratio, const float *const block[3], int halo,
+                                  const int dim) {
     int edge = TILE + 2 * halo;
     float at[3][CHUNK], out[3][CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
@@ -280,8 +279,7 @@ static inline void leave_solid(wide x[3], const wide from[3], const float *solid
         d = solid_at(solid, edge, inv_dx, x, g, dim);
         wide length = wide_sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         // A hair outside, so that it is not pushed again by rounding.
-        wide distance = wide_select((d < 0.0f) & (length > 1e-9f), (1e-3f - d) / length,
-                                    (wide){0});
+        wide distance = wide_select((d < 0.0f) & (length > 1e-9f), (1e-3f - d) / length, (wide){0});
         for (int a = 0; a < dim; a++)
             x[a] = wide_clamp(x[a] + distance * g[a], wide_all(low[a]), wide_all(high[a]));
     }
@@ -335,7 +333,8 @@ static inline void move_dim(const Span *p, const MoveParams *m, const bool third
         // metres, where the rounding of the sum cannot carry it over.
         for (int a = 0; a < dim; a++) {
             float *restrict x = p->attr[ATTR_X + a] + first;
-            float *restrict v = p->attr[ATTR_VX + a] + first, lowest = m->low[a], highest = m->high[a];
+            float *restrict v = p->attr[ATTR_VX + a] + first, lowest = m->low[a],
+                            highest = m->high[a];
             for (int i = 0; i < n; i++) {
                 float end = x[i] + (at[a][i] - from[a][i]) * p->dx;
                 // what hits a wall does not push on

@@ -158,9 +158,9 @@ static bool check_source(Problem *problem, const BrimSourceDef *source, int dim,
         return found(problem, path, "stop", "must be later than start (s)");
     if (source->flow > 0 && source->rate > 0)
         return found(problem, path, "rate", "give flow or rate, not both");
-    return source->flow == 0 && source->rate == 0 && is_zero(source->velocity, dim) &&
+    return is_zero(source->velocity, dim) &&
            found(problem, path, "velocity",
-                 "nothing would enter: give a velocity, or flow, or rate");
+                 "must not be zero: it is the direction and speed in which the stream leaves (m/s)");
 }
 
 /// The part of a list's item that is particular to its table.

@@ -89,10 +89,14 @@ static PoissonReport solve(const Task *t, Descend *descend, const PoissonKernels
     return report;
 }
 
+enum { TILES_A_THREAD = 12 };
+
 bool poisson_solve(Poisson *s, float *rhs, float *x, const PoissonParams *params,
                    PoissonReport *report) {
     bool plain = params->preconditioner == BRIM_PRECONDITIONER_JACOBI;
-    int threads = plain ? 1 : s->threads;
+    // A few tiles keep one thread busy; more would only wait for one another at the barriers.
+    int most = plain ? 1 : 1 + s->active_count / TILES_A_THREAD;
+    int threads = most < s->threads ? most : s->threads;
     const PoissonKernels *kernels = plain ? &poisson_kernels_ref : s->kernels;
     Descend *descend = plain ? jacobi_descend : multigrid_descend;
     PoissonReport out = {0};

@@ -79,8 +79,8 @@ static float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]
         gradient[a] = 0;
     }
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        int64_t i = grid_cell(&s->grid, cell[0] + (n & 1), cell[1] + (n >> 1 & 1),
-                              cell[2] + (n >> 2));
+        int64_t i =
+            grid_cell(&s->grid, cell[0] + (n & 1), cell[1] + (n >> 1 & 1), cell[2] + (n >> 2));
         float phi = i < 0 ? s->dx : s->solid_phi[i], w = 1;
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
         value += w * phi;
@@ -104,8 +104,8 @@ static void leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
         length = sqrtf(length);
         if (d >= 0) return;
         for (int a = 0; a < s->dim && length > 1e-9f * s->dx; a++)
-            at[a] = fminf(fmaxf(at[a] + (1e-3f * s->dx - d) * g[a] / length, m->low[a]),
-                          m->high[a]);
+            at[a] =
+                fminf(fmaxf(at[a] + (1e-3f * s->dx - d) * g[a] / length, m->low[a]), m->high[a]);
     }
     if (solid_lookup(s, at, g) < 0 && solid_lookup(s, from, g) >= 0)
         for (int a = 0; a < s->dim; a++) at[a] = from[a];

@@ -3,10 +3,10 @@
 // A source holds a lattice of points that drifts with the stream. Each step emits the points that
 // entered its shape since the last one, where they are now: so a stream is as evenly filled as
 // seeded water, at any speed and any time step.
+#include "step/emit.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "particles/seed.h"
-#include "step/emit.h"
 #include <math.h>
 #include <string.h>
 
@@ -17,14 +17,14 @@ typedef struct Appender {
     float spacing;
     BrimVec3 velocity, spin, centre;
     bool jitter;
-    bool dry;              ///< only counts
-    uint8_t *tiles;        ///< [tile box] marks tiles that get particles, when dry; may be NULL
+    bool dry;       ///< only counts
+    uint8_t *tiles; ///< [tile box] marks tiles that get particles, when dry; may be NULL
     const Shape *const *earlier; ///< regions seeded before: their points are taken
     int earlier_count;
-    const float *back;     ///< drift of the lattice: points that were inside before it are not new
-    int windows;           ///< parts of the drift at whose ends a point may have been inside
+    const float *back; ///< drift of the lattice: points that were inside before it are not new
+    int windows;       ///< parts of the drift at whose ends a point may have been inside
     int64_t count;
-    bool full;             ///< out of memory
+    bool full; ///< out of memory
 } Appender;
 
 /// Whether the points of a batch, moved upstream by a part of the drift, lie in the shape.
@@ -91,8 +91,8 @@ static void append(Appender *a, float x, float y, float z) {
         p->attr[ATTR_VX + k][i] = k < s->dim ? v[k] : 0;
     }
     // change of velocity over a cell: a rigid rotation's gradient is its cross product matrix
-    const float turn[9] = {0, -a->spin.z, a->spin.y, a->spin.z, 0, -a->spin.x, -a->spin.y,
-                           a->spin.x, 0};
+    const float turn[9] = {0,          -a->spin.z, a->spin.y, a->spin.z, 0,
+                           -a->spin.x, -a->spin.y, a->spin.x, 0};
     for (int k = ATTR_AFFINE; p->affine && k < ATTR_MAX; k++)
         p->attr[k][i] = turn[k - ATTR_AFFINE] * s->dx;
     p->id[i] = s->next_id++;
@@ -140,8 +140,13 @@ int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, uint8_t *t
     float low[3], high[3];
     const float none[3] = {0};
     if (!bounds(s, shapes[index], low, high)) return 0;
-    Appender a = {.s = s, .shape = shapes[index], .spacing = spacing_of(s), .dry = true,
-                  .earlier = shapes, .earlier_count = index, .tiles = tiles};
+    Appender a = {.s = s,
+                  .shape = shapes[index],
+                  .spacing = spacing_of(s),
+                  .dry = true,
+                  .earlier = shapes,
+                  .earlier_count = index,
+                  .tiles = tiles};
     seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
     return a.count;
 }
@@ -150,9 +155,15 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
     float low[3], high[3];
     const float none[3] = {0};
     if (!bounds(s, shapes[index], low, high)) return true;
-    Appender a = {.s = s, .shape = shapes[index], .spacing = spacing_of(s),
-                  .velocity = def->velocity, .spin = def->spin, .centre = def->shape.position,
-                  .jitter = true, .earlier = shapes, .earlier_count = index};
+    Appender a = {.s = s,
+                  .shape = shapes[index],
+                  .spacing = spacing_of(s),
+                  .velocity = def->velocity,
+                  .spin = def->spin,
+                  .centre = def->shape.position,
+                  .jitter = true,
+                  .earlier = shapes,
+                  .earlier_count = index};
     bool ok = seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
     s->seeded += a.count;
     return ok;
@@ -173,7 +184,11 @@ static double cross_section(BrimSim *s, const Source *source, const float direct
     int along = 0;
     for (int k = 0; k < 3; k++) back[k] = direction[k] * spacing, along += direction[k] != 0;
     int windows = along > 1 ? WINDOWS : 1;
-    Appender a = {.s = s, .shape = source->shape, .spacing = spacing, .dry = true, .back = back,
+    Appender a = {.s = s,
+                  .shape = source->shape,
+                  .spacing = spacing,
+                  .dry = true,
+                  .back = back,
                   .windows = 1};
     for (int i = 0; i < windows; i++) {
         for (int k = 0; k < 3; k++) offset[k] = fmodf((float)i * back[k], spacing);
@@ -188,11 +203,15 @@ BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error)
     float speed = sqrtf(direction[0] * direction[0] + direction[1] * direction[1] +
                         direction[2] * direction[2]);
     if (!bounds(s, source->shape, source->low, source->high))
-        return fail(error, BRIM_ERROR_INPUT, "sources[%d]: the shape lies outside the domain: move "
-                    "it inside", index);
+        return fail(error, BRIM_ERROR_INPUT,
+                    "sources[%d]: the shape lies outside the domain: move "
+                    "it inside",
+                    index);
     if (!(speed > 0))
-        return fail(error, BRIM_ERROR_INPUT, "sources[%d].velocity: must not be zero: it is the "
-                    "direction and speed in which the stream leaves its shape", index);
+        return fail(error, BRIM_ERROR_INPUT,
+                    "sources[%d].velocity: must not be zero: it is the "
+                    "direction and speed in which the stream leaves its shape",
+                    index);
     for (int k = 0; k < 3; k++) direction[k] /= speed;
     source->points = cross_section(s, source, direction);
     double drift = speed;
@@ -204,7 +223,8 @@ BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error)
             return fail(error, BRIM_ERROR_INPUT,
                         "sources[%d]: a flow of %.3g needs a speed of %.3g m/s through this shape, "
                         "far above its velocity of %.3g m/s: raise the velocity, widen the shape "
-                        "or lower the flow", index, flow, drift, (double)speed);
+                        "or lower the flow",
+                        index, flow, drift, (double)speed);
     }
     for (int k = 0; k < 3; k++) source->drift[k] = (float)(direction[k] * drift);
     return BRIM_OK;
@@ -222,8 +242,12 @@ static bool emit_source(BrimSim *s, const Source *source) {
         low[k] = fmaxf(source->low[k] + fminf(back[k], 0), 0);
         high[k] = fminf(source->high[k] + fmaxf(back[k], 0), (float)s->grid.cells[k] * s->dx);
     }
-    Appender a = {.s = s, .shape = source->shape, .spacing = spacing,
-                  .velocity = source->def.velocity, .jitter = true, .back = back,
+    Appender a = {.s = s,
+                  .shape = source->shape,
+                  .spacing = spacing,
+                  .velocity = source->def.velocity,
+                  .jitter = true,
+                  .back = back,
                   .windows = (int)fmaxf(1, ceilf(sqrtf(length) / spacing))};
     bool ok = seed_lattice(s->dim, spacing, offset, low, high, visit, &a);
     s->emitted += a.count;
@@ -249,7 +273,8 @@ static void drain_tile(BrimSim *s, const Drain *drain, int slot) {
         shape_distance(drain->shape, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
                        p->attr[ATTR_Z] + i, d);
         for (int k = 0; k < n; k++)
-            if (d[k] < 0 && p->key[i + (uint32_t)k] < KEY_LEFT) p->key[i + (uint32_t)k] = KEY_DRAINED;
+            if (d[k] < 0 && p->key[i + (uint32_t)k] < KEY_LEFT)
+                p->key[i + (uint32_t)k] = KEY_DRAINED;
     }
 }
 

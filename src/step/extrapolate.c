@@ -109,9 +109,19 @@ static float component_at(const BrimSim *s, float *const field[3], int slot, int
     return count ? sum / (float)count : 0;
 }
 
-/// Velocity of a face inside a solid: what flows there must not flow into the wall,
-/// u -= min(0, (u - u_wall) . n) n.
-static float slide(const BrimSim *s, int slot, int cell, int axis, bool moving) {
+/// Whether a face touches a cell in which pressure was solved.
+static bool touches_liquid(const BrimSim *s, int slot, int cell, int axis) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
+    return (s->liquid[me >> 3] >> (me & 7) & 1) ||
+           (below >= 0 && (s->liquid[below >> 3] >> (below & 7) & 1));
+}
+
+/// Velocity of a face that lies in a solid with the part 1 - open. There the flow slides along the
+/// wall, u -= ((u - u_wall) . n) n; where no liquid touches the face only what flows into the wall
+/// goes. The solve weighs a face by its open part but particles take its velocity whole: without
+/// this the fast flow through slivers would drive them.
+static float slide(const BrimSim *s, int slot, int cell, int axis, float open, bool moving) {
     float n[3], normal = 0;
     float mine = s->velocity[axis][(size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell];
     if (!solid_normal(s, slot, cell, axis, n)) return mine;
@@ -120,18 +130,19 @@ static float slide(const BrimSim *s, int slot, int cell, int axis, bool moving) 
         if (moving) u -= component_at(s, s->wall_speed, slot, cell, axis, b);
         normal += u * n[b];
     }
-    return normal < 0 ? mine - normal * n[axis] : mine;
+    if (normal > 0 && !touches_liquid(s, slot, cell, axis)) return mine;
+    return mine - (1 - open) * normal * n[axis];
 }
 
-/// Slid values of a tile's faces inside solids, kept apart until all tiles have read theirs.
+/// Slid values of a tile's faces in solids, kept apart until all tiles have read theirs.
 static void slide_tile(BrimSim *s, int slot) {
     if (s->tile_solid[slot] == SOLID_FAR) return;
     bool moving = s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i++) {
             size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)i;
-            if (s->open[a][at] == 0 && s->known[a][at >> 3] >> (at & 7) & 1)
-                s->coefficient[a][at] = slide(s, slot, i, a, moving);
+            if (s->open[a][at] < 1 && s->known[a][at >> 3] >> (at & 7) & 1)
+                s->coefficient[a][at] = slide(s, slot, i, a, s->open[a][at], moving);
         }
 }
 
@@ -145,8 +156,8 @@ static TileMask set_walls(BrimSim *s, int slot, int axis, float *v, TileMask *to
     for (int far = 0; far < 2; far++) {
         if (s->sides.open[2 * axis + far]) continue;
         TileMask faces = mask_layer(g, slot, axis, far ? g->cells[axis] : 0);
-        TileMask wet = far ? mask_neighbour(g, s->liquid, slot, axis, -1)
-                           : mask_load(g, s->liquid, slot);
+        TileMask wet =
+            far ? mask_neighbour(g, s->liquid, slot, axis, -1) : mask_load(g, s->liquid, slot);
         for (int z = 0; z < g->tile_depth; z++) {
             for (uint64_t bits = faces.slice[z]; bits; bits &= bits - 1) {
                 int bit = __builtin_ctzll(bits);
@@ -170,7 +181,7 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     TileMask known = mask_load(g, s->known[axis], slot);
     if (s->solid_count && s->tile_solid[slot] != SOLID_FAR)
         for (int i = 0; i < g->tile_cells; i++)
-            if (s->open[axis][base + (size_t)i] == 0 && known.slice[i >> 6] >> (i & 63) & 1)
+            if (s->open[axis][base + (size_t)i] < 1 && known.slice[i >> 6] >> (i & 63) & 1)
                 v[i] = s->coefficient[axis][base + (size_t)i];
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
     for (int z = 0; z < g->tile_depth; z++)

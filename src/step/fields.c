@@ -22,8 +22,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
     bool moving = false, ok = true;
     for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
-    float **fields[] = {&s->spare,       &s->phi, &s->pressure,       &s->rhs,
-                        &s->diagonal};
+    float **fields[] = {&s->spare, &s->phi, &s->pressure, &s->rhs, &s->diagonal};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         ok = ok && grow(fields[i], cells, before, after);
     for (int a = 0; a < s->dim; a++) {

@@ -56,9 +56,8 @@ static void count_cells(const BrimSim *s, int slot, TileSums *out) {
     out->cells = cells;
 }
 
-
 static size_t memory_used(const BrimSim *s) {
-    size_t bytes = sizeof *s + (size_t)s->threads * sizeof *s->scratch + grid_bytes(&s->grid) +
+    size_t bytes = sizeof *s + (size_t)s->threads_most * sizeof *s->scratch + grid_bytes(&s->grid) +
                    particles_bytes(&s->particles) + sort_bytes(&s->sort, &s->grid) +
                    fields_bytes(s) + poisson_bytes(s->poisson);
     for (int i = 0; i < s->solid_count; i++) bytes += solid_bytes(s->solids[i]);
@@ -88,8 +87,8 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     double count = (double)s->particles.count, full = s->def.particles_per_cell;
     if (!s->start_particles && !s->start_cells && s->step == 0)
         s->start_particles = count, s->start_cells = all.cells;
-    double cells = s->start_particles > 0 ? s->start_cells * count / s->start_particles
-                                          : count / full;
+    double cells =
+        s->start_particles > 0 ? s->start_cells * count / s->start_particles : count / full;
     s->max_speed = sqrt((double)all.fastest2);
     o->step = s->step;
     o->time = s->time;
@@ -99,8 +98,8 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     o->volume_ratio = count > 0 ? all.filled / count : 1;
     o->volume_cells = cells > 0 ? all.cells / cells : 1;
     o->kinetic_energy = 0.5 * s->particle_mass * all.speed2;
-    o->potential_energy = -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] +
-                                               g.z * all.position[2]);
+    o->potential_energy =
+        -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] + g.z * all.position[2]);
     o->max_speed = s->max_speed;
     o->tiles = tiles;
     o->memory_bytes = (int64_t)memory_used(s);

@@ -1,7 +1,8 @@
 // Stage 10: pressure. Makes the velocity of the liquid free of divergence.
 //
 // With q = p kick / (rho dx) in m/s, a face between cells i-1 and i gets  u -= q_i - q_(i-1),  and
-// the net outflow of a cell, sum of open * u over its faces plus what moving walls push, must vanish:
+// the net outflow of a cell, sum of open * u over its faces plus what moving walls push, must
+// vanish:
 //   sum over faces of open_f (q_c - q_neighbour) = -outflow        (cut cells, Batty et al. 2007)
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
@@ -137,9 +138,16 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     }
 }
 
+/// A change, as far as it leads towards a goal: never away from it, never beyond it.
+static inline float towards(float change, float goal) {
+    if (change * goal <= 0) return 0;
+    return fabsf(change) < fabsf(goal) ? change : goal;
+}
+
 /// The surface runs through the middle of cells, so particles below it also hang on faces between
 /// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
-/// half cell would lag behind its wave.
+/// half cell would lag behind its wave; but no more than takes them to the liquid's velocity, or
+/// drops beside a few liquid cells would be driven without end.
 static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
     const Grid *g = &s->grid;
     for (int a = 0; a < s->dim; a++) {
@@ -154,13 +162,16 @@ static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
             for (uint64_t bits = any & known.slice[z] & ~here.slice[z] & ~side.slice[z]; bits;
                  bits &= bits - 1) {
                 int cell = z * 64 + __builtin_ctzll(bits), count = 0;
-                float sum = 0;
+                float pull = 0, flow = 0;
                 for (int n = 0; n < 2 * s->dim; n++) {
                     if (!has(&near[n], cell)) continue;
-                    sum += s->coefficient[a][grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1)];
+                    int64_t i = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
+                    pull -= s->coefficient[a][i];
+                    flow += s->velocity[a][i];
                     count++;
                 }
-                s->velocity[a][(int64_t)slot * g->tile_cells + cell] -= sum / (float)count;
+                float *v = &s->velocity[a][(int64_t)slot * g->tile_cells + cell];
+                *v += towards(pull / (float)count, flow / (float)count - *v);
             }
         }
     }
@@ -198,8 +209,8 @@ static float tile_outflow(const BrimSim *s, int slot) {
 
 BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
     int tiles = s->grid.tile_count;
-    // Net outflow in m/s => |div u| dt. Both steps that the kick spans count: a short one at the end
-    // of a frame must not leave a divergence that the next kick inherits.
+    // Net outflow in m/s => |div u| dt. Both steps that the kick spans count: a short one at the
+    // end of a frame must not leave a divergence that the next kick inherits.
     double to_ratio = fmax(s->dt, s->dt_next) / s->dx;
     float scale = s->kick > 0 ? (float)(kick / s->kick) : 0;
     s->kick = kick;
@@ -221,6 +232,14 @@ BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s), stage project: the pressure is not a number",
                     (long long)s->step + 1, s->time);
+    if (!report.converged && !report.limited)
+        return fail(
+            error, BRIM_LOST_DIVERGED,
+            "step %lld (t = %.6g s), stage project: after %d iterations |div u| dt is still "
+            "%.3g, above solver.tolerance = %.3g: raise solver.max_iterations or "
+            "solver.tolerance",
+            (long long)s->step + 1, s->time, report.iterations, s->stats.residual,
+            s->def.tolerance);
 
     float largest = 0;
     uint8_t *touched = (uint8_t *)s->rhs; // [dim][rows], free after the solve

@@ -6,7 +6,7 @@
 enum { NODES = TILE + 1, NODES_MAX = NODES * NODES * NODES };
 
 /// A face with less than this open is closed: its velocity would rest on a sliver.
-static const float OPEN_MIN = 0.01f;
+static const float OPEN_MIN = 0.1f;
 /// Solids are taken to be this much thicker, in cells: the surface of a wall that lies exactly on
 /// grid nodes is inside it, whatever the rounding, so that such a wall of one cell holds water.
 static const float SKIN = 0.01f;
@@ -105,8 +105,7 @@ static int face_corners(int dim, int axis, int x, int y, int z, int corner[4]) {
     return 4;
 }
 
-static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int cell,
-                        bool moving) {
+static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int cell, bool moving) {
     int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
     int n = face_corners(s->dim, axis, x, y, z, corner), nearest = corner[0];
     float v[4];

@@ -54,6 +54,10 @@ bool stage_sort(BrimSim *s) {
     int reach = (int)fmin(ceil(reach_estimate(s)), 64) + 2;
     SortCounts gone;
     if (!particles_sort(&s->particles, &s->grid, &s->sort, reach, s->threads, &gone)) return false;
+    // A few tiles keep one thread busy; more would only wait for one another.
+    enum { TILES_A_THREAD = 12 };
+    int most = 1 + s->grid.tile_count / TILES_A_THREAD;
+    s->threads = most < s->threads_most ? most : s->threads_most;
     s->drained += (int64_t)gone.drained;
     s->left += (int64_t)gone.left;
     if (unchanged(s, before)) return true;

@@ -40,11 +40,12 @@ struct BrimSim {
     // create
     BrimSimDef def; ///< lists are empty: they live on in the members below
     BrimIsa isa;
-    int threads;
+    int threads_most; ///< as the def says
+    int threads;      ///< at work: fewer when there are few tiles; written by sort
     int dim;
-    float dx, inv_dx;  ///< m
+    float dx, inv_dx; ///< m
     Sides sides;
-    double cell_volume; ///< m^3, 2D: m^2
+    double cell_volume;   ///< m^3, 2D: m^2
     double particle_mass; ///< kg, 2D: kg/m
     const TransferKernels *transfer;
     const LevelSetKernels *level_set;
@@ -59,7 +60,7 @@ struct BrimSim {
     Drain *drains;
     int drain_count;
     BrimGravityKey *gravity_keys;
-    ThreadScratch *scratch; ///< [threads]
+    ThreadScratch *scratch; ///< [threads_most]
 
     // step: choose dt
     double time, dt;
@@ -108,7 +109,7 @@ struct BrimSim {
     float *tile_speed; ///< [tiles] largest velocity component, m/s
 
     // measure
-    double max_speed; ///< of a particle, m/s
+    double max_speed;                    ///< of a particle, m/s
     double start_cells, start_particles; ///< after seeding: reference of volume_cells
     BrimStats stats;
 };

@@ -20,10 +20,11 @@ static void lap(Clock *clock, BrimStage stage) {
 }
 
 static BrimResult out_of_memory(const BrimSim *s, const char *stage, BrimError *error) {
-    return fail(error, BRIM_LOST_MEMORY,
-                "out of memory at step %lld (t = %.6g s) in stage %s with %zu particles on %d tiles:"
-                " use fewer cells or particles",
-                (long long)s->step + 1, s->time, stage, s->particles.count, s->grid.tile_count);
+    return fail(
+        error, BRIM_LOST_MEMORY,
+        "out of memory at step %lld (t = %.6g s) in stage %s with %zu particles on %d tiles:"
+        " use fewer cells or particles",
+        (long long)s->step + 1, s->time, stage, s->particles.count, s->grid.tile_count);
 }
 
 /// From sorted particles to new velocities. `kick`: seconds of gravity.

@@ -24,7 +24,8 @@ static uint8_t mask_row(const BrimSim *s, const uint8_t *mask, int slot, int dx,
         return outside;
     int ty = y < 0 ? -1 : y >= TILE ? 1 : 0, tz = z < 0 ? -1 : z >= g->tile_depth ? 1 : 0;
     int32_t t = g->neighbour[slot][TILE_SELF + 9 * tz + 3 * ty + dx];
-    uint8_t bits = t < 0 ? 0 : mask[(size_t)t * (size_t)g->tile_rows + (size_t)((z & 7) * TILE + (y & 7))];
+    uint8_t bits =
+        t < 0 ? 0 : mask[(size_t)t * (size_t)g->tile_rows + (size_t)((z & 7) * TILE + (y & 7))];
     int n = g->cells[0] - at_x;
     return n < TILE ? (uint8_t)(bits | (outside << n)) : bits;
 }
@@ -112,8 +113,8 @@ static void find_rows(const BrimSim *s, int slot, NearRows *rows) {
 static int add_range(LevelSetRange *ranges, int count, const NearRow *row, uint32_t first,
                      uint32_t end, float flip_x, float shift_x) {
     if (first == end) return count;
-    ranges[count] = (LevelSetRange){first, end, {flip_x, row->flip[1], row->flip[2]},
-                                    {shift_x, row->shift[1], row->shift[2]}};
+    ranges[count] = (LevelSetRange){
+        first, end, {flip_x, row->flip[1], row->flip[2]}, {shift_x, row->shift[1], row->shift[2]}};
     return count + 1;
 }
 
@@ -192,7 +193,7 @@ static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
         return 0;
     if (s->sides.open[0] && first == 0) bits &= 0xfe;
     int last = g->cells[0] - 1 - first;
-    if (s->sides.open[1] && last < TILE) bits &= (uint8_t)~(1 << last);
+    if (s->sides.open[1] && last < TILE) bits &= (uint8_t) ~(1 << last);
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return bits;
     for (int x = 0; x < TILE; x++) {
         if (!(bits >> x & 1)) continue;
@@ -202,7 +203,7 @@ static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
             any = s->open[a][(size_t)slot * (size_t)g->tile_cells + (size_t)(row * TILE + x)] > 0 ||
                   (up >= 0 && s->open[a][up] > 0);
         }
-        if (!any) bits &= (uint8_t)~(1 << x);
+        if (!any) bits &= (uint8_t) ~(1 << x);
     }
     return bits;
 }
@@ -248,8 +249,8 @@ static TileMask on_floor(const BrimSim *s, int slot) {
         if (fabsf(pull[a]) > fabsf(pull[axis])) axis = a;
     if (pull[axis] == 0) return (TileMask){{0}};
     int up = pull[axis] > 0;
-    TileMask m = s->sides.open[2 * axis + up] ? (TileMask){{0}}
-                                              : mask_side(g, slot, axis, up ? 1 : -1);
+    TileMask m =
+        s->sides.open[2 * axis + up] ? (TileMask){{0}} : mask_side(g, slot, axis, up ? 1 : -1);
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return m;
     for (int i = 0; i < g->tile_cells; i++) {
         int64_t face = up ? grid_step(g, slot, i, axis, 1) : (int64_t)slot * g->tile_cells + i;
@@ -270,8 +271,9 @@ static void find_films(BrimSim *s, int slot, uint8_t *film) {
     }
     for (int r = 0; r < g->tile_rows; r++) {
         int shift = 8 * (r & 7);
-        film[r] = (uint8_t)((occupied.slice[r >> 3] & floor.slice[r >> 3] &
-                             ~beside.slice[r >> 3]) >> shift);
+        film[r] =
+            (uint8_t)((occupied.slice[r >> 3] & floor.slice[r >> 3] & ~beside.slice[r >> 3]) >>
+                      shift);
         if (film[r]) film[r] &= row_allowed(s, slot, r);
     }
 }
@@ -288,9 +290,9 @@ static bool centre_in_solid(const BrimSim *s, int slot, int cell) {
     return sum < 0;
 }
 
-/// Slivers of cells beside a solid that no particle can fill: their centres lie inside it. Taken for
-/// air in the midst of liquid they would swallow it without end, so next to a cell well inside the
-/// liquid they are liquid (Batty et al. 2007 extend the liquid into solids to the same end).
+/// Slivers of cells beside a solid that no particle can fill: their centres lie inside it. Taken
+/// for air in the midst of liquid they would swallow it without end, so next to a cell well inside
+/// the liquid they are liquid (Batty et al. 2007 extend the liquid into solids to the same end).
 static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return;

@@ -41,8 +41,7 @@ static void fold_sides(const BrimSim *s, int slot, float *block) {
         for (int a = 0; a < s->dim; a++) {
             if (a == axis) continue; // the normal component ends on the wall itself
             if (c[axis] == 0) fold_layer(block + (size_t)a * component, axis, depth, 0, 1);
-            if (end <= TILE)
-                fold_layer(block + (size_t)a * component, axis, depth, end + 1, end);
+            if (end <= TILE) fold_layer(block + (size_t)a * component, axis, depth, end + 1, end);
         }
     }
 }
@@ -51,7 +50,8 @@ static void fold_sides(const BrimSim *s, int slot, float *block) {
 static size_t number_blocks(BrimSim *s) {
     size_t blocks = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
-        bool occupied = tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
+        bool occupied =
+            tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
         s->scatter_at[t] = occupied ? (int32_t)blocks++ : -1;
     }
     return blocks;
@@ -107,8 +107,7 @@ static void gather_tile(BrimSim *s, int slot) {
             for (int i = 0; i < TILE; i++) bits |= (uint64_t)(has[i] & 1) << i;
             known.slice[row >> 3] |= bits << (8 * (row & 7));
         }
-        for (int z = 0; z < g->tile_depth; z++)
-            known.slice[z] &= inside.slice[z] | far.slice[z];
+        for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
         mask_store(g, s->known[a], slot, &known);
         if (old) memcpy(old, velocity, (size_t)g->tile_cells * sizeof *old);
     }

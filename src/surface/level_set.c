@@ -3,8 +3,9 @@
 
 enum { SLICES = 4096 };
 
-/// Mean depth f, in units of R, of a kernel's mass below a plane at depth z = 1 - 2 i / SLICES under
-/// its centre: the slice of (1 - s^2)^3 at depth h weighs (1 - h^2)^e with e = 4 in 3D, 3.5 in 2D.
+/// Mean depth f, in units of R, of a kernel's mass below a plane at depth z = 1 - 2 i / SLICES
+/// under its centre: the slice of (1 - s^2)^3 at depth h weighs (1 - h^2)^e with e = 4 in 3D, 3.5
+/// in 2D.
 static void mean_depths(double e, double f[SLICES + 1]) {
     double mass = 0, moment = 0, dh = 2.0 / SLICES;
     f[0] = 1;
@@ -24,7 +25,8 @@ LevelSetProfile level_set_profile(int dim) {
                          .offset = (float)(radius * f[SLICES / 2]),
                          .low = (float)(low * radius),
                          .step = (float)((high - low) * radius / PROFILE_SIZE)};
-    for (int i = PROFILE_SIZE, k = 1; i >= 0; i--) { // f falls along the slices: find and interpolate
+    for (int i = PROFILE_SIZE, k = 1; i >= 0;
+         i--) { // f falls along the slices: find and interpolate
         double wanted = f[SLICES / 2] + low + (high - low) * i / PROFILE_SIZE;
         while (k < SLICES && f[k] > wanted) k++;
         double part = (f[k - 1] - wanted) / (f[k - 1] - f[k]);

@@ -14,8 +14,8 @@ enum { PROFILE_SIZE = 64 };
 /// half-space whose surface is z away that is a known monotone function f(z); the profile holds
 /// its inverse, so that what comes out is the distance to a flat surface.
 typedef struct LevelSetProfile {
-    float radius; ///< R, in cells
-    float offset; ///< r, in cells, chosen so that f(0) = 0
+    float radius;                     ///< R, in cells
+    float offset;                     ///< r, in cells, chosen so that f(0) = 0
     float low, step;                  ///< the profile's first argument f(-R), and the step
     float distance[PROFILE_SIZE + 1]; ///< inverse of f, in cells
 } LevelSetProfile;
