@@ -138,16 +138,9 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     }
 }
 
-/// A change, as far as it leads towards a goal: never away from it, never beyond it.
-static inline float towards(float change, float goal) {
-    if (change * goal <= 0) return 0;
-    return fabsf(change) < fabsf(goal) ? change : goal;
-}
-
 /// The surface runs through the middle of cells, so particles below it also hang on faces between
 /// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
-/// half cell would lag behind its wave; but no more than takes them to the liquid's velocity, or
-/// drops beside a few liquid cells would be driven without end.
+/// half cell would lag behind its wave.
 static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
     const Grid *g = &s->grid;
     for (int a = 0; a < s->dim; a++) {
@@ -162,16 +155,14 @@ static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
             for (uint64_t bits = any & known.slice[z] & ~here.slice[z] & ~side.slice[z]; bits;
                  bits &= bits - 1) {
                 int cell = z * 64 + __builtin_ctzll(bits), count = 0;
-                float pull = 0, flow = 0;
+                float pull = 0;
                 for (int n = 0; n < 2 * s->dim; n++) {
                     if (!has(&near[n], cell)) continue;
                     int64_t i = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
                     pull -= s->coefficient[a][i];
-                    flow += s->velocity[a][i];
                     count++;
                 }
-                float *v = &s->velocity[a][(int64_t)slot * g->tile_cells + cell];
-                *v += towards(pull / (float)count, flow / (float)count - *v);
+                s->velocity[a][(int64_t)slot * g->tile_cells + cell] += pull / (float)count;
             }
         }
     }
