@@ -258,7 +258,7 @@ help:
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'
 	@echo 'make bench          measures speed and memory; BENCH="NAME ..." picks parts'
-	@echo 'make validate       water against exact and measured answers ; VALIDATE="NAME ..."'
+	@echo 'make validate       water against exact and measured answers; VALIDATE="NAME ..."'
 	@echo 'make bench-river    the river at full size: long, several GiB'
 	@echo 'make lib            build/libbrim.so and build/libbrim.a'
 	@echo 'make examples       build/examples/*, programs that use the library'
