@@ -76,3 +76,16 @@ static inline wide wide_gather(const float *base, wide_int at) {
     return v;
 #endif
 }
+
+/// One bit a lane of a mask, lane 0 in bit 0.
+static inline uint32_t wide_bits(wide_int mask) {
+#if defined(__AVX512F__)
+    return (uint32_t)_mm512_movepi32_mask((__m512i)mask);
+#elif defined(__AVX2__)
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < WIDE; i++) bits |= (uint32_t)(mask[i] & 1) << i;
+    return bits;
+#endif
+}

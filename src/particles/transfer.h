@@ -34,6 +34,10 @@ typedef struct TransferKernels {
     /// Particles -> block. (x, v, affine) [n] => (momentum, weight) pairs [dim][z][y][x], added.
     /// Trilinear on the faces; a particle weighs 1.
     void (*to_block)(const Span *p, bool affine, float *block);
+    /// (momentum, weight) [cells] => velocity [cells], 0 where the weight is not above `least`, and
+    /// one bit a cell where it is.
+    void (*average)(const float (*sums)[2], int cells, float least, float *velocity,
+                    uint8_t *known);
     /// Block -> particles. v = ratio v + interpolated block, so that the caller's block decides:
     /// FLIP: new - ratio old; PIC and APIC: new, ratio 0. affine: gradient as well. Where the block
     /// is not a number (a crack with all faces shut) a particle keeps its velocity.

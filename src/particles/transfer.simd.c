@@ -112,6 +112,26 @@ static void to_block(const Span *p, bool affine, float *block) {
         affine ? to_block_dim(p, true, block, 2) : to_block_dim(p, false, block, 2);
 }
 
+static void average(const float (*sums)[2], int cells, float least, float *velocity,
+                    uint8_t *known) {
+    wide_int lane;
+    for (int i = 0; i < WIDE; i++) lane[i] = 2 * i;
+    uint32_t row = 0;
+    for (int i = 0; i < cells; i += WIDE) {
+        wide momentum = wide_gather(&sums[i][0], lane), weight = wide_gather(&sums[i][1], lane);
+        wide_int has = weight > least;
+        wide v = momentum / wide_select(has, weight, wide_all(1.0f));
+        wide_store(velocity + i, (wide)((wide_int)v & has));
+        uint32_t bits = wide_bits(has);
+        if (WIDE == 4) { // two make a row
+            row |= bits << (i & 4);
+            if (i & 4) known[i / 8] = (uint8_t)row, row = 0;
+        } else {
+            memcpy(known + i / 8, &bits, WIDE / 8);
+        }
+    }
+}
+
 // ------------------------------------------------------------------------ grid -> particles
 
 static inline wide mix(wide a, wide b, wide f) {
@@ -353,4 +373,4 @@ static void move(const Span *p, const MoveParams *m) {
         third ? move_dim(p, m, true, 2) : move_dim(p, m, false, 2);
 }
 
-const TransferKernels ISA(transfer_kernels) = {to_block, from_block, move};
+const TransferKernels ISA(transfer_kernels) = {to_block, average, from_block, move};

@@ -96,17 +96,8 @@ static void gather_tile(BrimSim *s, int slot) {
         float *velocity = s->velocity[a] + base, *old = s->old[a] ? s->old[a] + base : NULL;
         TileMask inside = mask_inside(g, slot), far = mask_layer(g, slot, a, g->cells[a]);
         TileMask known = {{0}};
-        for (int row = 0; row < g->tile_rows; row++) {
-            f8 low = *(const f8 *)sums[row * TILE], high = *(const f8 *)sums[row * TILE + 4];
-            f8 momentum = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
-            f8 weight = __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
-            i8x has = weight > WEIGHT_MIN;
-            f8 v = momentum / (f8)(((i8x)weight & has) | ((i8x)(weight * 0.0f + 1.0f) & ~has));
-            *(f8 *)(velocity + row * TILE) = (f8)((i8x)v & has);
-            uint64_t bits = 0;
-            for (int i = 0; i < TILE; i++) bits |= (uint64_t)(has[i] & 1) << i;
-            known.slice[row >> 3] |= bits << (8 * (row & 7));
-        }
+        s->transfer->average((const float(*)[2])sums, g->tile_cells, WEIGHT_MIN, velocity,
+                             (uint8_t *)known.slice);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
         mask_store(g, s->known[a], slot, &known);
         if (old) memcpy(old, velocity, (size_t)g->tile_cells * sizeof *old);
