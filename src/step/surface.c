@@ -193,7 +193,7 @@ static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
         return 0;
     if (s->sides.open[0] && first == 0) bits &= 0xfe;
     int last = g->cells[0] - 1 - first;
-    if (s->sides.open[1] && last < TILE) bits &= (uint8_t) ~(1 << last);
+    if (s->sides.open[1] && last >= 0 && last < TILE) bits &= (uint8_t) ~(1 << last);
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return bits;
     for (int x = 0; x < TILE; x++) {
         if (!(bits >> x & 1)) continue;
