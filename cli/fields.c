@@ -111,7 +111,14 @@ static void print_markdown(const char *pattern) {
         bool heading = length != n || strncmp(section, f->key, (size_t)n) != 0;
         section = f->key, length = n;
         if (heading) {
-            printf("%s### %.*s\n\n", i ? "\n" : "", n ? n : 7, n ? f->key : "General");
+            bool shape = f->key[0] == '<'; // a tag to Markdown
+            printf("%s### %.*s\n\n", i ? "\n" : "",
+                   shape ? 9
+                   : n   ? n
+                         : 7,
+                   shape ? "any shape"
+                   : n   ? f->key
+                         : "General");
             puts("| key | type | default | allowed | unit | meaning |\n|---|---|---|---|---|---|");
         }
         printf("| `%s` | %s | ", f->key, f->type);

@@ -95,3 +95,9 @@ test_full_pipe_is_an_error() {
     [ "$code" -eq 3 ] || give_up "exit code $code, not 3"
     says err "standard output"
 }
+
+test_scene_reference_is_up_to_date() {
+    brim_gives 0 fields --markdown
+    sed '1,/^<!-- tables -->$/d' "$here/../../docs/scene-reference.md" | diff - out >/dev/null ||
+        give_up "docs/scene-reference.md differs from what 'brim fields --markdown' prints"
+}
