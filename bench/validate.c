@@ -95,7 +95,7 @@ static void validate_spin(void) {
     static const struct {
         int dim, n;
         double step;
-    } runs[] = {{2, 64, 0.0004}, {2, 128, 0.0002}, {2, 64, 0.004}, {3, 32, 0.0004}};
+    } runs[] = {{2, 96, 0.0002}, {2, 128, 0.0002}, {2, 96, 0.002}, {3, 32, 0.0004}};
     for (int transfer = 0; transfer < 2; transfer++)
         for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
             Case c = case_spin(runs[k].dim, runs[k].n, runs[k].step, (BrimTransfer)transfer);
@@ -120,7 +120,7 @@ static void validate_slosh(void) {
     } runs[] = {{64, 0.5, SLOSH_PERIOD_05, 0.005},
                 {128, 0.5, SLOSH_PERIOD_05, 0.005},
                 {128, 0.25, SLOSH_PERIOD_025, 0.005},
-                {128, 0.1, SLOSH_PERIOD_01, 0.005}};
+                {320, 0.1, SLOSH_PERIOD_01, 0.0025}};
     for (int transfer = 0; transfer < 2; transfer++)
         for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
             SloshHeights heights;

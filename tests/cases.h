@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// Sanitized test programs are many times slower: they leave out what only takes long.
+static inline bool quick(void) {
+    return getenv("BRIM_QUICK") != NULL;
+}
+
 /// A def with room for its lists. Fill, then case_create.
 typedef struct Case {
     BrimSimDef def;
