@@ -76,6 +76,27 @@ TEST(scatter_equals_its_plain_twin) {
         }
 }
 
+TEST(average_equals_its_plain_twin) {
+    enum { CELLS = 512 };
+    float sums[CELLS][2];
+    const TransferKernels *kernels[3];
+    int n = all_kernels(kernels);
+    for (int i = 0; i < CELLS; i++) {
+        sums[i][1] = unit(i, 60) < 0.3f ? 1e-7f * unit(i, 61) : 8 * unit(i, 61);
+        sums[i][0] = (2 * unit(i, 62) - 1) * sums[i][1];
+    }
+    for (int k = 0; k < n; k++) {
+        float velocity[CELLS];
+        uint8_t known[CELLS / 8];
+        kernels[k]->average((const float(*)[2])sums, CELLS, 1e-6f, velocity, known);
+        for (int i = 0; i < CELLS; i++) {
+            bool has = sums[i][1] > 1e-6f;
+            CHECK((known[i / 8] >> (i & 7) & 1) == has);
+            CHECK(velocity[i] == (has ? sums[i][0] / sums[i][1] : 0));
+        }
+    }
+}
+
 /// A block of random values.
 static void random_block(float *block, int component) {
     for (int i = 0; i < BLOCK_MAX; i++) block[i] = 2 * unit(i, 40 + component) - 1;
