@@ -15,7 +15,7 @@ typedef struct River {
 } River;
 
 static void show_progress(const BrimStats *s) {
-    if (s->step % 20 == 0)
+    if (s->step % 10 == 1)
         fprintf(stderr, "river: step %lld, %.2f s, %.2f M particles, %.0f ms, %.2f GiB\n",
                 (long long)s->step, s->time, 1e-6 * (double)s->particles, s->ms_total,
                 (double)s->memory_bytes / (1 << 30));
