@@ -50,8 +50,8 @@ static bool follow_solids(BrimSim *s) {
 
 bool stage_sort(BrimSim *s) {
     int before = s->particles.sorted ? s->grid.tile_count : 0;
-    // Two cells more than a particle can travel: its interpolation reads one, and speeds grow.
-    int reach = (int)fmin(ceil(reach_estimate(s)), 64) + 2;
+    // As far as a particle can travel, and one cell more that its interpolation reads there.
+    int reach = (int)fmin(ceil(reach_estimate(s)), 64) + 1;
     SortCounts gone;
     if (!particles_sort(&s->particles, &s->grid, &s->sort, reach, s->threads, &gone)) return false;
     // A few tiles keep one thread busy; more would only wait for one another.

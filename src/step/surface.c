@@ -42,19 +42,12 @@ static void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t ou
         }
 }
 
-/// Cells of a row around which all of the 3 x 3 x 3 cells hold a particle, and cells that hold one
-/// or have a face to one that does.
-static void row_neighbourhood(const PaddedRows *rows, int dim, int y, int z, uint8_t *all,
-                              uint8_t *any) {
-    unsigned every = 0x3ff, mid = rows->at[z + 1][y + 1], some = mid | mid << 1 | mid >> 1;
+/// Cells of a row around which all of the 3 x 3 x 3 cells hold a particle.
+static uint8_t row_deep(const PaddedRows *rows, int dim, int y, int z) {
+    unsigned every = 0x3ff;
     for (int k = dim == 3 ? -1 : 0; k <= (dim == 3 ? 1 : 0); k++)
-        for (int j = -1; j <= 1; j++) {
-            unsigned r = rows->at[z + 1 + k][y + 1 + j];
-            every &= r;
-            if (!j || !k) some |= r;
-        }
-    *all = (uint8_t)((every & every << 1 & every >> 1) >> 1);
-    *any = (uint8_t)(some >> 1);
+        for (int j = -1; j <= 1; j++) every &= rows->at[z + 1 + k][y + 1 + j];
+    return (uint8_t)((every & every << 1 & every >> 1) >> 1);
 }
 
 /// The particles of the rows around a tile. A row beyond a wall stands for the mirror image of the
@@ -100,14 +93,19 @@ static void find_row(const BrimSim *s, int slot, int y, int z, NearRow *row) {
     }
 }
 
+/// Rows are looked up when a cell first asks for them.
 typedef struct NearRows {
     NearRow at[TILE + 2][TILE + 2]; ///< [z + 1][y + 1]
+    bool ready[TILE + 2][TILE + 2];
 } NearRows;
 
-static void find_rows(const BrimSim *s, int slot, NearRows *rows) {
-    int deep = s->dim == 3 ? 1 : 0;
-    for (int z = -deep; z < s->grid.tile_depth + deep; z++)
-        for (int y = -1; y <= TILE; y++) find_row(s, slot, y, z, &rows->at[z + 1][y + 1]);
+static const NearRow *near_row(const BrimSim *s, NearRows *rows, int slot, int y, int z) {
+    NearRow *row = &rows->at[z + 1][y + 1];
+    if (!rows->ready[z + 1][y + 1]) {
+        find_row(s, slot, y, z, row);
+        rows->ready[z + 1][y + 1] = true;
+    }
+    return row;
 }
 
 static int add_range(LevelSetRange *ranges, int count, const NearRow *row, uint32_t first,
@@ -119,14 +117,14 @@ static int add_range(LevelSetRange *ranges, int count, const NearRow *row, uint3
 }
 
 /// The particles in the 3 x 3 x 3 cells around a cell, as ranges.
-static int find_ranges(const BrimSim *s, const NearRows *rows, int slot, int cell,
+static int find_ranges(const BrimSim *s, NearRows *rows, int slot, int cell,
                        LevelSetRange *ranges) {
     int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6, count = 0, deep = s->dim == 3 ? 1 : 0;
     int last = s->grid.cells[0] - 1 - s->grid.coord[slot].x * TILE; // of the domain, in the tile
     float far = 2.0f * (float)s->grid.cells[0];
     for (int k = -deep; k <= deep; k++)
         for (int j = -1; j <= 1; j++) {
-            const NearRow *r = &rows->at[z + 1 + k][y + 1 + j];
+            const NearRow *r = near_row(s, rows, slot, y + j, z + k);
             if (x == 0)
                 count = add_range(ranges, count, r, r->first[0], r->end[0],
                                   r->mirror[0] ? -1.0f : 1.0f, 0);
@@ -166,8 +164,7 @@ static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
     return true;
 }
 
-static float cell_distance(const BrimSim *s, const LevelSetProfile *profile, const NearRows *rows,
-                           int slot, int cell) {
+static float cell_distance(const BrimSim *s, NearRows *rows, int slot, int cell) {
     LevelSetRange ranges[27];
     TileCoord c = s->grid.coord[slot];
     const float at[3] = {(float)(c.x * TILE + (cell & 7)) + 0.5f,
@@ -177,7 +174,7 @@ static float cell_distance(const BrimSim *s, const LevelSetProfile *profile, con
     const float *const x[3] = {s->particles.attr[ATTR_X], s->particles.attr[ATTR_Y],
                                s->particles.attr[ATTR_Z]};
     int count = find_ranges(s, rows, slot, cell, ranges);
-    return s->level_set->distance(profile, x, s->inv_dx, s->dim, at, ranges, count,
+    return s->level_set->distance(&s->profile, x, s->inv_dx, s->dim, at, ranges, count,
                                   solid_plane(s, slot, cell, plane) ? plane : NULL);
 }
 
@@ -208,34 +205,64 @@ static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
     return bits;
 }
 
-/// Distance and liquid cells of one tile, with the surface as averaged positions.
-static void smooth_tile(BrimSim *s, const LevelSetProfile *profile, int slot) {
+/// First the cells that hold particles: => phi, liquid. Those deep inside are known without asking.
+static void measure_occupied(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    PaddedRows rows;
-    NearRows near;
-    bool ready = false;
-    pad_rows(s, s->particles.occupied, slot, 0xff, &rows);
+    const uint8_t *occupied = s->particles.occupied + (size_t)slot * (size_t)g->tile_rows;
+    const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
-    const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
+    PaddedRows padded;
+    NearRows near;
+    bool ready = false;
+    for (int i = 0; i < g->tile_cells; i++) phi[i] = LEVEL_SET_CUT;
     for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t all, any, bits = 0;
-        row_neighbourhood(&rows, s->dim, r & 7, r >> 3, &all, &any);
-        uint8_t allowed = any ? row_allowed(s, slot, r) : 0;
-        uint8_t wanted = any & allowed & (uint8_t)~all;
-        if (wanted && !ready) find_rows(s, slot, &near), ready = true;
-        for (int x = 0; x < TILE; x++) {
-            float d = all >> x & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
-            if (wanted >> x & 1) {
-                d = cell_distance(s, profile, &near, slot, r * TILE + x);
-                // A heap of particles at its rim pulls the mean away from a full cell's centre.
-                uint32_t held = first[r * TILE + x + 1] - first[r * TILE + x];
-                if (held >= (uint32_t)s->def.particles_per_cell) d = fminf(d, FILM);
-            }
-            phi[r * TILE + x] = d;
-            bits |= (uint8_t)((d < 0) << x);
+        liquid[r] = 0;
+        uint8_t cells = occupied[r] ? occupied[r] & row_allowed(s, slot, r) : 0;
+        if (!cells) continue;
+        if (!ready) {
+            pad_rows(s, s->particles.occupied, slot, 0xff, &padded);
+            memset(near.ready, 0, sizeof near.ready);
+            ready = true;
         }
-        liquid[r] = bits & allowed;
+        uint8_t deep = row_deep(&padded, s->dim, r & 7, r >> 3);
+        for (; cells; cells &= (uint8_t)(cells - 1)) {
+            int x = __builtin_ctz(cells), cell = r * TILE + x;
+            float d = deep >> x & 1 ? -LEVEL_SET_CUT : cell_distance(s, &near, slot, cell);
+            // A heap of particles at its rim pulls the mean away from a full cell's centre.
+            if (first[cell + 1] - first[cell] >= (uint32_t)s->def.particles_per_cell)
+                d = fminf(d, FILM);
+            phi[cell] = d;
+            liquid[r] |= (uint8_t)((d < 0) << x);
+        }
+    }
+}
+
+/// Then empty cells that have a face to liquid: => phi, and in `found` those that are liquid too,
+/// as gaps between particles are.
+static void measure_beside(BrimSim *s, int slot, uint8_t *found) {
+    const Grid *g = &s->grid;
+    TileMask occupied = mask_load(g, s->particles.occupied, slot), wanted = {{0}};
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask wet = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] |= wet.slice[z];
+    }
+    NearRows near;
+    bool ready = false;
+    for (int r = 0; r < g->tile_rows; r++) {
+        uint8_t cells =
+            (uint8_t)((wanted.slice[r >> 3] & ~occupied.slice[r >> 3]) >> (8 * (r & 7)));
+        if (cells) cells &= row_allowed(s, slot, r);
+        if (cells && !ready) {
+            memset(near.ready, 0, sizeof near.ready);
+            ready = true;
+        }
+        for (; cells; cells &= (uint8_t)(cells - 1)) {
+            int x = __builtin_ctz(cells), cell = r * TILE + x;
+            float d = cell_distance(s, &near, slot, cell);
+            s->phi[(size_t)slot * (size_t)g->tile_cells + (size_t)cell] = d;
+            found[r] |= (uint8_t)((d < 0) << x);
+        }
     }
 }
 
@@ -261,7 +288,7 @@ static TileMask on_floor(const BrimSim *s, int slot) {
 
 /// Films too thin for the averaged positions: cells with particles on a floor and no liquid cell
 /// beside them. Drops and sheets as thin as that fly without pressure.
-static void find_films(BrimSim *s, int slot, uint8_t *film) {
+static void find_films(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
     TileMask occupied = mask_load(g, s->particles.occupied, slot), floor = on_floor(s, slot);
     TileMask beside = mask_load(g, s->liquid, slot);
@@ -271,10 +298,10 @@ static void find_films(BrimSim *s, int slot, uint8_t *film) {
     }
     for (int r = 0; r < g->tile_rows; r++) {
         int shift = 8 * (r & 7);
-        film[r] =
+        uint8_t film =
             (uint8_t)((occupied.slice[r >> 3] & floor.slice[r >> 3] & ~beside.slice[r >> 3]) >>
                       shift);
-        if (film[r]) film[r] &= row_allowed(s, slot, r);
+        if (film) found[r] |= film & row_allowed(s, slot, r);
     }
 }
 
@@ -332,12 +359,12 @@ void stage_surface(BrimSim *s) {
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < tiles; t++) flags ? flag_tile(s, t) : smooth_tile(s, &s->profile, t);
+        for (int t = 0; t < tiles; t++) flags ? flag_tile(s, t) : measure_occupied(s, t);
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++) {
             uint8_t *here = added + (size_t)t * (size_t)rows;
             memset(here, 0, (size_t)rows);
-            if (!flags) find_films(s, t, here);
+            if (!flags) measure_beside(s, t, here), find_films(s, t, here);
             find_slivers(s, t, here);
         }
 #pragma omp for schedule(dynamic, 4)
@@ -345,8 +372,10 @@ void stage_surface(BrimSim *s) {
             for (int r = 0; r < rows; r++) {
                 size_t at = (size_t)t * (size_t)rows + (size_t)r;
                 s->liquid[at] |= added[at];
-                for (int x = 0; x < TILE; x++)
-                    if (added[at] >> x & 1) s->phi[at * TILE + (size_t)x] = FILM;
+                for (uint8_t bits = added[at]; bits; bits &= (uint8_t)(bits - 1)) {
+                    float *phi = &s->phi[at * TILE + (size_t)__builtin_ctz(bits)];
+                    *phi = fminf(*phi, FILM);
+                }
             }
     }
 }
