@@ -138,9 +138,13 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
            (double)s->threads_most * sizeof(ThreadScratch);
 }
 
+double sim_memory_limit(const BrimSim *s) {
+    if (s->def.memory_limit > 0) return s->def.memory_limit;
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
 BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, BrimError *error) {
-    double need = sim_memory(s, particles, tiles), limit = s->def.memory_limit;
-    if (limit <= 0) limit = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double need = sim_memory(s, particles, tiles), limit = sim_memory_limit(s);
     if (particles > (double)UINT32_MAX - 16)
         return fail(error, BRIM_ERROR_MEMORY,
                     "%.0f particles are more than the 2^32 that Brim can name: use fewer cells or "
@@ -148,7 +152,7 @@ BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, Br
                     particles);
     if (need <= limit) return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY,
-                "%.0f particles on %.0f tiles need about %.3g GiB and %.3g GiB are there: lower "
+                "%.0f or more particles on %.0f tiles need about %.3g GiB and %.3g GiB are there: lower "
                 "domain.cells or particles.per_cell",
                 particles, tiles, need / 1073741824.0, limit / 1073741824.0);
 }
@@ -192,7 +196,10 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     if (!tiles) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     int64_t count = 0;
     const Shape *const *regions = (const Shape *const *)shapes;
-    for (int i = 0; i < def->liquid_count; i++) count += emit_count(s, regions, i, tiles);
+    // What does not fit by its particles alone need not be counted to the end.
+    int64_t most = (int64_t)(sim_memory_limit(s) / sizeof(float[7])) + 1;
+    for (int i = 0; i < def->liquid_count && count <= most; i++)
+        count += emit_count(s, regions, i, most, tiles);
     BrimResult r = sim_check_memory(s, (double)count, (double)sim_dilate(s, tiles), error);
     free(tiles);
     if (r != BRIM_OK) return r;
@@ -344,6 +351,9 @@ BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimV
         return fail(error, BRIM_ERROR_INPUT,
                     "solid %d: placement and duration must be finite, duration >= 0", index);
     bool moved_before = solid_moves(sim->solids[index]);
+    SolidState before = solid_state(sim->solids[index]);
     solid_move(sim->solids[index], position, rotation, sim->time, duration);
-    return moved_before ? BRIM_OK : solids_changed(sim, error);
+    BrimResult r = moved_before ? BRIM_OK : solids_changed(sim, error);
+    if (r != BRIM_OK) solid_set_state(sim->solids[index], &before);
+    return r;
 }

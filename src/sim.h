@@ -8,6 +8,8 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
 void sim_free_shapes(Shape ***shapes, int count);
 /// Bytes that a simulation of so many particles on so many tiles needs.
 double sim_memory(const BrimSim *s, double particles, double tiles);
+/// Bytes that the def or the machine allows.
+double sim_memory_limit(const BrimSim *s);
 /// Refuses what is beyond the def's limit or the machine's memory.
 BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, BrimError *error);
 /// Tiles that exist around those marked in [tile box]; marks them.

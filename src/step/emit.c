@@ -21,10 +21,10 @@ typedef struct Appender {
     uint8_t *tiles; ///< [tile box] marks tiles that get particles, when dry; may be NULL
     const Shape *const *earlier; ///< regions seeded before: their points are taken
     int earlier_count;
-    const float *back; ///< drift of the lattice: points that were inside before it are not new
-    int windows;       ///< parts of the drift at whose ends a point may have been inside
-    int64_t count;
-    bool full; ///< out of memory
+    const float *back;   ///< drift of the lattice: points that were inside before it are not new
+    int windows;         ///< parts of the drift at whose ends a point may have been inside
+    int64_t count, most; ///< counting ends beyond `most`, when that is not 0
+    bool full;           ///< out of memory
 } Appender;
 
 /// Whether the points of a batch, moved upstream by a part of the drift, lie in the shape.
@@ -110,6 +110,7 @@ static bool visit(void *context, const SeedBatch *b) {
         if (in[i])
             a->tiles[cell_key(&a->s->grid, a->s->inv_dx, b->x[i], b->y[i], b->z[i]) /
                      (uint32_t)a->s->grid.tile_cells] = 1;
+    if (a->most && a->count > a->most) return false;
     if (a->dry || !n) return true;
     if (a->s->particles.count + (size_t)n > UINT32_MAX - 16 ||
         !particles_reserve(&a->s->particles, a->s->particles.count + (size_t)n)) {
@@ -136,7 +137,8 @@ static float spacing_of(const BrimSim *s) {
     return s->dx / (float)seed_per_axis(s->dim, s->def.particles_per_cell);
 }
 
-int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, uint8_t *tiles) {
+int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, int64_t most,
+                   uint8_t *tiles) {
     float low[3], high[3];
     const float none[3] = {0};
     if (!bounds(s, shapes[index], low, high)) return 0;
@@ -144,6 +146,7 @@ int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, uint8_t *t
                   .shape = shapes[index],
                   .spacing = spacing_of(s),
                   .dry = true,
+                  .most = most,
                   .earlier = shapes,
                   .earlier_count = index,
                   .tiles = tiles};
