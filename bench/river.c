@@ -7,10 +7,12 @@ static const double LONGEST = 90 * 60e3; ///< wall time, ms
 enum { LAST = 20 };                      ///< steps at the end that are timed
 
 typedef struct River {
+    double create_ms;  ///< from the def to the first step
     double seconds;    ///< simulated
     int64_t particles; ///< most of all steps
     int64_t tiles, memory_bytes;
-    double step_ms; ///< least of the last steps
+    double step_ms;                    ///< least of the last steps
+    double stage_ms[BRIM_STAGE_COUNT]; ///< of the last step
     int64_t steps;
 } River;
 
@@ -28,6 +30,8 @@ static void run_river(const void *argument, void *result) {
     BrimSim *sim = NULL;
     double start = now_ms(), recent[LAST] = {0};
     if (brim_sim_create(def, &sim, &error) != BRIM_OK) give_up("%s", error.message);
+    out->create_ms = now_ms() - start;
+    start = now_ms();
     while (brim_sim_time(sim) < def->duration && (double)out->particles < ENOUGH &&
            now_ms() - start < LONGEST) {
         if (brim_sim_step(sim, &error) != BRIM_OK) give_up("%s", error.message);
@@ -36,10 +40,11 @@ static void run_river(const void *argument, void *result) {
         if (s->tiles > out->tiles) out->tiles = s->tiles;
         if (s->memory_bytes > out->memory_bytes) out->memory_bytes = s->memory_bytes;
         recent[out->steps++ % LAST] = s->ms_total;
+        for (int stage = 0; stage < BRIM_STAGE_COUNT; stage++) out->stage_ms[stage] = s->ms[stage];
         show_progress(s);
     }
     out->seconds = brim_sim_time(sim);
-    out->step_ms = out->steps < LAST ? recent[0] : least_of(recent, LAST);
+    out->step_ms = least_of(recent, out->steps < LAST ? (int)out->steps : LAST);
     brim_sim_destroy(&sim);
 }
 
@@ -62,7 +67,15 @@ void bench_river(Report *report) {
                              "million", WANT_NOTHING, 0});
     report_row(report, (Row){"river", what, "tiles, most", 1e-3 * (double)river.tiles, "thousand",
                              WANT_NOTHING, 0});
+    report_row(report, (Row){"river", what, "time to create", 1e-3 * river.create_ms, "s",
+                             WANT_NOTHING, 0});
     report_row(report, (Row){"river", what, "simulated", river.seconds, "s", WANT_NOTHING, 0});
     report_row(report, (Row){"river", what, "time of a step at the end", river.step_ms, "ms",
                              WANT_NOTHING, 0});
+    for (int stage = 0; stage < BRIM_STAGE_COUNT; stage++) {
+        char metric[64];
+        snprintf(metric, sizeof metric, "  %s", brim_stage_name((BrimStage)stage));
+        report_row(report,
+                   (Row){"river", what, metric, river.stage_ms[stage], "ms", WANT_NOTHING, 0});
+    }
 }
