@@ -95,7 +95,7 @@ SCENE
 # The same with more steps, for runs that shall be caught under way.
 write_long_scene() {
     write_scene "$1"
-    sed -i 's/duration: .*/duration: 1.2/; s/step: .*/step: 0.0005/' "$1"
+    sed -i 's/duration: .*/duration: 2.4/; s/step: .*/step: 0.0005/' "$1"
 }
 
 newest_checkpoint() {

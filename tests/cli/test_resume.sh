@@ -17,13 +17,26 @@ same_runs() {
     diff <(plain_stats "$1") <(plain_stats "$2") >/dev/null || give_up "statistics differ"
 }
 
-# start_and_signal SIGNAL SECONDS ARGUMENTS...: exit code in $code.
+# Waits until a file is there, ten seconds at most.
+wait_for() {
+    local i
+    for i in $(seq 1000); do
+        [ -e "$1" ] && return
+        sleep 0.01
+    done
+    give_up "$1 did not appear"
+}
+
+# start_and_signal SIGNAL WHEN ARGUMENTS...: exit code in $code. WHEN: seconds, or a file to appear.
 start_and_signal() {
-    local signal=$1 seconds=$2 pid
+    local signal=$1 when=$2 pid
     shift 2
     "$BRIM" "$@" >out 2>err &
     pid=$!
-    sleep "$seconds"
+    case $when in
+        [0-9]*) sleep "$when" ;;
+        *) wait_for "$when" ;;
+    esac
     kill "-$signal" "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null
     code=$?
@@ -72,7 +85,7 @@ test_resume_wants_the_same_scene() {
 test_interrupt_then_resume() {
     write_long_scene scene.yaml
     whole_run scene.yaml whole
-    start_and_signal INT 0.3 run scene.yaml -o d
+    start_and_signal INT d/particles/000003.ply run scene.yaml -o d
     [ "$code" -eq 130 ] || give_up "Ctrl-C gives exit code $code, not 130"
     says err "--resume"
     there "$(newest_checkpoint d)"
@@ -83,7 +96,7 @@ test_interrupt_then_resume() {
 test_terminate_then_resume() {
     write_long_scene scene.yaml
     whole_run scene.yaml whole
-    start_and_signal TERM 0.3 run scene.yaml -o d --json
+    start_and_signal TERM d/particles/000003.ply run scene.yaml -o d --json
     [ "$code" -eq 143 ] || give_up "SIGTERM gives exit code $code, not 143"
     valid_json_lines out
     says out '"event":"interrupted","exit_code":143'
@@ -95,7 +108,7 @@ test_second_interrupt_ends_at_once() {
     write_long_scene scene.yaml
     "$BRIM" run scene.yaml -o d >out 2>err &
     pid=$!
-    sleep 0.2
+    wait_for d/particles/000003.ply
     kill -INT "$pid" "$pid"
     kill -INT "$pid" 2>/dev/null
     wait "$pid"
@@ -152,7 +165,7 @@ test_two_runs_do_not_share_a_folder() {
     write_long_scene scene.yaml
     "$BRIM" run scene.yaml -o d --quiet &
     pid=$!
-    sleep 0.2
+    wait_for d/particles/000003.ply
     run_brim run scene.yaml -o d --resume
     wait "$pid"
     [ "$code" -eq 2 ] || give_up "exit code $code, not 2"
