@@ -26,6 +26,9 @@ typedef struct Steps {
 /// process. Ends the program with a message on failure: a benchmark that fails says nothing.
 Steps measure_steps(const BrimSimDef *def, double from, int steps, int repeats);
 
+/// Keeps the least of each entry; an empty `best` takes `run` as it is.
+void keep_least_steps(Steps *best, const Steps *run);
+
 /// Runs work(argument, result) in a process of its own, which fills `result` (`size` bytes).
 /// Returns the growth of that process's resident memory to its peak, bytes.
 int64_t in_child(void (*work)(const void *argument, void *result), const void *argument,

@@ -116,19 +116,23 @@ static void keep_least(double *a, double b) {
     if (b < *a) *a = b;
 }
 
+void keep_least_steps(Steps *best, const Steps *run) {
+    if (best->count == 0) *best = *run;
+    for (int i = 0; i < run->count; i++) {
+        keep_least(&best->ms[i], run->ms[i]);
+        for (int s = 0; s < BRIM_STAGE_COUNT; s++)
+            keep_least(&best->stage_ms[i][s], run->stage_ms[i][s]);
+    }
+    if (run->peak_bytes < best->peak_bytes) best->peak_bytes = run->peak_bytes;
+}
+
 Steps measure_steps(const BrimSimDef *def, double from, int steps, int repeats) {
     Steps best = {0};
     Plan plan = {def, from, steps};
     for (int r = 0; r < repeats; r++) {
         Steps run = {0};
         run.peak_bytes = in_child(run_plan, &plan, &run, sizeof run);
-        if (r == 0) best = run;
-        for (int i = 0; i < steps; i++) {
-            keep_least(&best.ms[i], run.ms[i]);
-            for (int s = 0; s < BRIM_STAGE_COUNT; s++)
-                keep_least(&best.stage_ms[i][s], run.stage_ms[i][s]);
-        }
-        if (run.peak_bytes < best.peak_bytes) best.peak_bytes = run.peak_bytes;
+        keep_least_steps(&best, &run);
     }
     return best;
 }
