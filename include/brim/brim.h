@@ -481,10 +481,62 @@ typedef struct BrimFrame {
 
 BRIM_API BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error);
 BRIM_API void brim_frame_free(BrimFrame *frame);
+/// The frame's arrays as they are, for functions that take particles.
+BRIM_API BrimParticles brim_frame_particles(const BrimFrame *frame);
 
 /// Describes a checkpoint or a frame in a few lines of text, checksum verified.
 BRIM_API BrimResult brim_describe_file(const char *path, char *text, size_t text_size,
                                        BrimError *error);
+
+// -------------------------------------------------------------------------------- surfaces
+
+/// How particles become a surface. Lengths are in cells of the simulation.
+typedef struct BrimMeshDef {
+    double radius;    ///< of the kernel that joins particles, 0.5 to 4; 0 = three spacings
+    int resolution;   ///< nodes along a cell's edge: 1, 2 or 3
+    int smooth;       ///< passes of smoothing, 0 to 100; each piece of water keeps its volume
+    bool anisotropic; ///< kernels stretched along the surface (Yu and Turk)
+    int threads;      ///< 0 = one for each core; the result does not depend on it
+    BrimIsa isa;
+} BrimMeshDef;
+
+BRIM_API BrimMeshDef brim_default_mesh_def(void);
+
+/// A closed surface of triangles, each seen counter-clockwise from the air. Every edge belongs to
+/// two triangles. Without water: no vertices. On the domain's sides and on solids the surface lies
+/// on them.
+typedef struct BrimMesh {
+    size_t vertex_count, triangle_count;
+    float (*position)[3];    ///< [vertex_count], m
+    float (*normal)[3];      ///< [vertex_count], unit, out of the water
+    float (*velocity)[3];    ///< [vertex_count], m/s
+    uint32_t (*triangle)[3]; ///< [triangle_count]
+} BrimMesh;
+
+/// Makes surfaces for the frames of one scene: holds its solids. 3D only.
+typedef struct BrimMesher BrimMesher;
+
+BRIM_API BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def,
+                                       BrimMesher **mesher, BrimError *error);
+BRIM_API void brim_mesher_destroy(BrimMesher **mesher);
+/// The surface of a frame's particles; `time` places moving solids. Particles outside the domain
+/// count as on its sides. On failure *mesh is empty. Free it with brim_mesh_free.
+BRIM_API BrimResult brim_mesher_mesh(BrimMesher *mesher, const BrimParticles *particles,
+                                     double time, BrimMesh *mesh, BrimError *error);
+/// The same for a simulation as it is, with its solids where they are.
+BRIM_API BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMesh *mesh,
+                                  BrimError *error);
+BRIM_API void brim_mesh_free(BrimMesh *mesh);
+/// Volume inside, m^3.
+BRIM_API double brim_mesh_volume(const BrimMesh *mesh);
+
+typedef enum BrimMeshFormat {
+    BRIM_MESH_PLY, ///< binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz; triangles
+    BRIM_MESH_OBJ, ///< text: positions, normals, triangles; no velocities
+} BrimMeshFormat;
+
+BRIM_API BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame,
+                                    BrimMeshFormat format, const char *path, BrimError *error);
 
 // -------------------------------------------------------------------------------- pictures
 

@@ -315,3 +315,14 @@ void brim_frame_free(BrimFrame *frame) {
     free(frame->id);
     *frame = (BrimFrame){0};
 }
+
+BrimParticles brim_frame_particles(const BrimFrame *frame) {
+    return (BrimParticles){.count = frame->count,
+                           .x = frame->x,
+                           .y = frame->y,
+                           .z = frame->z,
+                           .vx = frame->vx,
+                           .vy = frame->vy,
+                           .vz = frame->vz,
+                           .id = frame->id};
+}

@@ -1,0 +1,81 @@
+// Surfaces as PLY and OBJ.
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/file.h"
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 4096, FACE_BYTES = 13 };
+
+static uint32_t little(float value) {
+    uint32_t word;
+    memcpy(&word, &value, sizeof word);
+    return htole32(word);
+}
+
+static void ply_header(FileWriter *w, const BrimMesh *m, double time, int frame) {
+    file_print(w,
+               "ply\nformat binary_little_endian 1.0\ncomment brim %s\ncomment time %.17g\n"
+               "comment frame %d\nelement vertex %zu\n",
+               BRIM_VERSION_STRING, time, frame, m->vertex_count);
+    static const char *const names[] = {"x", "y", "z", "nx", "ny", "nz", "vx", "vy", "vz"};
+    for (int i = 0; i < 9; i++) file_print(w, "property float %s\n", names[i]);
+    file_print(w, "element face %zu\nproperty list uchar uint vertex_indices\nend_header\n",
+               m->triangle_count);
+}
+
+static void ply_body(FileWriter *w, const BrimMesh *m) {
+    uint32_t record[BATCH][9];
+    for (size_t first = 0; first < m->vertex_count; first += BATCH) {
+        size_t n = m->vertex_count - first < BATCH ? m->vertex_count - first : BATCH;
+        for (size_t i = 0; i < n; i++)
+            for (int k = 0; k < 3; k++) {
+                record[i][k] = little(m->position[first + i][k]);
+                record[i][3 + k] = little(m->normal[first + i][k]);
+                record[i][6 + k] = little(m->velocity[first + i][k]);
+            }
+        file_write(w, record, n * sizeof *record);
+    }
+    uint8_t face[BATCH][FACE_BYTES];
+    for (size_t first = 0; first < m->triangle_count; first += BATCH) {
+        size_t n = m->triangle_count - first < BATCH ? m->triangle_count - first : BATCH;
+        for (size_t i = 0; i < n; i++) {
+            face[i][0] = 3;
+            for (int k = 0; k < 3; k++) {
+                uint32_t v = htole32(m->triangle[first + i][k]);
+                memcpy(&face[i][1 + 4 * k], &v, sizeof v);
+            }
+        }
+        file_write(w, face, n * FACE_BYTES);
+    }
+}
+
+static void obj_body(FileWriter *w, const BrimMesh *m, double time, int frame) {
+    file_print(w, "# brim %s, time %.17g s, frame %d\n", BRIM_VERSION_STRING, time, frame);
+    for (size_t i = 0; i < m->vertex_count; i++)
+        file_print(w, "v %.9g %.9g %.9g\n", (double)m->position[i][0], (double)m->position[i][1],
+                   (double)m->position[i][2]);
+    for (size_t i = 0; i < m->vertex_count; i++)
+        file_print(w, "vn %.5f %.5f %.5f\n", (double)m->normal[i][0], (double)m->normal[i][1],
+                   (double)m->normal[i][2]);
+    for (size_t i = 0; i < m->triangle_count; i++) {
+        unsigned long v[3];
+        for (int k = 0; k < 3; k++) v[k] = (unsigned long)m->triangle[i][k] + 1;
+        file_print(w, "f %lu//%lu %lu//%lu %lu//%lu\n", v[0], v[0], v[1], v[1], v[2], v[2]);
+    }
+}
+
+BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame, BrimMeshFormat format,
+                           const char *path, BrimError *error) {
+    FileWriter *w;
+    BrimResult result = file_create(path, &w, error);
+    if (result != BRIM_OK) return result;
+    if (format == BRIM_MESH_OBJ) {
+        obj_body(w, mesh, time, frame);
+    } else {
+        ply_header(w, mesh, time, frame);
+        ply_body(w, mesh);
+    }
+    return file_commit(&w, error);
+}

@@ -1,0 +1,212 @@
+// Particles sorted by cell, and the cells in which the surface can be.
+#include "base/error.h"
+#include "base/memory.h"
+#include "mesh/mesh.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELLS = TILE * TILE * TILE, ROWS = TILE * TILE };
+
+/// Arrays that only the sort needs.
+typedef struct Sort {
+    uint32_t *key;     ///< [count] tile of the box * 512 + cell
+    uint32_t *by_tile; ///< [count] particles in the order of their tiles
+    uint32_t *first;   ///< [box + 1] of each tile
+    uint8_t *want;     ///< [box]
+    int32_t *from;     ///< [box]
+} Sort;
+
+static void sort_free(Sort *s) {
+    free(s->key), free(s->by_tile), free(s->first), free(s->want), free(s->from);
+}
+
+void bins_free(Bins *b) {
+    grid_free(&b->grid);
+    free(b->start), free(b->order), free(b->occupied), free(b->deep), free(b->active);
+    *b = (Bins){0};
+}
+
+static BrimResult no_memory(size_t count, BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory for the surface of %zu particles", count);
+}
+
+// ---------------------------------------------------------------------------------------- sort
+
+static int cell_of(float x, float inv_dx, int cells) {
+    float c = floorf(x * inv_dx);
+    return c < 0 ? 0 : c >= (float)cells ? cells - 1 : (int)c;
+}
+
+/// (x) => key. Returns the index of the first particle without a place, or their count.
+static size_t make_keys(const Grid *g, const MeshScale *scale, const BrimParticles *p,
+                        uint32_t *key, int threads) {
+    size_t bad = p->count;
+#pragma omp parallel for num_threads(threads) reduction(min : bad)
+    for (size_t i = 0; i < p->count; i++) {
+        if (!isfinite(p->x[i]) || !isfinite(p->y[i]) || !isfinite(p->z[i])) {
+            bad = i < bad ? i : bad;
+            continue;
+        }
+        int x = cell_of(p->x[i], scale->inv_dx, g->cells[0]);
+        int y = cell_of(p->y[i], scale->inv_dx, g->cells[1]);
+        int z = cell_of(p->z[i], scale->inv_dx, g->cells[2]);
+        uint32_t tile =
+            (uint32_t)grid_box_index(g, x >> TILE_SHIFT, y >> TILE_SHIFT, z >> TILE_SHIFT);
+        key[i] = tile * CELLS + (uint32_t)(((z & 7) * TILE + (y & 7)) * TILE + (x & 7));
+    }
+    return bad;
+}
+
+/// (key) => first, by_tile.
+static void sort_by_tile(Sort *s, size_t count, size_t box) {
+    memset(s->first, 0, (box + 1) * sizeof *s->first);
+    for (size_t i = 0; i < count; i++) s->first[s->key[i] / CELLS + 1]++;
+    for (size_t t = 0; t < box; t++) s->first[t + 1] += s->first[t];
+    for (size_t i = 0; i < count; i++) s->by_tile[s->first[s->key[i] / CELLS]++] = (uint32_t)i;
+    for (size_t t = box; t > 0; t--) s->first[t] = s->first[t - 1];
+    s->first[0] = 0;
+}
+
+/// (first) => want: tiles with particles and those around them.
+static void want_tiles(const Grid *g, Sort *s) {
+    memset(s->want, 0, grid_box(g));
+    for (int z = 0; z < g->tiles[2]; z++)
+        for (int y = 0; y < g->tiles[1]; y++)
+            for (int x = 0; x < g->tiles[0]; x++) {
+                int32_t t = grid_box_index(g, x, y, z);
+                if (s->first[t] == s->first[t + 1]) continue;
+                for (int n = 0; n < 27; n++) {
+                    int a = x + n % 3 - 1, b = y + n / 3 % 3 - 1, c = z + n / 9 - 1;
+                    if (a >= 0 && b >= 0 && c >= 0 && a < g->tiles[0] && b < g->tiles[1] &&
+                        c < g->tiles[2])
+                        s->want[grid_box_index(g, a, b, c)] = 1;
+                }
+            }
+}
+
+/// Orders the particles of one cell by id; nearly always they are already.
+static void sort_by_id(uint32_t *order, uint32_t count, const uint32_t *id) {
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t particle = order[i], k = i;
+        for (; k > 0 && id[order[k - 1]] > id[particle]; k--) order[k] = order[k - 1];
+        order[k] = particle;
+    }
+}
+
+/// (by_tile, key) => start, order of one tile.
+static void sort_cells(Bins *b, const Sort *s, int slot, const uint32_t *id) {
+    TileCoord c = b->grid.coord[slot];
+    int32_t box = grid_box_index(&b->grid, c.x, c.y, c.z);
+    uint32_t first = s->first[box], end = s->first[box + 1], at[CELLS] = {0}, sum = first;
+    uint32_t *start = b->start + (size_t)slot * CELLS;
+    for (uint32_t i = first; i < end; i++) at[s->key[s->by_tile[i]] % CELLS]++;
+    for (int k = 0; k < CELLS; k++) {
+        uint32_t n = at[k];
+        start[k] = at[k] = sum;
+        sum += n;
+    }
+    for (uint32_t i = first; i < end; i++)
+        b->order[at[s->key[s->by_tile[i]] % CELLS]++] = s->by_tile[i];
+    for (int k = 0; k < CELLS && id; k++) sort_by_id(b->order + start[k], at[k] - start[k], id);
+}
+
+static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParticles *p,
+                       int threads, BrimError *error) {
+    size_t box = grid_box(&b->grid);
+    s->key = memory_new(p->count * sizeof *s->key);
+    s->by_tile = memory_new(p->count * sizeof *s->by_tile);
+    s->first = memory_new((box + 1) * sizeof *s->first);
+    s->want = memory_new(box);
+    s->from = memory_new(box * sizeof *s->from);
+    b->order = memory_new(p->count * sizeof *b->order);
+    if (!s->key || !s->by_tile || !s->first || !s->want || !s->from || !b->order)
+        return no_memory(p->count, error);
+    size_t bad = make_keys(&b->grid, scale, p, s->key, threads);
+    if (bad < p->count)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "particle %zu is at (%g, %g, %g): a surface needs finite positions", bad,
+                    (double)p->x[bad], (double)p->y[bad], (double)p->z[bad]);
+    sort_by_tile(s, p->count, box);
+    want_tiles(&b->grid, s);
+    if (!grid_rebuild(&b->grid, s->want, s->from)) return no_memory(p->count, error);
+    size_t tiles = (size_t)b->grid.tile_count;
+    b->start = memory_new((tiles * CELLS + 1) * sizeof *b->start);
+    if (!b->start) return no_memory(p->count, error);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (int slot = 0; slot < b->grid.tile_count; slot++) sort_cells(b, s, slot, p->id);
+    b->start[tiles * CELLS] = (uint32_t)p->count;
+    return BRIM_OK;
+}
+
+// --------------------------------------------------------------------------------------- cells
+
+/// Cells that are set or have a set neighbour along an axis.
+static void spread(const Grid *g, const uint8_t *mask, uint8_t *out, int axis, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int slot = 0; slot < g->tile_count; slot++) {
+        TileMask m = mask_load(g, mask, slot);
+        TileMask low = mask_neighbour(g, mask, slot, axis, -1);
+        TileMask high = mask_neighbour(g, mask, slot, axis, 1);
+        for (int z = 0; z < TILE; z++) m.slice[z] |= low.slice[z] | high.slice[z];
+        mask_store(g, out, slot, &m);
+    }
+}
+
+/// mask => cells of the 3 x 3 x 3 around each set one, in place; `spare` is as large.
+static void spread_box(const Grid *g, uint8_t *mask, uint8_t *spare, int threads) {
+    spread(g, mask, spare, 0, threads);
+    spread(g, spare, mask, 1, threads);
+    spread(g, mask, spare, 2, threads);
+    memcpy(mask, spare, (size_t)g->tile_count * ROWS);
+}
+
+/// (start) => occupied; `empty`: cells of the domain that are not filled.
+static void look_at_counts(const Bins *b, const MeshScale *scale, uint8_t *empty, int slot) {
+    const uint32_t *start = b->start + (size_t)slot * CELLS;
+    TileMask occupied = {{0}}, filled = {{0}}, inside = mask_inside(&b->grid, slot);
+    for (int k = 0; k < CELLS; k++) {
+        uint32_t n = start[k + 1] - start[k];
+        occupied.slice[k >> 6] |= (uint64_t)(n > 0) << (k & 63);
+        filled.slice[k >> 6] |= (uint64_t)((float)n >= scale->dense_count) << (k & 63);
+    }
+    mask_store(&b->grid, b->occupied, slot, &occupied);
+    for (int z = 0; z < TILE; z++) inside.slice[z] &= ~filled.slice[z];
+    mask_store(&b->grid, empty, slot, &inside);
+}
+
+/// (start) => occupied, deep, active.
+static BrimResult tell_cells(Bins *b, const MeshScale *scale, size_t count, int threads,
+                             BrimError *error) {
+    size_t rows = (size_t)b->grid.tile_count * ROWS;
+    b->occupied = memory_new(rows), b->deep = memory_new(rows), b->active = memory_new(rows);
+    uint8_t *spare = memory_new(rows);
+    if (!b->occupied || !b->deep || !b->active || !spare) {
+        free(spare);
+        return no_memory(count, error);
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int slot = 0; slot < b->grid.tile_count; slot++) look_at_counts(b, scale, b->deep, slot);
+    spread_box(&b->grid, b->deep, spare, threads);
+    memcpy(b->active, b->occupied, rows);
+    for (int ring = 0; (float)ring < scale->reach; ring++)
+        spread_box(&b->grid, b->active, spare, threads);
+    for (size_t i = 0; i < rows; i++) {
+        b->deep[i] = b->occupied[i] & (uint8_t)~b->deep[i];
+        b->active[i] &= (uint8_t)~b->deep[i];
+    }
+    free(spare);
+    return BRIM_OK;
+}
+
+BrimResult bins_make(Bins *b, const MeshScale *scale, const BrimParticles *particles, int threads,
+                     BrimError *error) {
+    *b = (Bins){0};
+    BrimResult result = grid_init(&b->grid, 3, scale->cells, error);
+    Sort s = {0};
+    if (result == BRIM_OK) result = sort(b, &s, scale, particles, threads, error);
+    sort_free(&s);
+    if (result == BRIM_OK) result = tell_cells(b, scale, particles->count, threads, error);
+    if (result != BRIM_OK) bins_free(b);
+    return result;
+}

@@ -1,0 +1,134 @@
+// Sums run over sixteen lanes on every instruction set and are folded in one order: same bits. The
+// ranges of particles depend on the point alone, so that tiles agree on the nodes they share.
+#include "mesh/mesh.h"
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 16 };
+typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t i16 __attribute__((vector_size(64), aligned(4), may_alias));
+
+typedef struct Sums {
+    f16 w, x[3], nearest;
+} Sums;
+
+static inline __attribute__((always_inline)) f16 load(const float *p) {
+    f16 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline __attribute__((always_inline)) f16 weight(f16 d2, i16 valid, float inv_radius2) {
+    f16 k = 1.0f - d2 * inv_radius2;
+    k = (f16)((i16)k & (k > 0.0f) & valid);
+    return k * k * k;
+}
+
+static inline void add(Sums *sums, const f16 offset[3], i16 valid, float inv_radius2) {
+    f16 d2 = offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2];
+    f16 w = weight(d2, valid, inv_radius2);
+    sums->w += w;
+    for (int a = 0; a < 3; a++) sums->x[a] += w * offset[a];
+    i16 nearer = valid & (d2 < sums->nearest);
+    sums->nearest = (f16)(((i16)d2 & nearer) | ((i16)sums->nearest & ~nearer));
+}
+
+static inline f16 offsets(const Block *b, uint32_t i, const float at[3], i16 valid, f16 offset[3]) {
+    for (int a = 0; a < 3; a++) {
+        offset[a] = load(b->x[a] + i) - at[a];
+        offset[a] = (f16)((i16)offset[a] & valid); // what lies beyond the end may be anything
+    }
+    return offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2];
+}
+
+static const i16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+static inline void add_range(Sums *sums, const Block *b, uint32_t first, uint32_t end,
+                             const float at[3], const float plane[4], float inv_radius2) {
+    for (uint32_t i = first; i < end; i += LANES) {
+        i16 valid = lane < (int32_t)(end - i);
+        f16 offset[3];
+        offsets(b, i, at, valid, offset);
+        add(sums, offset, valid, inv_radius2);
+        if (!plane) continue;
+        f16 above = offset[0] * plane[0] + offset[1] * plane[1] + offset[2] * plane[2] + plane[3];
+        for (int a = 0; a < 3; a++) offset[a] -= 2.0f * above * plane[a];
+        add(sums, offset, valid & (above > 0.0f), inv_radius2);
+    }
+}
+
+static inline void add_velocity(Sums *sums, const Block *b, uint32_t first, uint32_t end,
+                                const float at[3], float inv_radius2) {
+    for (uint32_t i = first; i < end; i += LANES) {
+        i16 valid = lane < (int32_t)(end - i);
+        f16 offset[3], w = weight(offsets(b, i, at, valid, offset), valid, inv_radius2);
+        sums->w += w;
+        for (int a = 0; a < 3; a++) {
+            f16 v = load(b->v[a] + i);
+            sums->x[a] += w * (f16)((i16)v & valid);
+        }
+    }
+}
+
+static inline float fold(f16 v) {
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) v[i] += v[i + half];
+    return v[0];
+}
+
+/// Cells [*low, *high] of the block that hold positions from `from` to `to`, along an axis.
+static inline void span(const Block *b, int axis, float from, float to, int *low, int *high) {
+    *low = (int)floorf(from) - b->origin[axis];
+    *high = (int)floorf(to) - b->origin[axis];
+    if (*low < 0) *low = 0;
+    if (*high > b->edge - 1) *high = b->edge - 1;
+}
+
+/// Distance of a position from cell k of the block, along an axis.
+static inline float away(const Block *b, int axis, int k, float at) {
+    float low = (float)(b->origin[axis] + k);
+    return at < low ? low - at : at > low + 1 ? at - (low + 1) : 0;
+}
+
+static inline void visit(const Block *b, float radius, const float at[3], const float plane[4],
+                         const bool velocity, LevelSums *out) {
+    Sums sums = {0};
+    sums.nearest = sums.nearest + INFINITY;
+    float radius2 = radius * radius, inv_radius2 = 1.0f / radius2;
+    int y0, y1, z0, z1;
+    span(b, 1, at[1] - radius, at[1] + radius, &y0, &y1);
+    span(b, 2, at[2] - radius, at[2] + radius, &z0, &z1);
+    for (int z = z0; z <= z1; z++)
+        for (int y = y0; y <= y1; y++) {
+            float dy = away(b, 1, y, at[1]), dz = away(b, 2, z, at[2]);
+            float left = radius2 - (dy * dy + dz * dz);
+            if (!(left > 0)) continue;
+            float half = sqrtf(left);
+            int x0, x1;
+            span(b, 0, at[0] - half, at[0] + half, &x0, &x1);
+            const uint32_t *start = b->start + (z * b->edge + y) * b->edge;
+            if (velocity)
+                add_velocity(&sums, b, start[x0], start[x1 + 1], at, inv_radius2);
+            else
+                add_range(&sums, b, start[x0], start[x1 + 1], at, plane, inv_radius2);
+        }
+    out->weight = fold(sums.w);
+    for (int a = 0; a < 3; a++) out->mean[a] = fold(sums.x[a]);
+    out->nearest = INFINITY;
+    for (int i = 0; i < LANES && !velocity; i++)
+        if (sums.nearest[i] < out->nearest) out->nearest = sums.nearest[i];
+}
+
+static void sum(const Block *b, float radius, const float at[3], const float plane[4],
+                LevelSums *sums) {
+    if (plane)
+        visit(b, radius, at, plane, false, sums);
+    else
+        visit(b, radius, at, NULL, false, sums);
+}
+
+static void velocity(const Block *b, float radius, const float at[3], LevelSums *sums) {
+    visit(b, radius, at, NULL, true, sums);
+}
+
+const LevelKernels ISA(level_kernels) = {sum, velocity};

@@ -1,0 +1,146 @@
+// Vertices on the lattice's edges, and the cubes that the surface passes.
+#include "base/memory.h"
+#include "mesh/mesh.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A vertex stays this part of an edge away from its ends, so that no triangle has no area.
+static const float SNAP = 0.02f;
+
+void tile_mesh_free(TileMesh *t) {
+    free(t->cut[0]); // the others are in the same memory
+    free(t->rank[0]);
+    free(t->vertex), free(t->sides), free(t->cube);
+    *t = (TileMesh){.tile = {t->tile[0], t->tile[1], t->tile[2]}};
+}
+
+static int node_stride(const MeshScale *s, int axis) {
+    int edge = s->edge + 1;
+    return axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
+}
+
+/// Visits own nodes; `i` counts them, `at` is their index with the next tiles' first.
+#define FOR_OWN_NODES(S)                                                                     \
+    for (int z = 0, i = 0; z < (S)->edge; z++)                                               \
+        for (int y = 0; y < (S)->edge; y++)                                                  \
+            for (int x = 0, at = (z * ((S)->edge + 1) + y) * ((S)->edge + 1); x < (S)->edge; \
+                 x++, i++, at++)
+
+/// (in) => cut, rank, vertex_count.
+static bool find_cuts(TileMesh *t, const Nodes *n, const MeshScale *s) {
+    size_t words = (size_t)(s->edge * s->edge * s->edge) / 64;
+    t->cut[0] = memory_zero(3 * words * sizeof(uint64_t));
+    t->rank[0] = memory_new(3 * words * sizeof(uint32_t));
+    if (!t->cut[0] || !t->rank[0]) return false;
+    uint32_t count = 0;
+    for (int a = 0; a < 3; a++) {
+        t->cut[a] = t->cut[0] + (size_t)a * words, t->rank[a] = t->rank[0] + (size_t)a * words;
+        int stride = node_stride(s, a);
+        FOR_OWN_NODES(s)
+        t->cut[a][i / 64] |= (uint64_t)(n->in[at] != n->in[at + stride]) << (i % 64);
+        for (size_t w = 0; w < words; w++) {
+            t->rank[a][w] = count;
+            count += (uint32_t)__builtin_popcountll(t->cut[a][w]);
+        }
+    }
+    t->vertex_count = count;
+    return true;
+}
+
+/// How far along an edge, from its end in the water, the surface is met first.
+static float cross(const Nodes *n, const MeshScale *s, const int wet[3], const int dry[3],
+                   uint8_t *sides) {
+    int edge = s->edge + 1;
+    float a = n->phi[(wet[2] * edge + wet[1]) * edge + wet[0]];
+    float b = n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]];
+    float t = b > 0 ? a / (a - b) : 1;
+    if (n->near_solid) {
+        float c = n->solid[ring_index(s, wet[0], wet[1], wet[2])];
+        bool known = n->kind[(dry[2] * edge + dry[1]) * edge + dry[0]] != NODE_FAR;
+        float d = known ? n->solid[ring_index(s, dry[0], dry[1], dry[2])] : c;
+        if (d <= 0 && c / (c - d) < t) {
+            t = c / (c - d);
+            *sides |= 8;
+        }
+    }
+    return t < SNAP ? SNAP : t > 1 - SNAP ? 1 - SNAP : t;
+}
+
+static void make_vertex(const Nodes *n, const Block *block, const NodeInput *input, int axis,
+                        const int node[3], bool low_in, float out[6], uint8_t *sides) {
+    const MeshScale *s = input->scale;
+    int next[3] = {node[0], node[1], node[2]}, g[3];
+    next[axis]++;
+    float at[3];
+    *sides = 0;
+    for (int a = 0; a < 3; a++) {
+        g[a] = n->tile[a] * s->edge + node[a];
+        at[a] = node_position(s, a, g[a]);
+        out[a] = at[a] * s->dx;
+        if (a != axis && (g[a] == 1 || g[a] == s->nodes[a] - 2)) *sides |= (uint8_t)(1 << a);
+    }
+    bool first = g[axis] == 0, last = g[axis] + 1 == s->nodes[axis] - 1;
+    if (first || last) {
+        at[axis] = first ? 0 : (float)s->cells[axis];
+        out[axis] = first ? 0 : s->size[axis];
+        *sides |= (uint8_t)(1 << axis);
+    } else {
+        float end = node_position(s, axis, g[axis] + 1);
+        float t = low_in ? cross(n, s, node, next, sides) : cross(n, s, next, node, sides);
+        at[axis] = low_in ? at[axis] + t * (end - at[axis]) : end + t * (at[axis] - end);
+        out[axis] = at[axis] * s->dx;
+    }
+    LevelSums sums = {0};
+    if (block->count) input->kernels->velocity(block, s->radius, at, &sums);
+    for (int a = 0; a < 3; a++) out[3 + a] = sums.weight > 1e-6f ? sums.mean[a] / sums.weight : 0;
+}
+
+static bool make_vertices(TileMesh *t, const Nodes *n, const Block *block, const NodeInput *input) {
+    const MeshScale *s = input->scale;
+    t->vertex = memory_new(t->vertex_count * sizeof *t->vertex);
+    t->sides = memory_new(t->vertex_count);
+    if (!t->vertex || !t->sides) return false;
+    uint32_t k = 0;
+    for (int a = 0; a < 3; a++) {
+        FOR_OWN_NODES(s) {
+            if (!(t->cut[a][i / 64] >> (i % 64) & 1)) continue;
+            const int node[3] = {x, y, z};
+            make_vertex(n, block, input, a, node, n->in[at], t->vertex[k], &t->sides[k]);
+            k++;
+        }
+    }
+    return true;
+}
+
+static uint32_t corners_in(const Nodes *n, const MeshScale *s, int at) {
+    int edge = s->edge + 1;
+    uint32_t bits = 0;
+    for (int c = 0; c < 8; c++)
+        bits |= (uint32_t)n->in[at + ((c >> 2) * edge + (c >> 1 & 1)) * edge + (c & 1)] << c;
+    return bits;
+}
+
+static bool find_cubes(TileMesh *t, const Nodes *n, const MeshScale *s) {
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass) t->cube = memory_new(t->cube_count * sizeof *t->cube);
+        if (pass && !t->cube) return false;
+        t->cube_count = 0;
+        FOR_OWN_NODES(s) {
+            uint32_t bits = corners_in(n, s, at);
+            if (bits == 0 || bits == 255) continue;
+            if (pass) t->cube[t->cube_count] = (uint32_t)i * 256 + bits;
+            t->cube_count++;
+        }
+    }
+    return true;
+}
+
+bool march_tile(TileMesh *t, const Nodes *nodes, const Block *block, const NodeInput *input) {
+    memcpy(t->tile, nodes->tile, sizeof t->tile);
+    if (find_cuts(t, nodes, input->scale) && make_vertices(t, nodes, block, input) &&
+        find_cubes(t, nodes, input->scale))
+        return true;
+    tile_mesh_free(t);
+    return false;
+}

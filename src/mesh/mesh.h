@@ -1,0 +1,219 @@
+// From particles to a closed triangle surface, at a cost that follows the surface.
+//
+//   bins      particles sorted by cell; cells told apart: far from water, deep in it, or in between
+//   block     the particles around a tile, with their mirror images behind the domain's sides
+//   level     signed distance to the surface at a point from the particles of a block
+//   nodes     the lattice nodes of a tile: which are in the water, and how far from its surface
+//   march     marching cubes over nodes: vertices, then triangles
+//   smooth    volume-preserving smoothing; normals
+//
+// The lattice has `resolution` nodes along a cell's edge and one layer more outside the domain:
+//
+//   g        0  1         2         3                 the layers g = 0 and g = 1 stand SIDE to
+//            o  x---------x---------x ...             either side of the domain's side, so that a
+//            |  |         |         |                 vertex between them is exactly on it, and the
+//         outside  inside                             surface is bevelled by no more than that
+//         where
+//                                                     sides meet each other or the free surface
+//
+// Tiles of nodes are as wide as tiles of cells, 8 cells: node g of an axis is in tile g / edge.
+// Positions and distances are in cells.
+#pragma once
+#include "base/simd.h"
+#include "brim/brim.h"
+#include "grid/grid.h"
+#include "grid/mask.h"
+#include "solid/solid.h"
+#include "surface/level_set.h"
+
+enum {
+    RESOLUTION_MAX = 3,
+    NODES_MAX = TILE * RESOLUTION_MAX + 1, ///< of a tile along an axis, with the next tile's first
+    NODES_ALL = NODES_MAX * NODES_MAX * NODES_MAX,
+    RING_MAX = NODES_MAX + 2, ///< with a ring of nodes around them
+    RING_ALL = RING_MAX * RING_MAX * RING_MAX,
+    HALO_MAX = 5,                      ///< cells around those that a tile's nodes touch
+    TOUCH = TILE + 2,                  ///< cells that a tile's nodes touch: 8 T - 2 to 8 T + 7
+    BLOCK_EDGE = TOUCH + 2 * HALO_MAX, ///< of the largest block, in cells
+};
+
+/// Half the distance between the two layers of nodes at a side, as a part of the node spacing.
+#define MESH_SIDE 0.0625f
+
+/// What the surface is made of, in cells.
+typedef struct MeshScale {
+    int cells[3];      ///< of the domain
+    int nodes[3];      ///< of the lattice, with the layers outside
+    int resolution;    ///< nodes a cell
+    int edge;          ///< nodes of a tile along an axis
+    int halo;          ///< cells around a tile that its nodes may look at
+    float dx, inv_dx;  ///< of a cell, m
+    float size[3];     ///< of the domain, m
+    float radius;      ///< of the kernel
+    float reach;       ///< no water farther than this from all particles
+    float alone;       ///< radius of a ball of one particle's volume
+    float full;        ///< sum of a kernel's weights deep in the water
+    float dense_count; ///< particles in a cell from which on it counts as filled
+    LevelSetProfile profile;
+} MeshScale;
+
+/// Position of node g along an axis.
+static inline float node_position(const MeshScale *s, int axis, int g) {
+    int i = g - 1, last = s->cells[axis] * s->resolution;
+    float side = MESH_SIDE / (float)s->resolution;
+    if (i <= 0) return i < 0 ? -side : side;
+    if (i >= last) return i > last ? (float)s->cells[axis] + side : (float)s->cells[axis] - side;
+    return (float)i / (float)s->resolution;
+}
+
+static inline bool node_outside(const MeshScale *s, int axis, int g) {
+    return g == 0 || g >= s->nodes[axis] - 1;
+}
+
+// --------------------------------------------------------------------------------------- bins
+
+/// Particles by cell, and by id within a cell, so that their order in memory does not matter.
+typedef struct Bins {
+    Grid grid;         ///< tiles with particles and those around them
+    uint32_t *start;   ///< [tiles * 512 + 1] first particle of each cell
+    uint32_t *order;   ///< [count] particle
+    uint8_t *occupied; ///< [tiles * 64] cells with a particle
+    uint8_t *deep;     ///< cells in the middle of 27 filled ones
+    uint8_t *active;   ///< cells within reach of a particle that are not deep
+} Bins;
+
+/// BRIM_ERROR_INPUT when a position is not a finite number; BRIM_ERROR_MEMORY.
+BrimResult bins_make(Bins *bins, const MeshScale *scale, const BrimParticles *particles,
+                     int threads, BrimError *error);
+void bins_free(Bins *bins);
+
+// -------------------------------------------------------------------------------------- block
+
+/// Particles of the cells around a tile of nodes, in the order z, y, x of the cells.
+typedef struct Block {
+    int origin[3]; ///< cell coordinates of its first cell
+    int edge;      ///< cells along an axis
+    uint32_t start[BLOCK_EDGE * BLOCK_EDGE * BLOCK_EDGE + 1];
+    uint32_t count;
+    size_t capacity;
+    float *x[3], *v[3]; ///< cells, m/s; readable 15 floats beyond the end
+} Block;
+
+/// Fills the block with what cells that the surface may pass can see; others stay empty. False: out
+/// of memory.
+bool block_fill(Block *block, const MeshScale *scale, const Bins *bins,
+                const BrimParticles *particles, const int tile[3], bool near_solid);
+void block_free(Block *block);
+
+// -------------------------------------------------------------------------------------- level
+
+/// What the particles within the radius of a point say.
+typedef struct LevelSums {
+    float weight;  ///< sum of kernel weights
+    float mean[3]; ///< weighted sum of offsets from the point, or of velocities
+    float nearest; ///< squared distance of the nearest, INFINITY when there is none
+} LevelSums;
+
+typedef struct LevelKernels {
+    /// Particles around `at`. `plane` (normal, distance of the point from it), or NULL: a solid's
+    /// surface, in which particles are mirrored.
+    void (*sum)(const Block *block, float radius, const float at[3], const float plane[4],
+                LevelSums *sums);
+    /// The same with velocities instead of offsets.
+    void (*velocity)(const Block *block, float radius, const float at[3], LevelSums *sums);
+} LevelKernels;
+
+BRIM_KERNELS(LevelKernels, level_kernels)
+
+/// Signed distance to the surface from such sums, within [-radius, radius].
+float level_distance(const MeshScale *scale, const LevelSums *sums);
+
+// -------------------------------------------------------------------------------------- nodes
+
+typedef enum NodeKind { NODE_FAR, NODE_DEEP, NODE_ACTIVE } NodeKind;
+
+/// The nodes of a tile and the first of the next tiles: (edge + 1)^3, x fastest.
+typedef struct Nodes {
+    int tile[3];
+    uint8_t kind[NODES_ALL]; ///< NodeKind
+    float phi[NODES_ALL];    ///< distance to the water's surface
+    bool in[NODES_ALL];      ///< in the water
+    bool near_solid;
+    /// Distance to solids where it is wanted, with a ring of nodes around: (edge + 3)^3.
+    float solid[RING_ALL];
+    uint8_t wanted[RING_ALL];
+} Nodes;
+
+/// Index of a node in arrays with the ring.
+static inline int ring_index(const MeshScale *s, int x, int y, int z) {
+    int edge = s->edge + 3;
+    return ((z + 1) * edge + y + 1) * edge + x + 1;
+}
+
+typedef struct NodeInput {
+    const MeshScale *scale;
+    const Bins *bins;
+    const BrimParticles *particles;
+    Solid *const *solids; ///< those that exist, in place
+    int solid_count;
+    const LevelKernels *kernels;
+} NodeInput;
+
+typedef enum NodesResult { NODES_NONE, NODES_SOME, NODES_NO_MEMORY } NodesResult;
+
+/// Distances to solids: sets near_solid and, for nodes that are not far and for the neighbours of
+/// active ones within the kernel's radius of a solid, solid.
+void nodes_solid(Nodes *nodes, const NodeInput *input);
+/// The solid's surface seen from a node: normal and distance. False when it is too far to matter.
+bool node_plane(const Nodes *nodes, const MeshScale *scale, int x, int y, int z, float plane[4]);
+
+/// Fills the nodes of nodes->tile. NODES_NONE: all are alike, and so are their neighbours.
+NodesResult nodes_fill(Nodes *nodes, Block *block, const NodeInput *input);
+
+// -------------------------------------------------------------------------------------- march
+
+/// Triangles of a cube by which of its corners are in the water (bit x + 2 y + 4 z). Edges are
+/// numbered 4 axis + (low corner's bits along the next two axes).
+typedef struct MarchTable {
+    uint8_t count[256];
+    uint8_t edges[256][10][3];
+} MarchTable;
+
+void march_table_init(MarchTable *table);
+
+/// What a tile of nodes contributes. Its vertices lie on the edges from its own nodes to the next
+/// along an axis: those along x in the order of their nodes, then those along y, then z.
+typedef struct TileMesh {
+    int tile[3];
+    uint64_t *cut[3];   ///< [edge^3 / 64] nodes whose edge along an axis has a vertex
+    uint32_t *rank[3];  ///< vertices before each word
+    float (*vertex)[6]; ///< position in m, velocity
+    uint8_t *sides;     ///< [vertex_count] bit axis: on a side or in the layer beside it; 8: solid
+    uint32_t vertex_count;
+    uint32_t *cube; ///< node index * 256 + corners in the water
+    uint32_t cube_count;
+    uint32_t first_vertex, first_triangle, triangle_count;
+} TileMesh;
+
+/// Vertices and cubes of filled nodes. False: out of memory.
+bool march_tile(TileMesh *out, const Nodes *nodes, const Block *block, const NodeInput *input);
+void tile_mesh_free(TileMesh *tile);
+
+/// Triangle corners of a tile: triangle [triangle_count] from its cubes; tile_of gives the tile of
+/// nodes at tile coordinates.
+typedef struct TileBox {
+    int tiles[3];
+    int32_t *slot_of; ///< [z][y][x] => index of a TileMesh, -1 without one
+} TileBox;
+
+void march_triangles(const TileMesh *tiles, int index, const TileBox *box, const MeshScale *scale,
+                     const MarchTable *table, uint32_t (*triangle)[3]);
+
+// ------------------------------------------------------------------------------------- smooth
+
+/// (position, triangle) => normal. BRIM_ERROR_MEMORY only.
+BrimResult mesh_normals(BrimMesh *mesh, int threads, BrimError *error);
+/// Smooths positions; vertices on sides (bits 1, 2, 4) stay on them, those on solids (8) stay. Each
+/// piece of the surface keeps its volume.
+BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, int threads,
+                       BrimError *error);

@@ -1,0 +1,296 @@
+// brim_mesher_*: checks, then the stages of meshing in order.
+#include "mesh/mesher.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "mesh/mesh.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+BrimMeshDef brim_default_mesh_def(void) {
+    return (BrimMeshDef){.resolution = 2, .smooth = 0};
+}
+
+static BrimResult no_memory(BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY,
+                "out of memory for the surface; a lower resolution needs less");
+}
+
+// --------------------------------------------------------------------------------------- input
+
+BrimResult mesh_check(const BrimSimDef *def, const BrimMeshDef *mesh, BrimError *error) {
+    if (def->dim != 3)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a surface mesh needs a 3D scene; this one is %dD, draw it with brim render",
+                    def->dim);
+    for (int a = 0; a < 3; a++)
+        if (def->cells[a] < 1)
+            return fail(error, BRIM_ERROR_INPUT, "a surface mesh needs a domain with cells");
+    if (!(def->size.x > 0) || !(def->size.y > 0) || !(def->size.z > 0) ||
+        !(def->size.x + def->size.y + def->size.z < 1e30f) || def->particles_per_cell < 1)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a surface mesh needs a domain of finite size and particles in its cells");
+    if (mesh->resolution < 1 || mesh->resolution > RESOLUTION_MAX)
+        return fail(error, BRIM_ERROR_INPUT, "a surface's resolution must be 1, 2 or 3, not %d",
+                    mesh->resolution);
+    if (mesh->radius != 0 && !(mesh->radius >= 0.5 && mesh->radius <= 4))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a surface's radius must be from 0.5 to 4 cells, or 0 for three spacings of "
+                    "particles, not %g",
+                    mesh->radius);
+    if (mesh->smooth < 0 || mesh->smooth > 100)
+        return fail(error, BRIM_ERROR_INPUT, "a surface's smooth must be from 0 to 100, not %d",
+                    mesh->smooth);
+    return BRIM_OK;
+}
+
+static MeshScale make_scale(const BrimSimDef *def, const BrimMeshDef *mesh) {
+    MeshScale s = {.resolution = mesh->resolution, .edge = TILE * mesh->resolution};
+    s.dx = def->size.x / (float)def->cells[0];
+    s.inv_dx = (float)def->cells[0] / def->size.x;
+    s.size[0] = def->size.x, s.size[1] = def->size.y, s.size[2] = def->size.z;
+    for (int a = 0; a < 3; a++) {
+        s.cells[a] = def->cells[a];
+        s.nodes[a] = def->cells[a] * mesh->resolution + 3;
+    }
+    double per_cell = def->particles_per_cell, spacing = cbrt(1 / per_cell);
+    double radius = mesh->radius > 0 ? mesh->radius : fmin(fmax(3 * spacing, 0.5), 4);
+    s.radius = (float)radius;
+    s.halo = (int)ceil(radius) + 1;
+    s.reach = (float)fmin(2 * spacing, radius);
+    s.alone = (float)fmin(cbrt(3 / (4 * 3.14159265358979 * per_cell)), s.reach);
+    // integral of (1 - r^2 / R^2)^3 over the kernel's ball
+    s.full = (float)(per_cell * 64 * 3.14159265358979 / 315 * radius * radius * radius);
+    s.dense_count = (float)fmax(1, per_cell / 4);
+    s.profile = level_set_profile(3);
+    return s;
+}
+
+// -------------------------------------------------------------------------------------- stages
+
+/// A mesh in the making.
+typedef struct Work {
+    const MeshScale *scale;
+    const NodeInput *input;
+    int threads;
+    Bins bins;
+    TileBox box;
+    TileMesh *tiles;
+    int tile_count;
+    uint8_t *sides; ///< [vertex_count]
+} Work;
+
+static void work_free(Work *w) {
+    bins_free(&w->bins);
+    for (int i = 0; i < w->tile_count; i++) tile_mesh_free(&w->tiles[i]);
+    free(w->tiles), free(w->box.slot_of), free(w->sides);
+}
+
+/// Tiles of nodes that touch a tile of cells with water in reach, in the order of the box.
+static bool list_tiles(Work *w) {
+    const Grid *g = &w->bins.grid;
+    size_t count = 1;
+    for (int a = 0; a < 3; a++) {
+        w->box.tiles[a] = (w->scale->nodes[a] + w->scale->edge - 1) / w->scale->edge;
+        count *= (size_t)w->box.tiles[a];
+    }
+    int32_t *slot = w->box.slot_of = memory_new(count * sizeof *slot);
+    if (!slot) return false;
+    memset(slot, 0xff, count * sizeof *slot);
+    for (int t = 0; t < g->tile_count; t++)
+        for (int n = 0; n < 8; n++) {
+            TileCoord c = g->coord[t];
+            int x = c.x + (n & 1), y = c.y + (n >> 1 & 1), z = c.z + (n >> 2);
+            if (x < w->box.tiles[0] && y < w->box.tiles[1] && z < w->box.tiles[2])
+                slot[(z * w->box.tiles[1] + y) * w->box.tiles[0] + x] = 0;
+        }
+    for (size_t i = 0; i < count; i++)
+        if (slot[i] == 0) slot[i] = w->tile_count++;
+    w->tiles = memory_zero((size_t)w->tile_count * sizeof *w->tiles);
+    if (!w->tiles) {
+        w->tile_count = 0;
+        return false;
+    }
+    size_t i = 0;
+    for (int z = 0; z < w->box.tiles[2]; z++)
+        for (int y = 0; y < w->box.tiles[1]; y++)
+            for (int x = 0; x < w->box.tiles[0]; x++, i++)
+                if (slot[i] >= 0) memcpy(w->tiles[slot[i]].tile, (int[]){x, y, z}, 3 * sizeof(int));
+    return true;
+}
+
+/// Nodes, vertices and cubes of all tiles.
+static bool march(Work *w) {
+    bool failed = false;
+#pragma omp parallel num_threads(w->threads) reduction(|| : failed)
+    {
+        Nodes *nodes = memory_new(sizeof *nodes);
+        Block *block = memory_zero(sizeof *block);
+        failed = !nodes || !block;
+#pragma omp for schedule(dynamic, 1)
+        for (int i = 0; i < w->tile_count; i++) {
+            if (failed) continue;
+            memcpy(nodes->tile, w->tiles[i].tile, sizeof nodes->tile);
+            NodesResult found = nodes_fill(nodes, block, w->input);
+            if (found == NODES_NO_MEMORY ||
+                (found == NODES_SOME && !march_tile(&w->tiles[i], nodes, block, w->input)))
+                failed = true;
+        }
+        if (block) block_free(block);
+        free(block), free(nodes);
+    }
+    return !failed;
+}
+
+/// Numbers vertices and triangles over all tiles, and makes room for them.
+static BrimResult number(Work *w, const MarchTable *table, BrimMesh *mesh, BrimError *error) {
+    size_t vertices = 0, triangles = 0;
+    for (int i = 0; i < w->tile_count; i++) {
+        TileMesh *t = &w->tiles[i];
+        t->first_vertex = (uint32_t)vertices, t->first_triangle = (uint32_t)triangles;
+        for (uint32_t c = 0; c < t->cube_count; c++)
+            t->triangle_count += table->count[t->cube[c] % 256];
+        vertices += t->vertex_count, triangles += t->triangle_count;
+    }
+    if (vertices > UINT32_MAX || triangles > UINT32_MAX)
+        return fail(
+            error, BRIM_ERROR_MEMORY,
+            "the surface has %zu vertices and %zu triangles, more than 2^32: choose a lower "
+            "resolution",
+            vertices, triangles);
+    mesh->vertex_count = vertices, mesh->triangle_count = triangles;
+    mesh->position = memory_new(vertices * sizeof *mesh->position);
+    mesh->normal = memory_new(vertices * sizeof *mesh->normal);
+    mesh->velocity = memory_new(vertices * sizeof *mesh->velocity);
+    mesh->triangle = memory_new(triangles * sizeof *mesh->triangle);
+    w->sides = memory_new(vertices);
+    if (!mesh->position || !mesh->normal || !mesh->velocity || !mesh->triangle || !w->sides)
+        return no_memory(error);
+    return BRIM_OK;
+}
+
+static void join(Work *w, const MarchTable *table, BrimMesh *mesh) {
+#pragma omp parallel for num_threads(w->threads) schedule(dynamic, 8)
+    for (int i = 0; i < w->tile_count; i++) {
+        const TileMesh *t = &w->tiles[i];
+        for (uint32_t k = 0; k < t->vertex_count; k++) {
+            memcpy(mesh->position[t->first_vertex + k], t->vertex[k], 3 * sizeof(float));
+            memcpy(mesh->velocity[t->first_vertex + k], t->vertex[k] + 3, 3 * sizeof(float));
+            w->sides[t->first_vertex + k] = t->sides[k];
+        }
+        march_triangles(w->tiles, i, &w->box, w->scale, table, mesh->triangle + t->first_triangle);
+    }
+}
+
+static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, BrimError *error) {
+    MarchTable table;
+    march_table_init(&table);
+    if (!list_tiles(w) || !march(w)) return no_memory(error);
+    BrimResult result = number(w, &table, mesh, error);
+    if (result != BRIM_OK) return result;
+    join(w, &table, mesh);
+    if (def->smooth) result = mesh_smooth(mesh, w->sides, def->smooth, w->threads, error);
+    return result == BRIM_OK ? mesh_normals(mesh, w->threads, error) : result;
+}
+
+BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *const *solids,
+                     int solid_count, const BrimParticles *particles, BrimMesh *mesh,
+                     BrimError *error) {
+    *mesh = (BrimMesh){0};
+    BrimResult result = mesh_check(def, mesh_def, error);
+    if (result != BRIM_OK || particles->count == 0) return result;
+    if (particles->count > UINT32_MAX - 1)
+        return fail(error, BRIM_ERROR_INPUT, "a surface of %zu particles: at most 2^32 - 2",
+                    particles->count);
+    MeshScale scale = make_scale(def, mesh_def);
+    Work w = {.scale = &scale};
+    w.threads = mesh_def->threads > 0 ? mesh_def->threads : omp_get_max_threads();
+    NodeInput input = {.scale = &scale,
+                       .bins = &w.bins,
+                       .particles = particles,
+                       .solids = solids,
+                       .solid_count = solid_count,
+                       .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
+    w.input = &input;
+    result = bins_make(&w.bins, &scale, particles, w.threads, error);
+    if (result == BRIM_OK) result = run_stages(&w, mesh_def, mesh, error);
+    work_free(&w);
+    if (result != BRIM_OK) brim_mesh_free(mesh);
+    return result;
+}
+
+// -------------------------------------------------------------------------------------- public
+
+struct BrimMesher {
+    BrimSimDef def; ///< its numbers; lists are not kept
+    BrimMeshDef mesh;
+    Solid **solids, **present; ///< [solid_count]; those that exist at the frame's time
+    int solid_count;
+};
+
+static BrimResult make_solids(BrimMesher *m, const BrimSimDef *def, BrimError *error) {
+    m->solids = calloc((size_t)def->solid_count + 1, sizeof(Solid *));
+    m->present = calloc((size_t)def->solid_count + 1, sizeof(Solid *));
+    if (!m->solids || !m->present) return no_memory(error);
+    float dx = def->size.x / (float)def->cells[0];
+    for (int i = 0; i < def->solid_count; i++) {
+        BrimResult result = solid_new(&def->solids[i], 3, dx, &m->solids[i], error);
+        if (result != BRIM_OK) return result;
+        m->solid_count++;
+    }
+    return BRIM_OK;
+}
+
+BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def,
+                              BrimMesher **mesher, BrimError *error) {
+    *mesher = NULL;
+    BrimResult result = mesh_check(def, mesh_def, error);
+    if (result != BRIM_OK) return result;
+    BrimMesher *m = calloc(1, sizeof *m);
+    if (!m) return no_memory(error);
+    m->def = *def, m->mesh = *mesh_def;
+    result = make_solids(m, def, error);
+    if (result == BRIM_OK)
+        *mesher = m;
+    else
+        brim_mesher_destroy(&m);
+    return result;
+}
+
+void brim_mesher_destroy(BrimMesher **mesher) {
+    if (!mesher || !*mesher) return;
+    BrimMesher *m = *mesher;
+    for (int i = 0; i < m->solid_count; i++) solid_free(&m->solids[i]);
+    free((void *)m->solids), free((void *)m->present), free(m);
+    *mesher = NULL;
+}
+
+BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, double time,
+                            BrimMesh *mesh, BrimError *error) {
+    int present = 0;
+    for (int i = 0; i < m->solid_count; i++) {
+        if (!solid_exists(m->solids[i], time)) continue;
+        solid_place(m->solids[i], time, 0);
+        m->present[present++] = m->solids[i];
+    }
+    return mesh_make(&m->def, &m->mesh, m->present, present, particles, mesh, error);
+}
+
+void brim_mesh_free(BrimMesh *mesh) {
+    free(mesh->position), free(mesh->normal), free(mesh->velocity), free(mesh->triangle);
+    *mesh = (BrimMesh){0};
+}
+
+double brim_mesh_volume(const BrimMesh *mesh) {
+    double sum = 0;
+    for (size_t i = 0; i < mesh->triangle_count; i++) {
+        const float *a = mesh->position[mesh->triangle[i][0]];
+        const float *b = mesh->position[mesh->triangle[i][1]];
+        const float *c = mesh->position[mesh->triangle[i][2]];
+        sum += a[0] * ((double)b[1] * c[2] - (double)b[2] * c[1]) +
+               a[1] * ((double)b[2] * c[0] - (double)b[0] * c[2]) +
+               a[2] * ((double)b[0] * c[1] - (double)b[1] * c[0]);
+    }
+    return sum / 6;
+}

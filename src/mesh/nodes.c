@@ -1,0 +1,133 @@
+// The lattice nodes of a tile: which are in the water, and how far from its surface.
+#include "mesh/mesh.h"
+#include <math.h>
+#include <string.h>
+
+/// A point with fewer particles than this around, as a part of full water, has none beside it that
+/// could make a smooth surface: there each particle is a ball of its own volume.
+static const float SPARSE = 0.05f;
+/// From this part of full water on the averaged surface stands as it is: a film as thin as the
+/// spacing of particles has 0.37 at its surface.
+static const float SAMPLED = 0.3f;
+
+/// Averaged position: |mean| is a known function of the distance to a flat surface; the profile
+/// inverts it. Between drops that surface closes where no particle is (the mean of two of them is
+/// in the middle), hence the second bound, the distance to the nearest particle.
+float level_distance(const MeshScale *s, const LevelSums *sums) {
+    if (sums->weight < 1e-6f) return s->radius;
+    const LevelSetProfile *p = &s->profile;
+    float scale = s->radius / p->radius, length2 = 0;
+    for (int a = 0; a < 3; a++) {
+        float m = sums->mean[a] / sums->weight;
+        length2 += m * m;
+    }
+    float t = (sqrtf(length2) / scale - p->offset - p->low) / p->step, averaged = s->radius;
+    int i = (int)t;
+    if (i < PROFILE_SIZE)
+        averaged =
+            scale * (p->distance[i] + (t - (float)i) * (p->distance[i + 1] - p->distance[i]));
+    float part = (sums->weight / s->full - SPARSE) / (SAMPLED - SPARSE);
+    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    part = part * part * (3 - 2 * part);
+    float near = sqrtf(sums->nearest) - (s->alone + part * (s->reach - s->alone));
+    return averaged > near ? averaged : near;
+}
+
+// --------------------------------------------------------------------------------------- kinds
+
+/// Kinds of the cells that a tile's nodes touch.
+static void cell_kinds(const Nodes *n, const NodeInput *in, uint8_t kind[TOUCH][TOUCH][TOUCH]) {
+    const Bins *b = in->bins;
+    for (int z = 0; z < TOUCH; z++)
+        for (int y = 0; y < TOUCH; y++)
+            for (int x = 0; x < TOUCH; x++) {
+                int64_t cell = grid_cell(&b->grid, TILE * n->tile[0] - 2 + x,
+                                         TILE * n->tile[1] - 2 + y, TILE * n->tile[2] - 2 + z);
+                NodeKind k = NODE_FAR;
+                if (cell >= 0 && b->deep[cell >> 3] >> (cell & 7) & 1) k = NODE_DEEP;
+                if (cell >= 0 && b->active[cell >> 3] >> (cell & 7) & 1) k = NODE_ACTIVE;
+                kind[z][y][x] = (uint8_t)k;
+            }
+}
+
+/// Cells [low, high] that a node touches along an axis, counted from the first of the tile's.
+static void touched(const MeshScale *s, int axis, int tile, int local, int *low, int *high) {
+    int i = tile * s->edge + local - 1, last = s->cells[axis] * s->resolution;
+    i = i < 0 ? 0 : i > last ? last : i;
+    *high = i / s->resolution, *low = i % s->resolution ? *high : *high - 1;
+    if (*low < 0) *low = 0;
+    if (*high > s->cells[axis] - 1) *high = s->cells[axis] - 1;
+    *low -= TILE * tile - 2, *high -= TILE * tile - 2;
+    if (*low < 0) *low = 0; // beyond the far side, where there is no water
+    if (*high < *low) *high = *low;
+}
+
+static void node_kinds(Nodes *n, const MeshScale *s, uint8_t kind[TOUCH][TOUCH][TOUCH]) {
+    int edge = s->edge + 1, low[3][NODES_MAX], high[3][NODES_MAX];
+    for (int a = 0; a < 3; a++)
+        for (int i = 0; i < edge; i++) touched(s, a, n->tile[a], i, &low[a][i], &high[a][i]);
+    uint8_t *out = n->kind;
+    for (int z = 0; z < edge; z++)
+        for (int y = 0; y < edge; y++)
+            for (int x = 0; x < edge; x++) {
+                NodeKind k = NODE_FAR;
+                for (int c = low[2][z]; c <= high[2][z]; c++)
+                    for (int b = low[1][y]; b <= high[1][y]; b++)
+                        for (int a = low[0][x]; a <= high[0][x]; a++)
+                            if (kind[c][b][a] > k) k = kind[c][b][a];
+                *out++ = (uint8_t)k;
+            }
+}
+
+// ------------------------------------------------------------------------------------ distance
+
+static float active_phi(const Nodes *n, const Block *block, const NodeInput *in, int x, int y,
+                        int z) {
+    const MeshScale *s = in->scale;
+    const int at_node[3] = {x, y, z};
+    float at[3], plane[4];
+    for (int a = 0; a < 3; a++) at[a] = node_position(s, a, n->tile[a] * s->edge + at_node[a]);
+    bool mirrored = n->near_solid && node_plane(n, s, x, y, z, plane);
+    if (mirrored && plane[3] < 0) { // inside a solid: as at the nearest point of its surface
+        float depth = -plane[3];
+        if (depth > 2 / (float)s->resolution) return s->radius;
+        float most = (float)s->halo - s->radius;
+        for (int a = 0; a < 3; a++) at[a] += (depth < most ? depth : most) * plane[a];
+        plane[3] = 0;
+    }
+    LevelSums sums;
+    in->kernels->sum(block, s->radius, at, mirrored ? plane : NULL, &sums);
+    return level_distance(s, &sums);
+}
+
+/// (kind, solid, block) => phi, in. Returns whether some nodes are in the water and some not.
+static bool node_levels(Nodes *n, const Block *block, const NodeInput *input) {
+    const MeshScale *s = input->scale;
+    int edge = s->edge + 1, i = 0;
+    bool any_in = false, any_out = false;
+    for (int z = 0; z < edge; z++)
+        for (int y = 0; y < edge; y++)
+            for (int x = 0; x < edge; x++, i++) {
+                bool outside = node_outside(s, 0, n->tile[0] * s->edge + x) ||
+                               node_outside(s, 1, n->tile[1] * s->edge + y) ||
+                               node_outside(s, 2, n->tile[2] * s->edge + z);
+                n->phi[i] = n->kind[i] == NODE_DEEP ? -s->radius : s->radius;
+                if (n->kind[i] == NODE_ACTIVE && !outside)
+                    n->phi[i] = active_phi(n, block, input, x, y, z);
+                n->in[i] = n->phi[i] < 0 && !outside;
+                if (n->in[i] && n->near_solid) n->in[i] = n->solid[ring_index(s, x, y, z)] > 0;
+                any_in |= n->in[i], any_out |= !n->in[i];
+            }
+    return any_in && any_out;
+}
+
+NodesResult nodes_fill(Nodes *nodes, Block *block, const NodeInput *input) {
+    uint8_t kind[TOUCH][TOUCH][TOUCH];
+    cell_kinds(nodes, input, kind);
+    node_kinds(nodes, input->scale, kind);
+    nodes_solid(nodes, input);
+    if (!block_fill(block, input->scale, input->bins, input->particles, nodes->tile,
+                    nodes->near_solid))
+        return NODES_NO_MEMORY;
+    return node_levels(nodes, block, input) ? NODES_SOME : NODES_NONE;
+}

@@ -1,0 +1,19 @@
+// The surface of a simulation as it is.
+#include "base/error.h"
+#include "mesh/mesher.h"
+#include "sim.h"
+#include <stdlib.h>
+
+BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMesh *mesh,
+                         BrimError *error) {
+    *mesh = (BrimMesh){0};
+    Solid **present = calloc((size_t)sim->solid_count + 1, sizeof(Solid *));
+    if (!present) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the surface's solids");
+    int count = 0;
+    for (int i = 0; i < sim->solid_count; i++)
+        if (solid_exists(sim->solids[i], sim->time)) present[count++] = sim->solids[i];
+    BrimParticles particles = brim_sim_particles(sim);
+    BrimResult result = mesh_make(&sim->def, mesh_def, present, count, &particles, mesh, error);
+    free((void *)present);
+    return result;
+}
