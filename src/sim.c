@@ -75,6 +75,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->particle_mass = def->density * s->cell_volume / def->particles_per_cell;
     s->transfer = transfer_kernels_for(s->isa);
     s->level_set = level_set_kernels_for(s->isa);
+    s->faces = face_kernels_for(s->isa);
     s->profile = level_set_profile(s->dim);
     s->particles.affine = def->transfer == BRIM_TRANSFER_APIC;
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);

@@ -50,6 +50,34 @@ static inline TileMask mask_neighbour(const Grid *g, const uint8_t *mask, int sl
     return out;
 }
 
+/// mask_neighbour for all directions x-, x+, y-, ...
+static inline void mask_around(const Grid *g, const uint8_t *mask, int slot, TileMask near[6]) {
+    static const uint8_t none[TILE * TILE];
+    const int32_t *n = g->neighbour[slot] + TILE_SELF;
+    const int32_t next[6] = {n[-1], n[1], n[-3], n[3], n[-9], n[9]};
+    const int depth = g->tile_depth;
+    TileMask m = mask_load(g, mask, slot), side[6];
+    for (int k = 0; k < 6; k++)
+        memcpy(side[k].slice, next[k] < 0 ? none : mask + (size_t)next[k] * (size_t)g->tile_rows,
+               (size_t)g->tile_rows);
+    for (int z = 0; z < depth; z++) {
+        uint64_t w = m.slice[z];
+        near[0].slice[z] = (w << 1 & ~MASK_COLUMN_0) | (side[0].slice[z] >> 7 & MASK_COLUMN_0);
+        near[1].slice[z] = (w >> 1 & ~(MASK_COLUMN_0 << 7)) | (side[1].slice[z] & MASK_COLUMN_0)
+                                                                  << 7;
+        near[2].slice[z] = w << 8 | side[2].slice[z] >> 56;
+        near[3].slice[z] = w >> 8 | side[3].slice[z] << 56;
+        near[4].slice[z] = z > 0 ? m.slice[z - 1] : side[4].slice[depth - 1];
+        near[5].slice[z] = z < depth - 1 ? m.slice[z + 1] : side[5].slice[0];
+    }
+}
+
+static inline bool mask_any(const Grid *g, const uint8_t *mask, int slot) {
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++) any |= mask_word(g, mask, slot, z);
+    return any != 0;
+}
+
 /// Cells of a tile that lie inside the domain.
 static inline TileMask mask_inside(const Grid *g, int slot) {
     TileCoord c = g->coord[slot];

@@ -4,66 +4,58 @@
 #include "grid/mask.h"
 #include "step/stages.h"
 #include <math.h>
+#include <string.h>
 
-/// Mean over the neighbours of a face that are known.
-static float mean_of_known(const BrimSim *s, const float *v, const TileMask near[6], int slot,
-                           int cell) {
-    float sum = 0;
-    int count = 0;
-    for (int n = 0; n < 2 * s->dim; n++) {
-        if (!(near[n].slice[cell >> 6] >> (cell & 63) & 1)) continue;
-        sum += v[grid_step(&s->grid, slot, cell, n >> 1, n & 1 ? 1 : -1)];
-        count++;
-    }
-    return sum / (float)count;
-}
-
-/// One layer of one tile. Reads known faces, writes unknown ones; the new ones are noted in
-/// `fresh` and become known when all tiles are done. Returns whether there were any.
-static bool grow_tile(BrimSim *s, int axis, int slot, uint8_t *fresh) {
+/// One layer of one component of a tile: unknown faces that touch known ones. known => grown, both
+/// [rows]. Returns whether there were any.
+static bool grow_tile(BrimSim *s, int axis, int slot, const uint8_t *known, uint8_t *grown) {
     const Grid *g = &s->grid;
-    float *v = s->velocity[axis];
-    TileMask near[6], known = mask_load(g, s->known[axis], slot), wanted = {{0}};
-    for (int n = 0; n < 2 * s->dim; n++) {
-        near[n] = mask_neighbour(g, s->known[axis], slot, n >> 1, n & 1 ? 1 : -1);
-        for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] |= near[n].slice[z];
-    }
-    TileMask inside = mask_inside(g, slot), wall = {{0}};
+    TileMask near[6], mask = mask_load(g, known, slot), inside = mask_inside(g, slot);
+    TileMask wall = {{0}}, wanted;
+    mask_around(g, known, slot, near);
     if (!s->sides.open[2 * axis]) wall = mask_layer(g, slot, axis, 0);
-    bool any = false;
+    uint64_t any = 0;
     for (int z = 0; z < g->tile_depth; z++) {
-        wanted.slice[z] &= ~known.slice[z] & inside.slice[z] & ~wall.slice[z];
-        for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
-            int cell = z * 64 + __builtin_ctzll(bits);
-            v[(size_t)slot * (size_t)g->tile_cells + (size_t)cell] =
-                mean_of_known(s, v, near, slot, cell);
-        }
-        any |= wanted.slice[z] != 0;
+        uint64_t touched =
+            near[0].slice[z] | near[1].slice[z] | near[2].slice[z] | near[3].slice[z];
+        if (s->dim == 3) touched |= near[4].slice[z] | near[5].slice[z];
+        wanted.slice[z] = touched & ~mask.slice[z] & inside.slice[z] & ~wall.slice[z];
+        mask.slice[z] |= wanted.slice[z];
+        any |= wanted.slice[z];
     }
-    mask_store(g, fresh, slot, &wanted);
-    return any;
+    mask_store(g, grown, slot, &mask);
+    if (!any) return false;
+    // Only unknown faces are written and only known ones count, so one field serves for both.
+    TileView v = tile_view(g, slot, s->velocity[axis]);
+    s->faces->grow(&v, near, &wanted, s->dim,
+                   s->velocity[axis] + (size_t)slot * (size_t)g->tile_cells);
+    return true;
 }
 
-/// Runs one layer over all tiles; false when nothing was left to do.
-static bool grow_layer(BrimSim *s) {
-    int tiles = s->grid.tile_count;
+/// Runs up to `layers` layers; called by all threads. Masks go back and forth between `known` and
+/// `spare`, [dim][rows].
+static void grow_layers(BrimSim *s, int layers, uint8_t *spare, bool more[]) {
     size_t rows = sim_rows(s);
-    uint8_t *fresh = (uint8_t *)s->rhs; // [dim][rows], free after the projection
-    bool any = false;
-#pragma omp parallel num_threads(s->threads) reduction(| : any)
-    {
-#pragma omp for schedule(dynamic, 8)
-        for (int t = 0; t < tiles; t++)
-            for (int a = 0; a < s->dim; a++) any |= grow_tile(s, a, t, fresh + (size_t)a * rows);
-#pragma omp for schedule(static)
-        for (int t = 0; t < tiles; t++)
-            for (int a = 0; a < s->dim; a++)
-                for (size_t r = 0; r < (size_t)s->grid.tile_rows; r++) {
-                    size_t at = (size_t)t * (size_t)s->grid.tile_rows + r;
-                    s->known[a][at] |= fresh[(size_t)a * rows + at];
-                }
+    int done = 0;
+    while (done < layers && more[done]) {
+        bool any = false, back = done & 1;
+#pragma omp for schedule(dynamic, 8) nowait
+        for (int t = 0; t < s->grid.tile_count; t++)
+            for (int a = 0; a < s->dim; a++) {
+                uint8_t *other = spare + (size_t)a * rows;
+                any |= grow_tile(s, a, t, back ? other : s->known[a], back ? s->known[a] : other);
+            }
+        done++;
+        if (any) {
+#pragma omp atomic write
+            more[done] = true;
+        }
+#pragma omp barrier
     }
-    return any;
+    if (done & 1) {
+#pragma omp for schedule(static)
+        for (int a = 0; a < s->dim; a++) memcpy(s->known[a], spare + (size_t)a * rows, rows);
+    }
 }
 
 /// Direction away from the solids at a face; false where it cannot be told.
@@ -177,40 +169,35 @@ static TileMask set_walls(BrimSim *s, int slot, int axis, float *v, TileMask *to
 static float finish_component(BrimSim *s, int slot, int axis) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    float *v = s->velocity[axis] + base, fastest = 0;
+    float *v = s->velocity[axis] + base;
     TileMask known = mask_load(g, s->known[axis], slot);
     if (s->solid_count && s->tile_solid[slot] != SOLID_FAR)
         for (int i = 0; i < g->tile_cells; i++)
             if (s->open[axis][base + (size_t)i] < 1 && known.slice[i >> 6] >> (i & 63) & 1)
                 v[i] = s->coefficient[axis][base + (size_t)i];
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
-    for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = ~(known.slice[z] | walls.slice[z]); bits; bits &= bits - 1)
-            v[z * 64 + __builtin_ctzll(bits)] = NAN;
-    for (int i = 0; i < g->tile_cells; i++) {
-        float speed = fabsf(v[i]);
-        fastest = speed > fastest ? speed : fastest;
-    }
-    if (s->old[axis]) {
-        float *old = s->old[axis] + base, ratio = s->def.flip_ratio;
-        for (int i = 0; i < g->tile_cells; i++) old[i] = v[i] - ratio * old[i];
+    for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= walls.slice[z];
+    float *old = s->old[axis] ? s->old[axis] + base : NULL;
+    float fastest = s->faces->finish(&known, g->tile_depth, s->def.flip_ratio, v, old);
+    if (old)
         // Where liquid touches the wall a particle and its mirror image cancel: old is 0 there, not
         // the mean over the particles of one side.
         for (int z = 0; z < g->tile_depth; z++)
             for (uint64_t bits = touching.slice[z]; bits; bits &= bits - 1)
                 old[z * 64 + __builtin_ctzll(bits)] = 0;
-    }
     return fastest;
 }
 
 void stage_extrapolate(BrimSim *s) {
     int tiles = s->grid.tile_count;
     // Particles reach one cell beyond the faces they gave a velocity to; speeds may grow.
-    int layers = (int)fmin(ceil(reach_estimate(s)), 64) + 1;
-    for (int i = 0; i < layers && grow_layer(s); i++) {
-    }
+    enum { LAYERS_MOST = 65 };
+    int layers = (int)fmin(ceil(reach_estimate(s)) + 1, LAYERS_MOST);
+    uint8_t *spare = (uint8_t *)s->rhs;  // free after the projection
+    bool more[LAYERS_MOST + 1] = {true}; // the layer has something to grow from
 #pragma omp parallel num_threads(s->threads)
     {
+        grow_layers(s, layers, spare, more);
         if (s->solid_count) {
 #pragma omp for schedule(dynamic, 4)
             for (int t = 0; t < tiles; t++) slide_tile(s, t);

@@ -11,6 +11,7 @@
 #include "particles/transfer.h"
 #include "solid/solid.h"
 #include "solve/solve.h"
+#include "step/faces.h"
 #include "surface/level_set.h"
 
 /// How solids meet a tile.
@@ -49,6 +50,7 @@ struct BrimSim {
     double particle_mass; ///< kg, 2D: kg/m
     const TransferKernels *transfer;
     const LevelSetKernels *level_set;
+    const FaceKernels *faces;
     LevelSetProfile profile;
     uint64_t def_hash; ///< of the def with its lists, for checkpoints
     Solid **solids;

@@ -1,0 +1,3 @@
+#include "step/faces.h"
+
+const float tile_zeros[TILE * TILE * TILE];
