@@ -135,7 +135,7 @@ static void solve_once(const Problem *p, BrimPreconditioner preconditioner, Solv
     memcpy(rhs, p->rhs, cells * sizeof *rhs);
     Poisson *solver = poisson_new(BRIM_ISA_AUTO, core_count());
     double start = now_ms();
-    if (!solver || !poisson_prepare(solver, &p->grid, p->a[0], p->a[1], p->a[2], p->diag))
+    if (!solver || !poisson_prepare(solver, &p->grid, NULL, p->a[0], p->a[1], p->a[2], p->diag))
         give_up("no memory for the pressure solver");
     double prepared = now_ms();
     PoissonParams params = {

@@ -82,7 +82,7 @@ static double largest_residual(const System *s, const float *rhs) {
 static bool solve_with(System *s, BrimIsa isa, int threads, const PoissonParams *params,
                        PoissonReport *report) {
     Poisson *p = poisson_new(isa, threads);
-    bool sound = p && poisson_prepare(p, &s->grid, s->a[0], s->a[1], s->a[2], s->diag) &&
+    bool sound = p && poisson_prepare(p, &s->grid, NULL, s->a[0], s->a[1], s->a[2], s->diag) &&
                  poisson_solve(p, s->rhs, s->x, params, report);
     poisson_free(&p);
     return sound;
@@ -244,6 +244,36 @@ TEST(solve_smoother_is_symmetric) {
 
 static const PoissonParams jacobi_params = {0, 1e-4, 4000, BRIM_PRECONDITIONER_JACOBI};
 static const PoissonParams multigrid_params = {0, 1e-4, 60, BRIM_PRECONDITIONER_MULTIGRID};
+
+TEST(solve_does_not_read_tiles_without_unknowns) {
+    System s = random_system(3, 37, 27, 19, 3), all = system_new(3, 37, 27, 19, NULL);
+    uint8_t used[512] = {0};
+    for (size_t c = 0; c < all.cells; c++)
+        all.a[0][c] = all.a[1][c] = all.a[2][c] = all.diag[c] = all.rhs[c] = all.x[c] = NAN;
+    for (int t = 0; t < s.grid.tile_count; t++) {
+        TileCoord at = s.grid.coord[t];
+        int slot = grid_slot(&all.grid, at.x, at.y, at.z);
+        used[slot] = 1;
+        float *const from[6] = {s.a[0], s.a[1], s.a[2], s.diag, s.rhs, s.x};
+        float *const to[6] = {all.a[0], all.a[1], all.a[2], all.diag, all.rhs, all.x};
+        for (int k = 0; k < 6; k++) memcpy(to[k] + slot * 512, from[k] + t * 512, 512 * 4);
+    }
+    CHECK(s.grid.tile_count < all.grid.tile_count);
+    PoissonReport report, all_report;
+    CHECK(solve_with(&s, BRIM_ISA_AUTO, 2, &multigrid_params, &report));
+    Poisson *p = poisson_new(BRIM_ISA_AUTO, 2);
+    CHECK(p && poisson_prepare(p, &all.grid, used, all.a[0], all.a[1], all.a[2], all.diag));
+    CHECK(poisson_solve(p, all.rhs, all.x, &multigrid_params, &all_report));
+    poisson_free(&p);
+    CHECK(report.iterations == all_report.iterations && report.residual == all_report.residual);
+    for (int t = 0; t < s.grid.tile_count; t++) {
+        TileCoord at = s.grid.coord[t];
+        int slot = grid_slot(&all.grid, at.x, at.y, at.z);
+        CHECK(memcmp(all.x + slot * 512, s.x + t * 512, 512 * 4) == 0);
+    }
+    system_free(&s);
+    system_free(&all);
+}
 
 TEST(solve_matches_jacobi) {
     const int shape[5][4] = {
@@ -582,7 +612,7 @@ TEST(solve_reuse) {
         System fresh =
             seed == 1 ? random_system(2, 50, 50, 1, 1) : random_system(3, 40, 40, 30, seed);
         PoissonReport report;
-        CHECK(poisson_prepare(p, &s.grid, s.a[0], s.a[1], s.a[2], s.diag));
+        CHECK(poisson_prepare(p, &s.grid, NULL, s.a[0], s.a[1], s.a[2], s.diag));
         CHECK(poisson_solve(p, s.rhs, s.x, &multigrid_params, &report));
         CHECK(solve_with(&fresh, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
         CHECK(memcmp(s.x, fresh.x, s.cells * sizeof(float)) == 0);

@@ -116,23 +116,26 @@ INLINE const float *tile_of(const Level *l, const float *field, int slot) {
 }
 
 INLINE View view(const Level *l, int slot, const float *field, int depth) {
-    const int32_t *n = l->grid->neighbour[slot];
+    int32_t n[6];
+    static const int offset[6] = {-1, 1, -3, 3, -9, 9};
+    for (int k = 0; k < (depth > 1 ? 6 : 4); k++)
+        n[k] = level_neighbour(l, slot, TILE_SELF + offset[k]);
     View v = {.x = tile_of(l, field, slot),
-              .xm = tile_of(l, field, n[TILE_SELF - 1]),
-              .xp = tile_of(l, field, n[TILE_SELF + 1]),
-              .ym = tile_of(l, field, n[TILE_SELF - 3]),
-              .yp = tile_of(l, field, n[TILE_SELF + 3]),
+              .xm = tile_of(l, field, n[0]),
+              .xp = tile_of(l, field, n[1]),
+              .ym = tile_of(l, field, n[2]),
+              .yp = tile_of(l, field, n[3]),
               .ax = tile_of(l, l->ax, slot),
-              .axp = tile_of(l, l->ax, n[TILE_SELF + 1]),
+              .axp = tile_of(l, l->ax, n[1]),
               .ay = tile_of(l, l->ay, slot),
-              .ayp = tile_of(l, l->ay, n[TILE_SELF + 3]),
+              .ayp = tile_of(l, l->ay, n[3]),
               .a = (f8){} + l->regular[slot].a,
               .diag = (f8){} + l->regular[slot].diag};
     if (depth > 1) {
-        v.zm = tile_of(l, field, n[TILE_SELF - 9]);
-        v.zp = tile_of(l, field, n[TILE_SELF + 9]);
+        v.zm = tile_of(l, field, n[4]);
+        v.zp = tile_of(l, field, n[5]);
         v.az = tile_of(l, l->az, slot);
-        v.azp = tile_of(l, l->az, n[TILE_SELF + 9]);
+        v.azp = tile_of(l, l->az, n[5]);
     }
     return v;
 }

@@ -11,7 +11,7 @@ static size_t tile_start(const Level *l, int slot) {
 static float value_at(const Level *l, int slot, const float *field, int x, int y, int z) {
     int depth = l->grid->tile_depth;
     int dx = x < 0 ? -1 : x >= TILE, dy = y < 0 ? -1 : y >= TILE, dz = z < 0 ? -1 : z >= depth;
-    int other = l->grid->neighbour[slot][TILE_SELF + dx + 3 * dy + 9 * dz];
+    int other = level_neighbour(l, slot, TILE_SELF + dx + 3 * dy + 9 * dz);
     if (other < 0) return 0;
     return field[tile_start(l, other) + (size_t)((z - dz * depth) * 64 + (y & 7) * 8 + (x & 7))];
 }

@@ -17,6 +17,7 @@ typedef struct Regular {
 
 typedef struct Level {
     const Grid *grid;
+    const uint8_t *used;              ///< [slot] 0: no unknowns, not to be read; NULL: read all
     const float *ax, *ay, *az, *diag; ///< [cells], as in solve.h; az is not read in 2D
     float *inverse;                   ///< [cells] 1 / diag, 0 where there is no unknown
     uint64_t *rows;                   ///< [slot] bit z*8 + y: the row holds an unknown
@@ -99,6 +100,12 @@ BRIM_KERNELS(PoissonKernels, poisson_kernels)
 
 /// The same kernels in plain loops: what the fast ones are tested against, bit for bit.
 extern const PoissonKernels poisson_kernels_ref;
+
+/// A neighbour's slot, -1 where there is nothing to read.
+static inline int32_t level_neighbour(const Level *l, int slot, int direction) {
+    int32_t next = l->grid->neighbour[slot][direction];
+    return next >= 0 && l->used && !l->used[next] ? -1 : next;
+}
 
 /// Index of the first coarse cell covered by the child `octant` inside its coarse tile.
 static inline int level_block(int octant) {

@@ -38,6 +38,11 @@ static bool prepare_finest(Poisson *s) {
     s->p = l->store + 4 * n, s->s = l->store + 5 * n;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int slot = 0; slot < l->grid->tile_count; slot++) {
+        if (l->used && !l->used[slot]) {
+            l->rows[slot] = 0;
+            f->links[slot] = (TileLinks){0};
+            continue;
+        }
         invert_tile(s, l, slot);
         s->kernels->links(l, slot, &f->links[slot]);
         l->regular[slot] = s->kernels->regular(l, slot);

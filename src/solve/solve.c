@@ -32,10 +32,10 @@ size_t poisson_bytes(const Poisson *s) {
     return sizeof *s + levels_bytes(s) + closed_bytes(s);
 }
 
-bool poisson_prepare(Poisson *s, const Grid *grid, const float *ax, const float *ay,
-                     const float *az, const float *diag) {
+bool poisson_prepare(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
+                     const float *ay, const float *az, const float *diag) {
     Level *l = &s->level[0];
-    l->grid = grid, l->ax = ax, l->ay = ay, l->az = az, l->diag = diag;
+    l->grid = grid, l->used = used, l->ax = ax, l->ay = ay, l->az = az, l->diag = diag;
     return levels_build(s) && closed_find(s);
 }
 

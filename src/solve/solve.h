@@ -37,9 +37,10 @@ void poisson_free(Poisson **solver);
 size_t poisson_bytes(const Poisson *solver);
 
 /// Takes a system: builds the coarser levels. The arrays stay the caller's and must not change
-/// until the last solve. False when out of memory.
-bool poisson_prepare(Poisson *solver, const Grid *grid, const float *ax, const float *ay,
-                     const float *az, const float *diag);
+/// until the last solve. used [slot]: 0 for tiles without unknowns, of which nothing is read, not
+/// even of rhs and x in a solve; NULL when all may hold some. False when out of memory.
+bool poisson_prepare(Poisson *solver, const Grid *grid, const uint8_t *used, const float *ax,
+                     const float *ay, const float *az, const float *diag);
 
 /// Solves A x = rhs from the start value in x (zeros are fine). `rhs` is overwritten. In a closed
 /// component (no known value touches it) the part of rhs that no x can meet is removed and x gets

@@ -26,7 +26,7 @@ static bool grow_tile(BrimSim *s, int axis, int slot, const uint8_t *known, uint
     mask_store(g, grown, slot, &mask);
     if (!any) return false;
     // Only unknown faces are written and only known ones count, so one field serves for both.
-    TileView v = tile_view(g, slot, s->velocity[axis]);
+    TileView v = tile_view(g, slot, s->velocity[axis], tile_zeros);
     s->faces->grow(&v, near, &wanted, s->dim,
                    s->velocity[axis] + (size_t)slot * (size_t)g->tile_cells);
     return true;

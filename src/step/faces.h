@@ -1,29 +1,59 @@
-// Kernels on the cells and faces of one tile, a row of eight at a time. They know masks and
-// neighbours but no solids.
+// Kernels on the cells and faces of one tile without solids, a row of eight at a time.
 #pragma once
 #include "base/simd.h"
 #include "grid/mask.h"
 
-/// A tile of a field and its neighbours x-, x+, y-, ...; zeros stand for tiles that do not exist.
+/// A tile of a field and its neighbours x-, x+, y-, ...
 typedef struct TileView {
     const float *self, *side[6];
 } TileView;
 
-/// Zeros of a whole tile.
-extern const float tile_zeros[TILE * TILE * TILE];
+/// A whole tile of zeros, and of the distance far from the surface.
+extern const float tile_zeros[TILE * TILE * TILE], tile_far[TILE * TILE * TILE];
 
-static inline TileView tile_view(const Grid *g, int slot, const float *field) {
+/// `missing` stands for tiles that do not exist.
+static inline TileView tile_view(const Grid *g, int slot, const float *field,
+                                 const float *missing) {
     static const int offset[6] = {-1, 1, -3, 3, -9, 9};
     size_t cells = (size_t)g->tile_cells;
     TileView v = {.self = field + (size_t)slot * cells};
     for (int n = 0; n < 6; n++) {
         int32_t next = g->neighbour[slot][TILE_SELF + offset[n]];
-        v.side[n] = next < 0 ? tile_zeros : field + (size_t)next * cells;
+        v.side[n] = next < 0 ? missing : field + (size_t)next * cells;
     }
     return v;
 }
 
+/// A tile's liquid cells, those whose neighbours are liquid and those at the domain's sides; the
+/// neighbours by direction x-, x+, y-, ...
+typedef struct Around {
+    TileMask liquid, wet[6], side[6];
+} Around;
+
+/// The surface is not taken to be nearer to a liquid centre than this part of a cell.
+#define THETA_MIN 0.02f
+
+/// A tile's part of the pressure system, [cells].
+typedef struct SystemTile {
+    float *diagonal, *rhs, *coefficient[3];
+    float *pressure; ///< start value
+} SystemTile;
+
 typedef struct FaceKernels {
+    /// The system of a tile (see project.c); pressure *= scale. phi: NULL for surfaces half way.
+    void (*build)(const Around *around, const TileView velocity[3], const TileView *phi, int dim,
+                  float scale, const SystemTile *out);
+    /// velocity -= pressure's difference on the given faces, which touch liquid; gradient: what was
+    /// subtracted.
+    void (*subtract)(const Around *around, const TileMask *faces, int axis, int depth,
+                     const TileView *pressure, const TileView *phi, float *velocity,
+                     float *gradient);
+    /// The given faces lose the mean of the gradients beside them. near: mask_around of the faces
+    /// that have one.
+    void (*carry)(const TileView *gradient, const TileMask near[6], const TileMask *faces, int dim,
+                  float *velocity);
+    /// Largest net outflow of a liquid cell, m/s; a value that is not a number is the largest.
+    float (*outflow)(const Around *around, const TileView velocity[3], int dim);
     /// Faces in `wanted` get the mean of their known neighbours. near: mask_around of the known
     /// faces; v and out may be the same field.
     void (*grow)(const TileView *v, const TileMask near[6], const TileMask *wanted, int dim,

@@ -64,50 +64,180 @@ INLINE f8 behind_z(const TileView *v, int row) {
             __VA_ARGS__                                                    \
         }
 
+/// The larger of m and |v|, as bits: of floats that are not negative they compare as the values do,
+/// and what is not a number comes last.
+INLINE i8x larger(i8x m, f8 v) {
+    i8x bits = (i8x)v & 0x7fffffff, more = bits > m;
+    return (bits & more) | (m & ~more);
+}
+
+INLINE float largest(i8x bits) {
+    int32_t all = 0;
+    for (int i = 0; i < 8; i++) all = bits[i] > all ? bits[i] : all;
+    float value;
+    memcpy(&value, &all, sizeof value);
+    return value;
+}
+
 INLINE void add_known(f8 *sum, f8 *count, f8 v, const TileMask *near, int row) {
     i8x lanes = row_lanes(near, row);
     *sum += keep(v, lanes);
     *count += keep((f8){} + 1.0f, lanes);
 }
 
-INLINE void grow_dim(const TileView *v, const TileMask near[6], const TileMask *wanted, float *out,
-                     const int dim) {
-    EACH_ROW(wanted, dim == 3 ? TILE : 1, {
-        f8 sum = {}, count = {};
-        add_known(&sum, &count, before_x(v, row), &near[0], row);
-        add_known(&sum, &count, behind_x(v, row), &near[1], row);
-        add_known(&sum, &count, before_y(v, row), &near[2], row);
-        add_known(&sum, &count, behind_y(v, row), &near[3], row);
-        if (dim == 3) {
-            add_known(&sum, &count, before_z(v, row), &near[4], row);
-            add_known(&sum, &count, behind_z(v, row), &near[5], row);
-        }
-        i8x lanes = row_lanes(wanted, row);
-        store(out + row * 8, choose(lanes, sum / count, load(out + row * 8)));
-    })
+/// Sum over the neighbours that are in `near`, and how many.
+INLINE void sum_known(const TileView *v, const TileMask near[6], int row, f8 *sum, f8 *count,
+                      const int dim) {
+    add_known(sum, count, before_x(v, row), &near[0], row);
+    add_known(sum, count, behind_x(v, row), &near[1], row);
+    add_known(sum, count, before_y(v, row), &near[2], row);
+    add_known(sum, count, behind_y(v, row), &near[3], row);
+    if (dim == 3) {
+        add_known(sum, count, before_z(v, row), &near[4], row);
+        add_known(sum, count, behind_z(v, row), &near[5], row);
+    }
 }
+
+// ------------------------------------------------------------------------------- extrapolation
 
 static void grow(const TileView *v, const TileMask near[6], const TileMask *wanted, int dim,
                  float *out) {
-    dim == 3 ? grow_dim(v, near, wanted, out, 3) : grow_dim(v, near, wanted, out, 2);
+    EACH_ROW(wanted, dim == 3 ? TILE : 1, {
+        f8 sum = {}, count = {};
+        sum_known(v, near, row, &sum, &count, dim);
+        store(out + row * 8, choose(row_lanes(wanted, row), sum / count, load(out + row * 8)));
+    })
 }
 
 static float finish(const TileMask *valued, int depth, float ratio, float *v, float *old) {
-    i8x most = {}; // of floats that are not negative the bits compare as the values do
+    i8x most = {};
     for (int row = 0; row < 8 * depth; row++) {
         i8x lanes = row_lanes(valued, row);
         f8 value = choose(lanes, load(v + row * 8), (f8){} + NAN);
         store(v + row * 8, value);
         if (old) store(old + row * 8, value - ratio * load(old + row * 8));
-        i8x speed = (i8x)value & lanes & 0x7fffffff;
-        i8x more = speed > most;
-        most = (speed & more) | (most & ~more);
+        most = larger(most, keep(value, lanes));
     }
-    int32_t all = 0;
-    for (int i = 0; i < 8; i++) all = most[i] > all ? most[i] : all;
-    float fastest;
-    memcpy(&fastest, &all, sizeof fastest);
-    return fastest;
+    return largest(most);
 }
 
-const FaceKernels ISA(face_kernels) = {grow, finish};
+// ----------------------------------------------------------------------------------- projection
+
+/// The row's neighbours in direction n: x-, x+, y-, ...
+INLINE f8 beside(const TileView *v, int row, const int n) {
+    return n == 0   ? before_x(v, row)
+           : n == 1 ? behind_x(v, row)
+           : n == 2 ? before_y(v, row)
+           : n == 3 ? behind_y(v, row)
+           : n == 4 ? before_z(v, row)
+                    : behind_z(v, row);
+}
+
+/// Part of the way from liquid centres to air ones at which the surface lies.
+INLINE f8 theta(f8 inside, f8 outside) {
+    f8 part = inside / (inside - keep(outside, outside > 0.0f));
+    return choose(part > THETA_MIN, part, (f8){} + THETA_MIN);
+}
+
+/// What flows out of the cells of a row, m/s.
+INLINE f8 row_outflow(const Around *around, const TileView velocity[3], int row, const int dim) {
+    f8 sum = {};
+#pragma GCC unroll 3
+    for (int a = 0; a < dim; a++) {
+        f8 low = load(velocity[a].self + row * 8), high = beside(&velocity[a], row, 2 * a + 1);
+        sum -= keep(low, ~row_lanes(&around->side[2 * a], row));
+        sum += keep(high, ~row_lanes(&around->side[2 * a + 1], row));
+    }
+    return sum;
+}
+
+INLINE void build_row(const Around *around, const TileView velocity[3], const TileView *phi,
+                      float scale, const SystemTile *out, int row, const int dim) {
+    const i8x liquid = row_lanes(&around->liquid, row);
+    const f8 one = (f8){} + 1.0f;
+    f8 diagonal = {}, inside = phi ? load(phi->self + row * 8) : one;
+#pragma GCC unroll 6
+    for (int n = 0; n < 2 * dim; n++) {
+        i8x wet = row_lanes(&around->wet[n], row);
+        f8 weight = one;
+        if (phi) weight = choose(wet, one, one / theta(inside, beside(phi, row, n)));
+        diagonal += keep(weight, ~row_lanes(&around->side[n], row));
+        if (!(n & 1)) store(out->coefficient[n >> 1] + row * 8, keep(one, wet & liquid));
+    }
+    store(out->diagonal + row * 8, keep(diagonal, liquid));
+    store(out->rhs + row * 8, keep(-row_outflow(around, velocity, row, dim), liquid));
+    store(out->pressure + row * 8, keep(load(out->pressure + row * 8) * scale, liquid));
+}
+
+INLINE void build_dim(const Around *around, const TileView velocity[3], const TileView *phi,
+                      float scale, const SystemTile *out, const int dim) {
+    for (int row = 0; row < (dim == 3 ? 64 : 8); row++) {
+        if (around->liquid.slice[row >> 3] >> (8 * (row & 7)) & 0xff) {
+            build_row(around, velocity, phi, scale, out, row, dim);
+            continue;
+        }
+        store(out->diagonal + row * 8, (f8){});
+        store(out->rhs + row * 8, (f8){});
+        store(out->pressure + row * 8, (f8){});
+        for (int a = 0; a < dim; a++) store(out->coefficient[a] + row * 8, (f8){});
+    }
+}
+
+static void build(const Around *around, const TileView velocity[3], const TileView *phi, int dim,
+                  float scale, const SystemTile *out) {
+    dim == 3 ? build_dim(around, velocity, phi, scale, out, 3)
+             : build_dim(around, velocity, phi, scale, out, 2);
+}
+
+INLINE void subtract_axis(const Around *around, const TileMask *faces, int depth,
+                          const TileView *pressure, const TileView *phi, float *velocity,
+                          float *gradient, const int axis) {
+    EACH_ROW(faces, depth, {
+        i8x here = row_lanes(&around->liquid, row), below = row_lanes(&around->wet[2 * axis], row);
+        i8x lanes = row_lanes(faces, row);
+        f8 high = keep(load(pressure->self + row * 8), here);
+        f8 low = keep(beside(pressure, row, 2 * axis), below);
+        f8 difference = high - low;
+        if (phi) {
+            f8 mine = load(phi->self + row * 8), its = beside(phi, row, 2 * axis);
+            f8 part = theta(choose(here, mine, its), choose(here, its, mine));
+            difference = choose(here & below, difference, difference / part);
+        }
+        f8 before = load(velocity + row * 8), kept = load(gradient + row * 8);
+        store(velocity + row * 8, choose(lanes, before - difference, before));
+        store(gradient + row * 8, choose(lanes, difference, kept));
+    })
+}
+
+static void subtract(const Around *around, const TileMask *faces, int axis, int depth,
+                     const TileView *pressure, const TileView *phi, float *velocity,
+                     float *gradient) {
+    if (axis == 0)
+        subtract_axis(around, faces, depth, pressure, phi, velocity, gradient, 0);
+    else if (axis == 1)
+        subtract_axis(around, faces, depth, pressure, phi, velocity, gradient, 1);
+    else
+        subtract_axis(around, faces, depth, pressure, phi, velocity, gradient, 2);
+}
+
+static void carry(const TileView *gradient, const TileMask near[6], const TileMask *faces, int dim,
+                  float *velocity) {
+    EACH_ROW(faces, dim == 3 ? TILE : 1, {
+        f8 sum = {}, count = {};
+        sum_known(gradient, near, row, &sum, &count, dim);
+        f8 before = load(velocity + row * 8);
+        store(velocity + row * 8, choose(row_lanes(faces, row), before - sum / count, before));
+    })
+}
+
+static float outflow(const Around *around, const TileView velocity[3], int dim) {
+    i8x most = {};
+    EACH_ROW(&around->liquid, dim == 3 ? TILE : 1, {
+        f8 out = dim == 3 ? row_outflow(around, velocity, row, 3)
+                          : row_outflow(around, velocity, row, 2);
+        most = larger(most, keep(out, row_lanes(&around->liquid, row)));
+    })
+    return largest(most);
+}
+
+const FaceKernels ISA(face_kernels) = {build, subtract, carry, outflow, grow, finish};

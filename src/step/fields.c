@@ -39,6 +39,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         ok = ok && grow(&s->tile_solid, 1, before, after);
     }
     ok = ok && grow(&s->liquid, rows, before, after);
+    ok = ok && grow(&s->wet, 1, before, after);
     ok = ok && grow(&s->scatter_at, sizeof *s->scatter_at, before, after);
     ok = ok && grow(&s->tile_speed, sizeof *s->tile_speed, before, after);
     if (ok) s->field_tiles = after;
@@ -62,6 +63,7 @@ void fields_free(BrimSim *s) {
     free(s->solid_phi);
     free(s->tile_solid);
     free(s->liquid);
+    free(s->wet);
     free(s->scatter_at);
     free(s->scatter);
     free(s->tile_speed);
@@ -69,7 +71,7 @@ void fields_free(BrimSim *s) {
 
 size_t fields_bytes(const BrimSim *s) {
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
-    size_t per_tile = 5 * cells + rows + 8; // spare, phi, pressure, rhs, diagonal; liquid
+    size_t per_tile = 5 * cells + rows + 9; // spare, phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++)
         per_tile += 2 * cells + rows + (s->old[a] ? cells : 0) + (s->open[a] ? cells : 0) +
                     (s->wall_speed[a] ? cells : 0);

@@ -12,9 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/// The surface is not taken to be nearer to a centre than this part of a cell.
-static const float THETA_MIN = 0.02f;
-
 /// Part of the way from a liquid cell to its air neighbour at which the surface lies.
 static inline float surface_theta(const BrimSim *s, int64_t liquid, int64_t air) {
     if (s->def.surface == BRIM_SURFACE_FLAGS) return 1;
@@ -23,33 +20,28 @@ static inline float surface_theta(const BrimSim *s, int64_t liquid, int64_t air)
     return theta > THETA_MIN ? theta : THETA_MIN;
 }
 
-/// A tile's liquid cells, those whose neighbours are liquid and those at the domain's sides; the
-/// neighbours by direction x-, x+, y-, ...
-typedef struct Around {
-    TileMask liquid, wet[6], side[6];
-    bool walls;  ///< solids are near
-    bool moving; ///< and one of them moves
-} Around;
-
-static void look_around(const BrimSim *s, int slot, Around *a) {
+static Around look_around(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    a->liquid = mask_load(g, s->liquid, slot);
-    for (int n = 0; n < 2 * s->dim; n++) {
-        a->wet[n] = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
-        a->side[n] = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
-    }
-    a->walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
-    a->moving = a->walls && s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
+    Around a = {.liquid = mask_load(g, s->liquid, slot)};
+    mask_around(g, s->liquid, slot, a.wet);
+    for (int n = 0; n < 2 * s->dim; n++) a.side[n] = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
+    return a;
+}
+
+/// Solids are near: the kernels for whole rows do not know them.
+static inline bool walls_near(const BrimSim *s, int slot) {
+    return s->solid_count && s->tile_solid[slot] != SOLID_FAR;
 }
 
 static inline bool has(const TileMask *m, int cell) {
     return m->slice[cell >> 6] >> (cell & 63) & 1;
 }
 
-/// What flows out of a cell through its faces, m/s: liquid through the open parts, and what
-/// moving walls push in the rest.
+/// What flows out of a cell beside solids through its faces, m/s: liquid through the open parts,
+/// and what moving walls push in the rest.
 static inline float cell_outflow(const BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    bool moving = s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
     float outflow = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (has(&around->side[n], cell)) continue;
@@ -57,17 +49,15 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
         int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, a, 1) : me;
         if (face < 0) continue;
         float speed = s->velocity[a][face];
-        if (around->walls) {
-            float open = s->open[a][face];
-            speed *= open;
-            if (around->moving && open < 1) speed += (1 - open) * s->wall_speed[a][face];
-        }
+        float open = s->open[a][face];
+        speed *= open;
+        if (moving && open < 1) speed += (1 - open) * s->wall_speed[a][face];
         outflow += n & 1 ? speed : -speed;
     }
     return outflow;
 }
 
-/// One row of the system.
+/// One row of the system, beside solids.
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float diagonal = 0;
@@ -76,9 +66,8 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         int a = n >> 1;
         bool wet = has(&around->wet[n], cell);
         float open = 1;
-        int64_t next = -1;
-        if (!wet || around->walls) next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
-        if (around->walls && (next >= 0 || !(n & 1))) open = s->open[a][n & 1 ? next : me];
+        int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
+        if (next >= 0 || !(n & 1)) open = s->open[a][n & 1 ? next : me];
         diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
         if (!(n & 1) && wet) s->coefficient[a][me] = open;
     }
@@ -87,54 +76,102 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     s->rhs[me] = -cell_outflow(s, around, slot, cell);
 }
 
-/// The system of a tile, and its start value: the last pressure times `scale`, as kicks differ.
-static void build_tile(BrimSim *s, int slot, float scale) {
+static void build_beside_walls(BrimSim *s, int slot, const Around *around, float scale) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, bytes = (size_t)g->tile_cells * 4;
     memset(s->diagonal + base, 0, bytes);
     memset(s->rhs + base, 0, bytes);
     for (int a = 0; a < s->dim; a++) memset(s->coefficient[a] + base, 0, bytes);
-    Around around;
-    look_around(s, slot, &around);
     for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1)
-            build_cell(s, &around, slot, z * 64 + __builtin_ctzll(bits));
+        for (uint64_t bits = around->liquid.slice[z]; bits; bits &= bits - 1)
+            build_cell(s, around, slot, z * 64 + __builtin_ctzll(bits));
     float *start = s->pressure + base;
-    for (int i = 0; i < g->tile_cells; i++) // that of a cell that dried counts not
+    for (int i = 0; i < g->tile_cells; i++)
         start[i] = s->diagonal[base + (size_t)i] == 0 ? 0 : start[i] * scale;
+}
+
+static void view_velocity(const BrimSim *s, int slot, TileView v[3]) {
+    for (int a = 0; a < s->dim; a++) v[a] = tile_view(&s->grid, slot, s->velocity[a], tile_zeros);
+}
+
+/// The system of a tile, and its start value: the last pressure times `scale`, as kicks differ;
+/// that of a cell that dried counts not.
+static void build_tile(BrimSim *s, int slot, float scale) {
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    if (!s->wet[slot]) {
+        memset(s->pressure + base, 0, (size_t)s->grid.tile_cells * sizeof(float));
+        return;
+    }
+    Around around = look_around(s, slot);
+    if (walls_near(s, slot)) {
+        build_beside_walls(s, slot, &around, scale);
+        return;
+    }
+    TileView velocity[3], phi = tile_view(&s->grid, slot, s->phi, tile_far);
+    view_velocity(s, slot, velocity);
+    SystemTile out = {s->diagonal + base, s->rhs + base, {0}, s->pressure + base};
+    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
+    s->faces->build(&around, velocity, s->def.surface == BRIM_SURFACE_FLAGS ? NULL : &phi, s->dim,
+                    scale, &out);
+}
+
+/// Subtracts the pressure's gradient on one face, beside solids; leaves it in `coefficient`.
+static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, int cell) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
+    bool wet = has(&around->liquid, cell), wet_below = has(&around->wet[2 * axis], cell);
+    float gradient;
+    if (wet && wet_below)
+        gradient = s->pressure[me] - s->pressure[below];
+    else if (wet)
+        gradient = s->pressure[me] / surface_theta(s, me, below);
+    else
+        gradient = -s->pressure[below] / surface_theta(s, below, me);
+    s->velocity[axis][me] -= gradient;
+    s->coefficient[axis][me] = gradient;
+}
+
+/// Faces of a tile that are shut by solids.
+static TileMask shut_faces(const BrimSim *s, int slot, int axis) {
+    TileMask m = {{0}};
+    const float *open = s->open[axis] + (size_t)slot * (size_t)s->grid.tile_cells;
+    for (int i = 0; i < s->grid.tile_cells; i++)
+        m.slice[i >> 6] |= (uint64_t)(open[i] == 0) << (i & 63);
+    return m;
 }
 
 /// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on. What was
 /// subtracted is left in `coefficient`, and where in `touched` [dim][rows].
 static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     const Grid *g = &s->grid;
-    Around around;
-    look_around(s, slot, &around);
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    const int32_t *near = g->neighbour[slot] + TILE_SELF;
+    Around around = look_around(s, slot);
+    bool walls = walls_near(s, slot), flags = s->def.surface == BRIM_SURFACE_FLAGS;
+    TileView pressure = tile_view(g, slot, s->pressure, tile_zeros);
+    TileView phi = tile_view(g, slot, s->phi, tile_far);
+    static const int lower[3] = {-1, -3, -9};
     for (int a = 0; a < s->dim; a++) {
-        TileMask known = mask_load(g, s->known[a], slot), here = {{0}};
-        const TileMask *below_wet = &around.wet[2 * a], sides = mask_side_faces(g, slot, a);
-        for (int z = 0; z < g->tile_depth; z++)
-            for (uint64_t bits = (around.liquid.slice[z] | below_wet->slice[z]) & ~sides.slice[z];
-                 bits; bits &= bits - 1) {
-                int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
-                int64_t me = (int64_t)slot * g->tile_cells + cell;
-                if (around.walls && s->open[a][me] == 0) continue;
-                int64_t below = grid_step(g, slot, cell, a, -1);
-                bool wet = has(&around.liquid, cell), wet_below = has(below_wet, cell);
-                float gradient;
-                if (wet && wet_below)
-                    gradient = s->pressure[me] - s->pressure[below];
-                else if (wet)
-                    gradient = s->pressure[me] / surface_theta(s, me, below);
-                else
-                    gradient = -s->pressure[below] / surface_theta(s, below, me);
-                s->velocity[a][me] -= gradient;
-                s->coefficient[a][me] = gradient;
-                here.slice[z] |= (uint64_t)1 << bit;
-            }
-        for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= here.slice[z];
+        TileMask here = {{0}};
+        uint8_t *mask = touched + (size_t)a * sim_rows(s);
+        if (!s->wet[slot] && (near[lower[a]] < 0 || !s->wet[near[lower[a]]])) {
+            mask_store(g, mask, slot, &here);
+            continue;
+        }
+        TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
+        TileMask shut = walls ? shut_faces(s, slot, a) : here;
+        for (int z = 0; z < g->tile_depth; z++) {
+            here.slice[z] = (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] &
+                            ~shut.slice[z];
+            known.slice[z] |= here.slice[z];
+            for (uint64_t bits = walls ? here.slice[z] : 0; bits; bits &= bits - 1)
+                subtract_face(s, &around, a, slot, z * 64 + __builtin_ctzll(bits));
+        }
+        if (!walls)
+            s->faces->subtract(&around, &here, a, g->tile_depth, &pressure, flags ? NULL : &phi,
+                               s->velocity[a] + base, s->coefficient[a] + base);
         mask_store(g, s->known[a], slot, &known);
-        mask_store(g, touched + (size_t)a * sim_rows(s), slot, &here);
+        mask_store(g, mask, slot, &here);
     }
 }
 
@@ -146,38 +183,30 @@ static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
     for (int a = 0; a < s->dim; a++) {
         const uint8_t *mask = touched + (size_t)a * sim_rows(s);
         TileMask near[6], known = mask_load(g, s->known[a], slot), here = mask_load(g, mask, slot);
-        for (int n = 0; n < 2 * s->dim; n++)
-            near[n] = mask_neighbour(g, mask, slot, n >> 1, n & 1 ? 1 : -1);
-        TileMask side = mask_side_faces(g, slot, a);
+        TileMask side = mask_side_faces(g, slot, a), wanted;
+        mask_around(g, mask, slot, near);
+        uint64_t all = 0;
         for (int z = 0; z < g->tile_depth; z++) {
             uint64_t any = 0;
             for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
-            for (uint64_t bits = any & known.slice[z] & ~here.slice[z] & ~side.slice[z]; bits;
-                 bits &= bits - 1) {
-                int cell = z * 64 + __builtin_ctzll(bits), count = 0;
-                float pull = 0;
-                for (int n = 0; n < 2 * s->dim; n++) {
-                    if (!has(&near[n], cell)) continue;
-                    int64_t i = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
-                    pull -= s->coefficient[a][i];
-                    count++;
-                }
-                s->velocity[a][(int64_t)slot * g->tile_cells + cell] += pull / (float)count;
-            }
+            wanted.slice[z] = any & known.slice[z] & ~here.slice[z] & ~side.slice[z];
+            all |= wanted.slice[z];
         }
+        if (!all) continue;
+        TileView gradient = tile_view(g, slot, s->coefficient[a], tile_zeros);
+        s->faces->carry(&gradient, near, &wanted, s->dim,
+                        s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
     }
 }
 
 /// Faces on walls and inside solids have no velocity of their own.
 static void forget_closed(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    bool walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    bool walls = walls_near(s, slot);
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_load(g, s->known[a], slot), side = mask_side_faces(g, slot, a);
-        for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= ~side.slice[z];
-        for (int i = 0; walls && i < g->tile_cells; i++)
-            if (s->open[a][(size_t)slot * (size_t)g->tile_cells + (size_t)i] == 0)
-                known.slice[i >> 6] &= ~((uint64_t)1 << (i & 63));
+        TileMask shut = walls ? shut_faces(s, slot, a) : (TileMask){{0}};
+        for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= ~side.slice[z] & ~shut.slice[z];
         mask_store(g, s->known[a], slot, &known);
     }
 }
@@ -185,9 +214,14 @@ static void forget_closed(BrimSim *s, int slot) {
 /// Largest net outflow of a cell in which pressure was solved, m/s.
 static float tile_outflow(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
+    if (!s->wet[slot]) return 0;
+    Around around = look_around(s, slot);
+    if (!walls_near(s, slot)) {
+        TileView velocity[3];
+        view_velocity(s, slot, velocity);
+        return s->faces->outflow(&around, velocity, s->dim);
+    }
     float largest = 0;
-    Around around;
-    look_around(s, slot, &around);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
@@ -208,7 +242,7 @@ BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < tiles; t++) build_tile(s, t, scale);
 
-    if (!poisson_prepare(s->poisson, &s->grid, s->coefficient[0], s->coefficient[1],
+    if (!poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
                          s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project",
                     (long long)s->step + 1);
@@ -238,15 +272,14 @@ BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
     {
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++) subtract_tile(s, t, touched);
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) carry_tile(s, t, touched);
+// What is carried goes to faces between air cells, which no outflow counts.
 #pragma omp for schedule(dynamic, 4) reduction(max : largest)
         for (int t = 0; t < tiles; t++) {
+            carry_tile(s, t, touched);
+            forget_closed(s, t);
             float here = tile_outflow(s, t);
             if (!(here <= largest)) largest = here;
         }
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) forget_closed(s, t);
     }
     s->stats.max_divergence = (double)largest * to_ratio;
     return BRIM_OK;

@@ -98,6 +98,7 @@ struct BrimSim {
     // surface
     float *phi;      ///< [cells] signed distance to the liquid's surface in cells, cut at +-2
     uint8_t *liquid; ///< [rows] cells in which pressure is solved
+    uint8_t *wet;    ///< [tiles] whether the tile has such cells
 
     // project
     float *velocity[3]; ///< [faces] m/s; extrapolate makes it reach into air and solids

@@ -368,7 +368,7 @@ void stage_surface(BrimSim *s) {
             find_slivers(s, t, here);
         }
 #pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++)
+        for (int t = 0; t < tiles; t++) {
             for (int r = 0; r < rows; r++) {
                 size_t at = (size_t)t * (size_t)rows + (size_t)r;
                 s->liquid[at] |= added[at];
@@ -377,5 +377,7 @@ void stage_surface(BrimSim *s) {
                     *phi = fminf(*phi, FILM);
                 }
             }
+            s->wet[t] = mask_any(&s->grid, s->liquid, t);
+        }
     }
 }
