@@ -144,6 +144,35 @@ TEST(saving_and_loading_survive_every_failing_allocation) {
     brim_sim_destroy(&other);
 }
 
+TEST(plotting_survives_every_failing_allocation) {
+    double x[600], y[600];
+    for (int i = 0; i < 600; i++) x[i] = i, y[i] = i % 7;
+    BrimSeries series[] = {{.name = "a", .x = x, .y = y, .count = 600},
+                           {.name = "b", .x = x, .y = x, .count = 600}};
+    BrimPanelDef panel = {.title = "t", .series = series, .series_count = 2};
+    BrimPlotDef plot = {.panels = &panel, .panel_count = 1, .one_legend = true};
+    put_text(at("table.csv"), "a,b\n1,2\n3,4\n");
+    bool drawn = false, read = false;
+    for (int n = 0; !(drawn && read); n++) {
+        BrimError error;
+        BrimTable table;
+        char *svg;
+        CHECK(n < 100);
+        fail_after(n, false);
+        BrimResult result = brim_plot_svg(&plot, &svg, &error);
+        heal();
+        CHECK(result == BRIM_ERROR_MEMORY || (result == BRIM_OK && svg));
+        drawn = result == BRIM_OK;
+        brim_text_free(&svg);
+        fail_after(n, false);
+        result = brim_table_read(at("table.csv"), &table, &error);
+        heal();
+        CHECK(result != BRIM_ERROR_INPUT);
+        read = result == BRIM_OK;
+        brim_table_free(&table);
+    }
+}
+
 TEST(what_is_too_large_is_refused_before_it_is_allocated) {
     Case c = case_tank(3, 96, 1);
     c.def.memory_limit = 1e8;

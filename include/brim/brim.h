@@ -552,6 +552,85 @@ BRIM_API BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *f
                                        const BrimPictureDef *picture, const char *path,
                                        BrimError *error);
 
+// ----------------------------------------------------------------------------------- plots
+
+/// One curve, histogram or set of bars. Values that are not finite leave a gap.
+typedef struct BrimSeries {
+    const char *name; ///< in the legend; NULL: not there
+    const double *x; ///< lines, areas: abscissa; histogram: left edges, evenly spaced; bars: unused
+    const double *y;
+    size_t count;
+    int colour;  ///< 1 to 8 of the palette; 0 = by position among the series
+    int dash;    ///< 1 is solid, 2 to 8 are patterns; 0 = by position among the series
+    bool points; ///< lines: mark each value
+} BrimSeries;
+
+/// A level across a panel, such as a paper's value; a shaded band when low and high differ.
+typedef struct BrimLevel {
+    double low, high;
+    const char *label; ///< NULL: none
+} BrimLevel;
+
+typedef enum BrimPanelKind {
+    BRIM_PANEL_LINES,
+    BRIM_PANEL_AREAS,     ///< series stacked on each other; all share the first one's x
+    BRIM_PANEL_BARS,      ///< a group of bars for each category, one bar a series
+    BRIM_PANEL_HISTOGRAM, ///< y counts what lies in [x, x + width)
+    BRIM_PANEL_TABLE,     ///< text in cells; the first row is the head
+} BrimPanelKind;
+
+/// One diagram. Zero-initialised members mean "none" or "from the data".
+typedef struct BrimPanelDef {
+    BrimPanelKind kind;
+    const char *title;
+    const char *x_label, *y_label; ///< with the unit: "time (s)"
+    const BrimSeries *series;
+    int series_count;
+    const BrimLevel *levels;
+    int level_count;
+    const char *const *categories; ///< bars: as many as the longest series
+    const char *const *cells;      ///< table: [rows][columns]; NULL is an empty cell
+    int rows, columns;
+    double x_range[2], y_range[2]; ///< ends of an axis; both 0 = from the data
+    double y_span;     ///< least length of an axis from the data: small noise stays small
+    bool y_zero;       ///< the axis from the data includes 0
+    bool x_log, y_log; ///< values of 0 and below leave a gap
+    bool wide;         ///< takes a whole row of the plot
+} BrimPanelDef;
+
+/// A figure: panels in rows. Colours are safe for colour-blind eyes and follow the reader's light
+/// or dark page; text stays text.
+typedef struct BrimPlotDef {
+    const char *title;
+    const char *note; ///< a line below the panels
+    const BrimPanelDef *panels;
+    int panel_count;
+    int columns;         ///< panels in a row; 0 = one, or two when there are several
+    double width;        ///< pixels; 0 = 760
+    double panel_height; ///< pixels, axes and title included; 0 = 240
+    bool one_legend;     ///< one for all panels but areas, above them
+} BrimPlotDef;
+
+/// The figure as SVG text, to be released with brim_text_free.
+BRIM_API BrimResult brim_plot_svg(const BrimPlotDef *plot, char **svg, BrimError *error);
+BRIM_API void brim_text_free(char **text);
+/// Writes text beside `path`, syncs, renames: the file appears whole or not at all.
+BRIM_API BrimResult brim_write_text(const char *path, const char *text, BrimError *error);
+
+/// A CSV file of numbers such as stats.csv. A torn last row, as in a file that is being written, is
+/// left out.
+typedef struct BrimTable {
+    int column_count;
+    size_t row_count;
+    char **names;    ///< [columns]
+    double **values; ///< [columns][rows]; text that is no number reads as NaN
+} BrimTable;
+
+BRIM_API BrimResult brim_table_read(const char *path, BrimTable *table, BrimError *error);
+BRIM_API void brim_table_free(BrimTable *table);
+/// The column of that name, NULL when there is none.
+BRIM_API const double *brim_table_column(const BrimTable *table, const char *name);
+
 #ifdef __cplusplus
 }
 #endif
