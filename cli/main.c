@@ -8,6 +8,8 @@ static const Command commands[] = {
     {"info", "describe a checkpoint or a frame", command_info},
     {"fields", "list the keys of scene files", command_fields},
     {"render", "draw a frame as a PNG picture", command_render},
+    {"plot", "plot the statistics of runs as SVG", command_plot},
+    {"report", "sum a run up in one HTML page", command_report},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

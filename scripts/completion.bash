@@ -2,7 +2,7 @@
 _brim() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run check info fields render --help --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "run check info fields render plot report --help --version" -- "$word")
     elif [ "$before" = --set ]; then
         compopt -o nospace
         mapfile -t COMPREPLY < <(compgen -S = -W "$(brim fields 2>/dev/null |

@@ -33,6 +33,7 @@ if [ "${1:-}" = --test ]; then
     need libclang-rt-14-dev "sanitizers and fuzzer of clang" has_runtime
     need libomp-dev "threads under clang" has_header omp.h clang
     need cmake "tests the CMake package" command -v cmake
+    need libxml2-utils "checks plots" command -v xmllint
 fi
 
 [ ${#packages[@]} -eq 0 ] && exit 0
