@@ -503,8 +503,10 @@ typedef struct BrimMeshDef {
 BRIM_API BrimMeshDef brim_default_mesh_def(void);
 
 /// A closed surface of triangles, each seen counter-clockwise from the air. Every edge belongs to
-/// two triangles. Without water: no vertices. On the domain's sides and on solids the surface lies
-/// on them.
+/// two triangles. Without water: no vertices. Where water touches a side of the domain the surface
+/// lies exactly on it (0 or the domain's size), up to a bevel of a sixteenth of the node spacing
+/// where two sides meet. A vertex where the free surface ends on a side has the free surface's
+/// normal: triangles with all corners on one side are to be shaded by their own, flat.
 typedef struct BrimMesh {
     size_t vertex_count, triangle_count;
     float (*position)[3];    ///< [vertex_count], m
