@@ -34,6 +34,7 @@ int command_check(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_fields(int argc, char **argv);
 int command_render(int argc, char **argv);
+int command_mesh(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_report(int argc, char **argv);
 
@@ -119,6 +120,21 @@ Progress progress_start(const BrimSim *sim, int frames, bool on);
 /// After each step; draws only as often as a person can read.
 void progress_step(Progress *progress, const BrimSim *sim);
 void progress_end(Progress *progress, const BrimSim *sim);
+
+/// Progress of a job of countable parts, such as the frames of a film.
+typedef struct CountProgress {
+    bool on, terminal, utf8;
+    int total, done;
+    int skipped;         ///< of those done, parts that took no time
+    double began, shown; ///< wall clock, s
+} CountProgress;
+
+CountProgress count_progress_start(int total, bool on);
+/// `done` parts are complete, `skipped` of them without work.
+void count_progress_step(CountProgress *progress, int done, int skipped);
+/// A share of the part after those.
+void count_progress_part(CountProgress *progress, double share);
+void count_progress_end(CountProgress *progress);
 
 /// Wall clock that only goes forward, s.
 double wall_clock(void);

@@ -118,3 +118,51 @@ void progress_end(Progress *p, const BrimSim *sim) {
         plain_line(p, sim);
     }
 }
+
+// --------------------------------------------------------------------------- countable parts
+
+CountProgress count_progress_start(int total, bool on) {
+    setlocale(LC_CTYPE, "");
+    double now = wall_clock();
+    return (CountProgress){.on = on,
+                           .terminal = isatty(STDERR_FILENO),
+                           .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+                           .total = total,
+                           .began = now,
+                           .shown = now};
+}
+
+static void draw_count(CountProgress *p, double part) {
+    char bar[256] = "", left[SHORT_TEXT], time[64] = "";
+    double worked = p->done - p->skipped + part, wall = wall_clock() - p->began;
+    if (worked > 0.01)
+        snprintf(time, sizeof time, "  %s left",
+                 show_duration(left, wall / worked * (p->total - p->done - part)));
+    int frame = p->done < p->total ? p->done + 1 : p->total;
+    if (!p->terminal) {
+        fprintf(stderr, "frame %d of %d, %.0f %%%s%s\n", frame, p->total,
+                100 * (p->done + part) / p->total, *time ? "," : "", *time ? time + 1 : "");
+        return;
+    }
+    draw_bar(bar, sizeof bar, 30, (p->done + part) / p->total, p->utf8);
+    fprintf(stderr, "\r\033[K%s%s%s frame %d of %d%s", p->utf8 ? "▕" : "[", bar,
+            p->utf8 ? "▏" : "]", frame, p->total, time);
+    fflush(stderr);
+}
+
+void count_progress_part(CountProgress *p, double share) {
+    double now = wall_clock();
+    if (!p->on || now - p->shown < (p->terminal ? redraw_seconds : plain_seconds)) return;
+    p->shown = now;
+    draw_count(p, share);
+}
+
+void count_progress_step(CountProgress *p, int done, int skipped) {
+    p->done = done, p->skipped = skipped;
+    count_progress_part(p, 0);
+}
+
+void count_progress_end(CountProgress *p) {
+    if (p->on && p->terminal) fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}

@@ -1,0 +1,164 @@
+#include "frames.h"
+#include "json.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool make_path(char path[PATH_MAX], const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(path, PATH_MAX, format, args);
+    va_end(args);
+    if (n >= 0 && n < PATH_MAX) return true;
+    report_error("the path %.60s... is too long", path);
+    return false;
+}
+
+// ------------------------------------------------------------------------- finding the frames
+
+/// The number of "000123.ply", -1 for other names.
+static int frame_number(const char *name) {
+    int digits = (int)strspn(name, "0123456789");
+    if (digits == 0 || digits > 9 || strcmp(name + digits, ".ply") != 0) return -1;
+    return atoi(name);
+}
+
+static int by_number(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static bool add_number(Frames *f, int number) {
+    int *grown = realloc(f->number, ((size_t)f->count + 1) * sizeof *grown);
+    if (!grown) return false;
+    f->number = grown;
+    f->number[f->count++] = number;
+    return true;
+}
+
+static int list_frames(Frames *f, const char *from) {
+    char particles[PATH_MAX];
+    if (!make_path(particles, "%s/particles", f->folder)) return EXIT_INPUT;
+    DIR *folder = opendir(particles);
+    bool room = true;
+    for (struct dirent *entry; folder && room && (entry = readdir(folder));) {
+        int n = frame_number(entry->d_name);
+        if (n >= 0) room = add_number(f, n);
+    }
+    if (folder) closedir(folder);
+    if (!room) {
+        report_error("out of memory for the list of frames in %s", from);
+        return EXIT_MEMORY;
+    }
+    if (f->count == 0) {
+        report_error("%s holds no frames (particles/*.ply); 'brim run SCENE.yaml -o %s' writes "
+                     "them",
+                     from, from);
+        return EXIT_INPUT;
+    }
+    qsort(f->number, (size_t)f->count, sizeof *f->number, by_number);
+    return EXIT_DONE;
+}
+
+/// A frame by name: DIR/particles/000123.ply belongs to the run in DIR.
+static int take_file(Frames *f, const char *path) {
+    const char *slash = strrchr(path, '/');
+    char run[PATH_MAX];
+    struct stat status;
+    if (!make_path(f->file, "%s", path) ||
+        !make_path(f->folder, "%.*s/..", slash ? (int)(slash - path) : 1, slash ? path : ".") ||
+        !make_path(run, "%s/run.json", f->folder))
+        return EXIT_INPUT;
+    if (stat(run, &status) != 0) f->folder[0] = 0;
+    if (add_number(f, frame_number(slash ? slash + 1 : path))) return EXIT_DONE;
+    report_error("out of memory");
+    return EXIT_MEMORY;
+}
+
+// ------------------------------------------------------------------------- finding the scene
+
+static char *read_text(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    char *text = NULL;
+    size_t size = 0, capacity = 0;
+    for (;;) {
+        if (size + 1 >= capacity) {
+            capacity = capacity ? 2 * capacity : 1 << 16;
+            char *grown = realloc(text, capacity);
+            if (!grown) break;
+            text = grown;
+        }
+        size_t n = fread(text + size, 1, capacity - size - 1, file);
+        size += n;
+        if (n == 0) break;
+    }
+    if (ferror(file)) free(text), text = NULL;
+    if (text) text[size] = 0;
+    fclose(file);
+    return text;
+}
+
+static int load_scene(const char *folder, BrimScene **scene) {
+    char path[PATH_MAX];
+    if (!make_path(path, "%s/run.json", folder)) return EXIT_INPUT;
+    char *text = read_text(path);
+    if (!text) {
+        report_error("%s: %s", path, strerror(errno));
+        return EXIT_IO;
+    }
+    const char *value;
+    size_t length;
+    BrimError error;
+    int code = EXIT_DONE;
+    if (!json_member(text, "scene", &value, &length)) {
+        report_error("%s has no \"scene\"; it is not the record of a run", path);
+        code = EXIT_INPUT;
+    } else if (brim_scene_parse(value, length, path, NULL, 0, scene, &error) != BRIM_OK) {
+        code = report_result(&error, false);
+    }
+    free(text);
+    return code;
+}
+
+int frames_find(Frames *f, const char *from) {
+    *f = (Frames){0};
+    struct stat status;
+    if (stat(from, &status) != 0) {
+        report_error("%s: %s", from, strerror(errno));
+        return EXIT_IO;
+    }
+    int code;
+    if (S_ISDIR(status.st_mode)) {
+        if (!make_path(f->folder, "%s", from)) return EXIT_INPUT;
+        for (size_t n = strlen(f->folder); n > 1 && f->folder[n - 1] == '/';) f->folder[--n] = 0;
+        code = list_frames(f, from);
+    } else {
+        code = take_file(f, from);
+    }
+    if (code == EXIT_DONE && *f->folder) code = load_scene(f->folder, &f->scene);
+    return code;
+}
+
+void frames_free(Frames *f) {
+    brim_scene_destroy(&f->scene);
+    free(f->number);
+    *f = (Frames){0};
+}
+
+bool frames_path(const Frames *f, int index, char path[PATH_MAX]) {
+    if (*f->file) return make_path(path, "%s", f->file);
+    return make_path(path, "%s/particles/%06d.ply", f->folder, f->number[index]);
+}
+
+int frames_step(const Frames *f) {
+    int step = 0;
+    for (int i = 1; i < f->count; i++) {
+        int gap = f->number[i] - f->number[i - 1];
+        if (step == 0 || gap < step) step = gap;
+    }
+    return step > 0 ? step : 1;
+}

@@ -1,0 +1,23 @@
+// The frames of a run folder and the scene that it remembers.
+#pragma once
+#include "cli.h"
+#include <limits.h>
+
+typedef struct Frames {
+    char folder[PATH_MAX]; ///< of the run; "" for a file outside one
+    char file[PATH_MAX];   ///< the one frame that was named, "" for a folder
+    int *number;           ///< [count] rising; -1 when the file's name tells none
+    int count;
+    BrimScene *scene; ///< NULL outside a run
+} Frames;
+
+/// snprintf into a path; false, with a message, when it does not fit.
+bool make_path(char path[PATH_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/// Lists the frames of a folder or takes a single file, and loads the scene. Returns an exit code.
+int frames_find(Frames *frames, const char *from);
+void frames_free(Frames *frames);
+/// Path of frame `index` in the list.
+bool frames_path(const Frames *frames, int index, char path[PATH_MAX]);
+/// Numbers from one frame to the next in an unbroken run, 1 when there is one frame.
+int frames_step(const Frames *frames);
