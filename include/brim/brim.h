@@ -217,9 +217,20 @@ typedef enum BrimSide { BRIM_SIDE_WALL, BRIM_SIDE_OPEN } BrimSide;
 /// Instruction set of the kernels. Results are the same bits on all of them.
 typedef enum BrimIsa { BRIM_ISA_AUTO, BRIM_ISA_BASE, BRIM_ISA_AVX2, BRIM_ISA_AVX512 } BrimIsa;
 
+typedef enum BrimSurfaceOutput {
+    BRIM_SURFACE_OUTPUT_NONE,
+    BRIM_SURFACE_OUTPUT_PLY,
+    BRIM_SURFACE_OUTPUT_OBJ,
+} BrimSurfaceOutput;
+
 typedef struct BrimOutputDef {
     bool particles;       ///< DIR/particles/NNNNNN.ply
     bool fields;          ///< DIR/fields/NNNNNN.vti
+    BrimSurfaceOutput surface; ///< DIR/surface/NNNNNN.ply or .obj; 3D
+    int surface_resolution;    ///< this and the following as in BrimMeshDef
+    double surface_radius;
+    int surface_smooth;
+    bool surface_anisotropic;
     int every;            ///< write each n-th frame
     int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
 } BrimOutputDef;
