@@ -1,7 +1,8 @@
 # Brim. `make` builds build/brim; `make help` lists the rest.
 #
 # Optional libraries are found with pkg-config and left out when missing:
-# libyaml (scene files), libpng (pictures), libzstd (smaller checkpoints).
+# libyaml (scene files), libpng (pictures), libzstd (smaller checkpoints); Embree 3 (ray-traced
+# pictures) by its header.
 #
 # Knobs: BUILD, CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX, LIBDIR, DESTDIR; V=1 shows commands.
 
@@ -56,6 +57,14 @@ endef
 $(eval $(call find_package,yaml-0.1,YAML,no scene files))
 $(eval $(call find_package,libpng,PNG,no pictures))
 $(eval $(call find_package,libzstd,ZSTD,larger checkpoints))
+# Embree 3 has no pkg-config file.
+ifeq ($(shell echo '\#include <embree3/rtcore.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo yes),yes)
+PKG_CFLAGS += -DBRIM_HAVE_EMBREE
+PKG_LIBS += -lembree3
+PKG_STATIC += -lembree3
+else
+$(info note: building without embree3: no ray-traced pictures. `scripts/setup.sh` installs it)
+endif
 
 ISAS := base
 ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)

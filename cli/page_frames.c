@@ -132,7 +132,7 @@ static int find_scale(Strip *s) {
         BrimFrame frame;
         int code = read_frame(s, i, &frame);
         if (code != EXIT_DONE) return code;
-        s->picture.max_speed = fmax(s->picture.max_speed, high_speed(&frame));
+        s->picture.high = fmax(s->picture.high, high_speed(&frame));
         if (i == s->count - 1) find_crowding(&s->page->crowding, s->page->def, &frame);
         brim_frame_free(&frame);
     }
@@ -147,7 +147,7 @@ static int put_picture(Strip *s, int index, bool *missing) {
     if (code != EXIT_DONE) return code;
     double time = s->frames[index] / s->page->def->frame_rate;
     BrimResult result =
-        brim_write_picture(s->page->def, &frame, time, &s->picture, s->picture_path, &error);
+        brim_write_picture(s->page->def, &frame, NULL, time, &s->picture, s->picture_path, &error);
     brim_frame_free(&frame);
     if (result == BRIM_ERROR_MISSING) {
         *missing = true;

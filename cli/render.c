@@ -1,143 +1,33 @@
-// brim render: a picture of one frame, with the scene that its run folder remembers.
-#include "cli.h"
-#include "json.h"
-#include <dirent.h>
+// brim render: pictures and films of a run, with the scene that its folder remembers.
+#include "render.h"
+#include "film.h"
+#include "frames.h"
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct Arguments {
-    const char *picture, *size;
-    int64_t frame;
-    double max_speed;
+    const char *output, *size, *camera, *style, *colour, *range;
+    int64_t frame, first, last, samples, threads;
+    double shutter;
+    bool grid, level_set, quiet, overwrite;
 } Arguments;
 
-typedef struct Source {
-    char folder[PATH_MAX];    ///< of the run; "" when the frame lies outside one
-    char particles[PATH_MAX]; ///< the frame's file
-    int frame;                ///< its number, -1 when its name tells none
-} Source;
+/// A job: some frames of a run to be drawn the same way.
+typedef struct Job {
+    Frames frames;
+    BrimSimDef def;
+    BrimPictureDef picture;
+    BrimMesher *mesher; ///< NULL: no surface wanted
+    const Arguments *a;
+    char values[64]; ///< property that particles are coloured by, "" for those Brim knows itself
+    CountProgress progress;
+} Job;
 
-/// snprintf into a path; false, with a message, when it does not fit.
-static bool make_path(char path[PATH_MAX], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static bool make_path(char path[PATH_MAX], const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(path, PATH_MAX, format, args);
-    va_end(args);
-    if (n >= 0 && n < PATH_MAX) return true;
-    report_error("the path %.60s... is too long", path);
-    return false;
-}
-
-// ------------------------------------------------------------------------- finding the frame
-
-/// The number of "000123.ply", -1 for other names.
-static int frame_number(const char *name) {
-    int digits = (int)strspn(name, "0123456789");
-    if (digits == 0 || digits > 9 || strcmp(name + digits, ".ply") != 0) return -1;
-    return atoi(name);
-}
-
-/// The last frame in a folder, -1 when there is none.
-static int last_frame(const char *particles) {
-    DIR *folder = opendir(particles);
-    if (!folder) return -1;
-    int last = -1;
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        int n = frame_number(entry->d_name);
-        if (n > last) last = n;
-    }
-    closedir(folder);
-    return last;
-}
-
-static int find_in_folder(Source *s, const char *folder, int64_t wanted) {
-    char particles[PATH_MAX];
-    if (!make_path(s->folder, "%s", folder) || !make_path(particles, "%s/particles", folder))
-        return EXIT_INPUT;
-    for (size_t n = strlen(s->folder); n > 1 && s->folder[n - 1] == '/';) s->folder[--n] = 0;
-    int last = last_frame(particles);
-    if (last < 0) {
-        report_error("%s holds no frames (particles/*.ply); 'brim run SCENE.yaml -o %s' writes "
-                     "them",
-                     folder, folder);
-        return EXIT_INPUT;
-    }
-    s->frame = wanted < 0 ? last : (int)wanted;
-    if (!make_path(s->particles, "%s/particles/%06d.ply", s->folder, s->frame)) return EXIT_INPUT;
-    struct stat status;
-    if (stat(s->particles, &status) != 0) {
-        report_error("%s has no frame %d; the last is %d", folder, s->frame, last);
-        return EXIT_INPUT;
-    }
-    return EXIT_DONE;
-}
-
-/// A frame by name: DIR/particles/000123.ply belongs to the run in DIR.
-static int find_file(Source *s, const char *path) {
-    if (!make_path(s->particles, "%s", path)) return EXIT_INPUT;
-    const char *slash = strrchr(path, '/');
-    s->frame = frame_number(slash ? slash + 1 : path);
-    if (!make_path(s->folder, "%.*s/..", slash ? (int)(slash - path) : 1, slash ? path : "."))
-        return EXIT_INPUT;
-    char run[PATH_MAX];
-    struct stat status;
-    if (!make_path(run, "%s/run.json", s->folder)) return EXIT_INPUT;
-    if (stat(run, &status) != 0) s->folder[0] = 0;
-    return EXIT_DONE;
-}
-
-// ------------------------------------------------------------------------- finding the scene
-
-static char *read_text(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    char *text = NULL;
-    size_t size = 0, capacity = 0;
-    for (;;) {
-        if (size + 1 >= capacity) {
-            capacity = capacity ? 2 * capacity : 1 << 16;
-            char *grown = realloc(text, capacity);
-            if (!grown) break;
-            text = grown;
-        }
-        size_t n = fread(text + size, 1, capacity - size - 1, file);
-        size += n;
-        if (n == 0) break;
-    }
-    if (ferror(file)) free(text), text = NULL;
-    if (text) text[size] = 0;
-    fclose(file);
-    return text;
-}
-
-static int load_scene(const char *folder, BrimScene **scene) {
-    char path[PATH_MAX];
-    if (!make_path(path, "%s/run.json", folder)) return EXIT_INPUT;
-    char *text = read_text(path);
-    if (!text) {
-        report_error("%s: %s", path, strerror(errno));
-        return EXIT_IO;
-    }
-    const char *value;
-    size_t length;
-    BrimError error;
-    int code = EXIT_DONE;
-    if (!json_member(text, "scene", &value, &length)) {
-        report_error("%s has no \"scene\"; it is not the record of a run", path);
-        code = EXIT_INPUT;
-    } else if (brim_scene_parse(value, length, path, NULL, 0, scene, &error) != BRIM_OK) {
-        code = report_result(&error, false);
-    }
-    free(text);
-    return code;
-}
+// --------------------------------------------------------------------------------- one picture
 
 /// A def for a frame of unknown origin: a box around the particles, cells from their density.
 static BrimSimDef guess_def(const BrimFrame *frame) {
@@ -151,7 +41,7 @@ static BrimSimDef guess_def(const BrimFrame *frame) {
         flat = flat && frame->z[i] == 0;
     }
     for (int k = 0; k < 3; k++)
-        if (!(high[k] > 0)) high[k] = 1;
+        if (!(high[k] > 0 && high[k] < 1e20f)) high[k] = 1;
     def.dim = flat ? 2 : 3;
     double volume = (double)high[0] * high[1] * (flat ? 1 : high[2]);
     // a box that liquid fills to a quarter, eight (2D: four) particles a cell
@@ -164,94 +54,374 @@ static BrimSimDef guess_def(const BrimFrame *frame) {
     return def;
 }
 
-// -------------------------------------------------------------------------------- drawing
+static double frame_time(const Job *job, int index) {
+    int number = job->frames.number[index];
+    return number > 0 ? number / job->def.frame_rate : 0;
+}
 
-static bool parse_size(const char *text, BrimPictureDef *picture) {
-    char *end;
-    if (!text) return true;
-    long width = strtol(text, &end, 10);
-    long height = end != text && (*end == 'x' || *end == 'X') ? strtol(end + 1, &end, 10) : 0;
-    if (*end || width < 64 || height < 64 || width > 16384 || height > 16384) {
-        report_error("--size needs WIDTHxHEIGHT from 64x64 to 16384x16384, such as 1920x1080, "
-                     "not '%s'",
-                     text);
-        return false;
+/// A frame with what its picture needs.
+typedef struct Loaded {
+    BrimFrame frame;
+    BrimMesh mesh;
+    float *values;
+} Loaded;
+
+static void loaded_free(Loaded *l) {
+    brim_frame_free(&l->frame);
+    brim_mesh_free(&l->mesh);
+    free(l->values);
+    *l = (Loaded){0};
+}
+
+static BrimResult load_values(const Job *job, const char *path, Loaded *l, BrimError *error) {
+    size_t count;
+    if (!*job->values) return BRIM_OK;
+    return brim_frame_values(path, job->values, &l->values, &count, error);
+}
+
+/// The surface: from the run's folder when it is there, else made.
+static BrimResult load_mesh(Job *job, int index, Loaded *l, BrimError *error) {
+    char path[PATH_MAX];
+    if (!job->mesher) return BRIM_OK;
+    if (!*job->frames.file) {
+        int n = snprintf(path, sizeof path, "%s/surface/%06d.ply", job->frames.folder,
+                         job->frames.number[index]);
+        if (n < PATH_MAX && access(path, F_OK) == 0) return brim_mesh_read(path, &l->mesh, error);
     }
-    picture->width = (int)width, picture->height = (int)height;
-    return true;
+    BrimParticles particles = brim_frame_particles(&l->frame);
+    return brim_mesher_mesh(job->mesher, &particles, frame_time(job, index), &l->mesh, error);
 }
 
-static bool picture_path(const Source *s, const Arguments *a, bool by_name, char path[PATH_MAX]) {
-    if (a->picture) return make_path(path, "%s", a->picture);
-    if (!by_name) return make_path(path, "%s/picture-%06d.png", s->folder, s->frame);
-    size_t n = strlen(s->particles);
-    if (n > 4 && strcmp(s->particles + n - 4, ".ply") == 0) n -= 4;
-    return make_path(path, "%.*s.png", (int)n, s->particles);
+static void on_progress(void *context, double share) {
+    count_progress_part(context, share);
 }
 
-static int draw(const Source *s, const BrimPictureDef *picture, const char *path) {
+/// What decides how a frame will look: when a picture's note says the same it is kept.
+static void write_note(const Job *job, int index, char note[768]) {
+    const BrimPictureDef *p = &job->picture;
+    const Arguments *a = job->a;
+    char path[PATH_MAX];
+    struct stat s = {0};
+    if (!frames_path(&job->frames, index, path) || stat(path, &s) != 0) s.st_size = 0;
+    snprintf(note, 768,
+             "brim %s frame %d of %lld bytes at %lld.%09ld; %dx%d style %d samples %d shutter %g "
+             "camera %s colour %s range %g:%g grid %d level-set %d",
+             brim_version(), job->frames.number[index], (long long)s.st_size,
+             (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, p->width, p->height, (int)p->style,
+             p->samples, p->shutter, a->camera ? a->camera : "auto", a->colour ? a->colour : "",
+             p->low, p->high, p->grid, p->level_set);
+}
+
+static int draw(Job *job, int index, const char *path) {
     BrimError error;
-    BrimFrame frame = {0};
-    BrimScene *scene = NULL;
-    if (*s->folder) {
-        int code = load_scene(s->folder, &scene);
-        if (code != EXIT_DONE) return code;
+    Loaded l = {0};
+    char from[PATH_MAX], note[768];
+    if (!frames_path(&job->frames, index, from)) return EXIT_INPUT;
+    BrimResult result = brim_frame_read(from, &l.frame, &error);
+    if (result == BRIM_OK) result = load_values(job, from, &l, &error);
+    if (result == BRIM_OK) result = load_mesh(job, index, &l, &error);
+    if (result == BRIM_OK) {
+        BrimPictureDef picture = job->picture;
+        write_note(job, index, note);
+        picture.note = note, picture.values = l.values;
+        picture.progress = on_progress, picture.progress_context = &job->progress;
+        result = brim_write_picture(&job->def, &l.frame, job->mesher ? &l.mesh : NULL,
+                                    frame_time(job, index), &picture, path, &error);
     }
-    int code = EXIT_DONE;
-    if (brim_frame_read(s->particles, &frame, &error) != BRIM_OK) {
-        code = report_result(&error, false);
-    } else {
-        BrimSimDef def = scene ? *brim_scene_def(scene) : guess_def(&frame);
-        double time = s->frame > 0 ? s->frame / def.frame_rate : 0;
-        if (brim_write_picture(&def, &frame, time, picture, path, &error) == BRIM_OK)
-            printf("%s\n", path);
+    loaded_free(&l);
+    return result == BRIM_OK ? EXIT_DONE : report_result(&error, false);
+}
+
+// ------------------------------------------------------------------------------- many pictures
+
+/// One colour scale for all frames: the widest of those that a few of them would get.
+static int find_range(Job *job) {
+    BrimPictureDef *p = &job->picture;
+    if (p->style == BRIM_STYLE_WATER || p->low < p->high) return EXIT_DONE;
+    double least = INFINITY, most = -INFINITY;
+    int count = job->frames.count, looked = count < 8 ? count : 8;
+    for (int k = 0; k < looked; k++) {
+        int index = looked > 1 ? k * (count - 1) / (looked - 1) : 0;
+        BrimError error;
+        Loaded l = {0};
+        double low, high;
+        char path[PATH_MAX];
+        if (!frames_path(&job->frames, index, path)) return EXIT_INPUT;
+        BrimResult result = brim_frame_read(path, &l.frame, &error);
+        if (result == BRIM_OK) result = load_values(job, path, &l, &error);
+        BrimPictureDef picture = *p;
+        picture.values = l.values;
+        if (result == BRIM_OK)
+            result = brim_picture_range(&job->def, &l.frame, &picture, &low, &high, &error);
+        loaded_free(&l);
+        if (result != BRIM_OK) return report_result(&error, false);
+        least = fmin(least, low), most = fmax(most, high);
+    }
+    p->low = least, p->high = most;
+    return EXIT_DONE;
+}
+
+static bool is_drawn(const Job *job, int index, const char *path) {
+    char wanted[768], found[768];
+    if (job->a->overwrite || access(path, F_OK) != 0) return false;
+    write_note(job, index, wanted);
+    return brim_picture_note(path, found, sizeof found, NULL) == BRIM_OK &&
+           strcmp(wanted, found) == 0;
+}
+
+/// Draws all frames that are not there yet to `pattern`, by number or, for films, by place.
+static int draw_all(Job *job, const char *pattern, bool by_place, int *kept) {
+    int code = find_range(job);
+    for (int i = 0; i < job->frames.count && code == EXIT_DONE; i++) {
+        char path[PATH_MAX];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        if (!make_path(path, pattern, by_place ? i : job->frames.number[i])) return EXIT_INPUT;
+#pragma GCC diagnostic pop
+        if (is_drawn(job, i, path))
+            ++*kept;
         else
-            code = report_result(&error, false);
+            code = draw(job, i, path);
+        if (code == EXIT_DONE) count_progress_step(&job->progress, i + 1, *kept);
     }
-    brim_frame_free(&frame);
-    brim_scene_destroy(&scene);
+    if (code == EXIT_DONE) count_progress_end(&job->progress);
     return code;
 }
 
-static int render(const char *from, const Arguments *a) {
-    BrimPictureDef picture = brim_default_picture_def();
-    picture.max_speed = a->max_speed;
-    if (!parse_size(a->size, &picture)) return EXIT_INPUT;
-    struct stat status;
-    if (stat(from, &status) != 0) {
-        report_error("%s: %s", from, strerror(errno));
-        return EXIT_IO;
+static void warn_of_gaps(const Frames *f) {
+    int step = frames_step(f);
+    for (int i = 1; i < f->count; i++) {
+        if (f->number[i] - f->number[i - 1] == step) continue;
+        report_warning("frame %d is missing in %s; the film goes on with frame %d",
+                       f->number[i - 1] + step, f->folder, f->number[i]);
+        return;
     }
-    Source source = {0};
-    bool by_name = !S_ISDIR(status.st_mode);
-    if (by_name && a->frame >= 0) {
-        report_error("--frame chooses a frame in a folder; %s is a single frame", from);
+}
+
+static int make_folder(const char *path) {
+    if (mkdir(path, 0755) == 0 || errno == EEXIST) return EXIT_DONE;
+    report_error("cannot make the folder %s: %s", path, strerror(errno));
+    return EXIT_IO;
+}
+
+static int draw_numbered(Job *job) {
+    char folder[PATH_MAX];
+    const char *pattern = job->a->output, *slash = strrchr(pattern, '/');
+    int kept = 0;
+    if (slash && slash > pattern) {
+        if (!make_path(folder, "%.*s", (int)(slash - pattern), pattern)) return EXIT_INPUT;
+        if (make_folder(folder) != EXIT_DONE) return EXIT_IO;
+    }
+    int code = draw_all(job, pattern, false, &kept);
+    if (code == EXIT_DONE)
+        printf("%s: %d frames, %d of them kept\n", pattern, job->frames.count, kept);
+    return code;
+}
+
+static void remove_pictures(const char *folder, int count) {
+    for (int i = 0; i < count; i++) {
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof path, "%s/%06d.png", folder, i) < PATH_MAX) unlink(path);
+    }
+    rmdir(folder);
+}
+
+static int draw_film(Job *job) {
+    char folder[PATH_MAX], pattern[PATH_MAX];
+    const char *film = job->a->output;
+    int kept = 0;
+    bool encode = film_can_encode();
+    if (!make_path(folder, "%s.frames", film) || !make_path(pattern, "%s/%%06d.png", folder))
+        return EXIT_INPUT;
+    if (strchr(folder, '%')) {
+        report_error("a film's path must not contain '%%': %s", film);
         return EXIT_INPUT;
     }
-    int code = by_name ? find_file(&source, from) : find_in_folder(&source, from, a->frame);
+    if (!encode)
+        report_warning("ffmpeg is not installed: the film's frames will be left in %s", folder);
+    warn_of_gaps(&job->frames);
+    if (make_folder(folder) != EXIT_DONE) return EXIT_IO;
+    int code = draw_all(job, pattern, true, &kept);
     if (code != EXIT_DONE) return code;
-    char path[PATH_MAX];
-    if (!picture_path(&source, a, by_name, path)) return EXIT_INPUT;
-    return draw(&source, &picture, path);
+    double rate = job->def.frame_rate / frames_step(&job->frames);
+    if (!encode) {
+        printf("%s\n", folder);
+        return EXIT_DONE;
+    }
+    code = film_encode(folder, rate, film);
+    if (code != EXIT_DONE) return code;
+    remove_pictures(folder, job->frames.count);
+    printf("%s: %d frames at %g a second\n", film, job->frames.count, rate);
+    return EXIT_DONE;
+}
+
+// --------------------------------------------------------------------------------- the command
+
+static bool picture_path(const Job *job, char path[PATH_MAX]) {
+    const Frames *f = &job->frames;
+    if (job->a->output) return make_path(path, "%s", job->a->output);
+    if (!*f->file) return make_path(path, "%s/picture-%06d.png", f->folder, f->number[0]);
+    size_t n = strlen(f->file);
+    if (n > 4 && strcmp(f->file + n - 4, ".ply") == 0) n -= 4;
+    return make_path(path, "%.*s.png", (int)n, f->file);
+}
+
+/// Leaves the frames that are asked for in the list.
+static int choose_frames(Job *job, const char *from, bool many) {
+    Frames *f = &job->frames;
+    const Arguments *a = job->a;
+    if (*f->file && (a->frame >= 0 || many)) {
+        report_error("--frame and films need a folder with frames; %s is a single frame", from);
+        return EXIT_INPUT;
+    }
+    if (many && a->frame >= 0) {
+        report_error("--frame draws one frame; --first and --last choose those of a film");
+        return EXIT_INPUT;
+    }
+    int64_t last = f->number[f->count - 1], one = a->frame >= 0 ? a->frame : last;
+    int64_t low = many ? a->first : one, high = many ? a->last : one;
+    int kept = 0, count = f->count;
+    for (int i = 0; i < count; i++)
+        if (f->number[i] >= low && f->number[i] <= high) f->number[kept++] = f->number[i];
+    f->count = kept;
+    if (kept > 0) return EXIT_DONE;
+    if (many)
+        report_error("%s has no frames from %lld to %lld; the last is %lld", from, (long long)low,
+                     (long long)high, (long long)last);
+    else
+        report_error("%s has no frame %lld; the last is %lld", from, (long long)one,
+                     (long long)last);
+    return EXIT_INPUT;
+}
+
+static int find_def(Job *job) {
+    if (job->frames.scene) {
+        job->def = *brim_scene_def(job->frames.scene);
+        return EXIT_DONE;
+    }
+    BrimFrame frame;
+    BrimError error;
+    if (brim_frame_read(job->frames.file, &frame, &error) != BRIM_OK)
+        return report_result(&error, false);
+    job->def = guess_def(&frame);
+    bool empty = frame.count == 0;
+    brim_frame_free(&frame);
+    if (!empty) return EXIT_DONE;
+    report_error("%s holds no particles, and no run folder around it tells what to draw",
+                 job->frames.file);
+    return EXIT_INPUT;
+}
+
+static int prepare(Job *job, bool many) {
+    const Arguments *a = job->a;
+    BrimPictureDef *p = &job->picture;
+    *p = brim_default_picture_def();
+    int code = find_def(job);
+    if (code != EXIT_DONE) return code;
+    p->samples = (int)a->samples, p->threads = (int)a->threads, p->shutter = a->shutter;
+    p->grid = a->grid, p->level_set = a->level_set;
+    if (!parse_size(a->size, p) || !parse_camera(a->camera, job->def.size, &p->camera) ||
+        !parse_range(a->range, p) || !parse_style(a->style, job->frames.scene && !a->colour, p))
+        return EXIT_INPUT;
+    if (job->def.dim == 2) p->style = BRIM_STYLE_PARTICLES;
+    if (a->colour) p->colour = a->colour;
+    bool own = strcmp(p->colour, "speed") == 0 || strcmp(p->colour, "density") == 0 ||
+               strcmp(p->colour, "id") == 0;
+    if (!own && snprintf(job->values, sizeof job->values, "%s", p->colour) >= 64) {
+        report_error("--colour '%s': too long for a property's name", p->colour);
+        return EXIT_INPUT;
+    }
+    job->progress = count_progress_start(many ? job->frames.count : 1, !a->quiet);
+    if (p->style != BRIM_STYLE_WATER) return EXIT_DONE;
+    if (!brim_traces_rays()) {
+        report_warning("built without Embree: water is drawn without refraction; "
+                       "'scripts/setup.sh' installs it");
+        return EXIT_DONE;
+    }
+    BrimError error;
+    BrimMeshDef mesh = brim_default_mesh_def();
+    mesh.threads = p->threads;
+    if (brim_mesher_create(&job->def, &mesh, &job->mesher, &error) != BRIM_OK)
+        return report_result(&error, false);
+    return EXIT_DONE;
+}
+
+/// Whether the options make sense, before any file is read.
+static bool check_values(const Arguments *a) {
+    BrimPictureDef trial = brim_default_picture_def();
+    BrimVec3 any = {1, 1, 1};
+    return parse_size(a->size, &trial) && parse_camera(a->camera, any, &trial.camera) &&
+           parse_range(a->range, &trial) && parse_style(a->style, true, &trial);
+}
+
+static int render(const char *from, const Arguments *a) {
+    bool film = ends_with(a->output, ".mp4"), numbered = is_pattern(a->output);
+    Job job = {.a = a};
+    if (!film && !numbered && a->output && strchr(a->output, '%')) {
+        report_error("-o %s: numbered pictures need one number, as in frames/%%04d.png", a->output);
+        return EXIT_INPUT;
+    }
+    if (!check_values(a)) return EXIT_INPUT;
+    int code = frames_find(&job.frames, from);
+    if (code == EXIT_DONE) code = choose_frames(&job, from, film || numbered);
+    if (code == EXIT_DONE) code = prepare(&job, film || numbered);
+    if (code == EXIT_DONE) {
+        char path[PATH_MAX];
+        if (film) {
+            code = draw_film(&job);
+        } else if (numbered) {
+            code = draw_numbered(&job);
+        } else {
+            code = picture_path(&job, path) ? draw(&job, 0, path) : EXIT_INPUT;
+            if (code == EXIT_DONE) count_progress_end(&job.progress), printf("%s\n", path);
+        }
+    }
+    brim_mesher_destroy(&job.mesher);
+    frames_free(&job.frames);
+    return code;
 }
 
 int command_render(int argc, char **argv) {
-    Arguments a = {.frame = -1};
+    Arguments a = {.frame = -1, .last = 999999999, .samples = brim_default_picture_def().samples};
     const Option options[] = {
-        {"output", 'o', OPTION_TEXT, &a.picture, "FILE.png", "default DIR/picture-NNNNNN.png", 0,
-         0},
-        {"frame", 0, OPTION_INTEGER, &a.frame, "N", "frame number; default the last", 0, 999999},
+        {"output", 'o', OPTION_TEXT, &a.output, "FILE",
+         "picture.png, film.mp4 or frames/%04d.png; default DIR/picture-NNNNNN.png", 0, 0},
+        {"frame", 0, OPTION_INTEGER, &a.frame, "N", "frame of a picture; default the last", 0,
+         999999999},
+        {"first", 0, OPTION_INTEGER, &a.first, "N", "first frame of a film", 0, 999999999},
+        {"last", 0, OPTION_INTEGER, &a.last, "N", "last frame of a film", 0, 999999999},
+        {"style", 0, OPTION_TEXT, &a.style, "STYLE",
+         "water (ray-traced) or particles; default water in 3D", 0, 0},
         {"size", 0, OPTION_TEXT, &a.size, "WxH", "size in pixels; default 1280x720", 0, 0},
-        {"max-speed", 0, OPTION_NUMBER, &a.max_speed, "V",
-         "top of the colour scale, m/s; default from the frame", 0, 1e9},
+        {"samples", 0, OPTION_INTEGER, &a.samples, "N",
+         "rays a pixel, up to four times as many where it needs them; default 8", 1, 4096},
+        {"camera", 0, OPTION_TEXT, &a.camera, "VIEW",
+         "auto, front, back, left, right, top, corner, or X,Y,Z:X,Y,Z[:DEGREES]", 0, 0},
+        {"motion-blur", 0, OPTION_NUMBER, &a.shutter, "SHARE",
+         "share of a frame's time that the shutter is open; default 0", 0, 1},
+        {"colour", 0, OPTION_TEXT, &a.colour, "WHAT",
+         "speed, density, id or a property of the particles", 0, 0},
+        {"range", 0, OPTION_TEXT, &a.range, "LOW:HIGH", "ends of the colour scale", 0, 0},
+        {"grid", 0, OPTION_FLAG, &a.grid, NULL, "2D: draw the cells", 0, 0},
+        {"level-set", 0, OPTION_FLAG, &a.level_set, NULL, "2D: draw the line of the surface", 0, 0},
+        {"threads", 0, OPTION_INTEGER, &a.threads, "N", "threads; default one for each core", 0,
+         1024},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "draw frames anew that are there already",
+         0, 0},
+        {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "no progress", 0, 0},
         {0},
     };
     const Usage usage = {
         .command = "render",
         .arguments = "DIR|FILE.ply [options]",
-        .help = "Draws a frame of a run as a PNG picture: particles coloured by speed, solids and\n"
-                "the box. Prints the picture's path. A FILE.ply outside a run folder is drawn\n"
-                "without solids, in a box around its particles.",
+        .help =
+            "Draws a run: one frame as a picture, all as a film (-o film.mp4) or as numbered\n"
+            "pictures (-o frames/%04d.png). Numbered pictures and films take up where they\n"
+            "stopped: frames that are drawn already, in the same way, are kept.\n\n"
+            "Style water traces rays through the surface of the liquid. Style particles draws\n"
+            "them coloured, with a legend; --colour chooses it. 2D scenes are drawn as particles.\n"
+            "A FILE.ply outside a run folder is drawn in a box around its particles.\n\n"
+            "Prints the path of what it wrote.",
         .options = options,
         .least = 1,
         .most = 1,

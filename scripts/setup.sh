@@ -28,6 +28,8 @@ need pkg-config "finds the libraries below" command -v pkg-config
 need libyaml-dev "reads scene files" pkg-config --exists yaml-0.1
 need libpng-dev "writes pictures" pkg-config --exists libpng
 need libzstd-dev "compresses checkpoints" pkg-config --exists libzstd
+need libembree-dev "ray-traced pictures" has_header embree3/rtcore.h
+need ffmpeg "films" command -v ffmpeg
 if [ "${1:-}" = --test ]; then
     need clang "second compiler, fuzzing" command -v clang
     need libclang-rt-14-dev "sanitizers and fuzzer of clang" has_runtime

@@ -64,27 +64,126 @@ static float luminance(BrimVec3 c) {
     return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z;
 }
 
-TEST(look_faster_is_lighter) {
-    BrimFrame none = {0};
-    SpeedScale scale;
-    speed_scale_init(&scale, &none, 2, 0.985f, 1);
-    for (int i = 1; i < SPEED_COLOURS; i++)
-        CHECK(luminance(scale.colour[i]) > luminance(scale.colour[i - 1]));
-    BrimVec3 slow = speed_colour(&scale, 0), fast = speed_colour(&scale, 5);
+static float lab_root(float t) {
+    return t > 0.008856f ? cbrtf(t) : t / 0.128419f + 4 / 29.0f;
+}
+
+/// CIELAB of linear sRGB, D65.
+static BrimVec3 lab(BrimVec3 c) {
+    float x = lab_root((0.4124f * c.x + 0.3576f * c.y + 0.1805f * c.z) / 0.9505f);
+    float y = lab_root(luminance(c));
+    float z = lab_root((0.0193f * c.x + 0.1192f * c.y + 0.9505f * c.z) / 1.089f);
+    return vec(116 * y - 16, 500 * (x - y), 200 * (y - z));
+}
+
+static double difference(BrimVec3 a, BrimVec3 b) {
+    return (double)vec_length(vec_sub(lab(a), lab(b)));
+}
+
+static BrimVec3 seen(const float eye[3][3], BrimVec3 c) {
+    float out[3];
+    for (int k = 0; k < 3; k++)
+        out[k] = clampf(eye[k][0] * c.x + eye[k][1] * c.y + eye[k][2] * c.z, 0, 1);
+    return vec(out[0], out[1], out[2]);
+}
+
+/// Lightness as a colour-blind eye sees it does not matter to a map whose lightness runs one way.
+TEST(look_maps_are_even_and_run_one_way) {
+    static BrimVec3 colour[MAP_COLOURS];
+    static const ColourMap maps[] = {COLOUR_BLUE_WHITE, COLOUR_WHITE_RED, COLOUR_MANY};
+    for (int m = 0; m < 3; m++) {
+        colour_map_fill(maps[m], colour);
+        double least = INFINITY, most = 0;
+        float way = luminance(colour[MAP_COLOURS - 1]) > luminance(colour[0]) ? 1 : -1;
+        for (int i = 8; i < MAP_COLOURS; i += 8) {
+            double step = difference(colour[i - 8], colour[i]);
+            least = fmin(least, step), most = fmax(most, step);
+            CHECK(way * (luminance(colour[i]) - luminance(colour[i - 8])) > 0);
+        }
+        // CIELAB is another model than the one the maps are made by, so not exactly even
+        CHECK_BELOW(most / least, 2.2);
+        CHECK_BELOW(0.5, least);
+    }
+}
+
+/// Red-blind, green-blind and blue-blind eyes (Vienot 1999, Brettel 1997 in linear light).
+TEST(look_maps_are_told_apart_by_colour_blind_eyes) {
+    static const float eyes[3][3][3] = {
+        {{0.11238f, 0.88762f, 0}, {0.11238f, 0.88762f, 0}, {0.00401f, -0.00401f, 1}},
+        {{0.29275f, 0.70725f, 0}, {0.29275f, 0.70725f, 0}, {-0.02234f, 0.02234f, 1}},
+        {{1, 0.14461f, -0.14461f}, {0, 0.85924f, 0.14076f}, {0, 0.85924f, 0.14076f}},
+    };
+    static BrimVec3 colour[MAP_COLOURS];
+    for (int m = 0; m < 3; m++) {
+        colour_map_fill((ColourMap)m, colour);
+        for (int eye = 0; eye < 3; eye++) {
+            BrimVec3 before = seen(eyes[eye], colour[0]);
+            for (int i = 32; i < MAP_COLOURS; i += 32) {
+                BrimVec3 here = seen(eyes[eye], colour[i]);
+                CHECK_BELOW(2.0, difference(before, here)); // 2.3 is just noticeable
+                before = here;
+            }
+        }
+    }
+}
+
+TEST(look_map_ends_are_those_of_the_papers) {
+    BrimPictureDef picture = brim_default_picture_def();
+    picture.low = 0, picture.high = 2;
+    Scale scale;
+    scale_init(&scale, &picture, NULL, 0);
+    BrimVec3 slow = scale_colour(&scale, 0), fast = scale_colour(&scale, 5);
     CHECK(slow.z > 4 * slow.x && luminance(slow) < 0.06f);
-    CHECK(fast.x > 0.85f && fast.y > 0.85f && fast.z > 0.85f);
+    CHECK(fast.x > 0.9f && fast.y > 0.9f && fast.z > 0.9f);
+    picture.colour = "density";
+    scale_init(&scale, &picture, NULL, 0);
+    BrimVec3 rest = scale_colour(&scale, 0), full = scale_colour(&scale, 5);
+    CHECK(rest.x > 0.9f && rest.y > 0.9f && rest.z > 0.9f);
+    CHECK(full.x > 4 * full.y && full.x > 4 * full.z);
 }
 
 TEST(look_scale_is_a_round_number_above_the_speeds) {
     enum { N = 1000 };
-    static float zero[N], v[N];
+    static float v[N];
     for (int i = 0; i < N; i++) v[i] = 3.3f * (float)i / N;
     v[N - 1] = 500; // one stray particle must not turn the rest dark
-    BrimFrame frame = {
-        .count = N, .x = zero, .y = zero, .z = zero, .vx = v, .vy = zero, .vz = zero};
-    SpeedScale scale;
-    speed_scale_init(&scale, &frame, 0, 0.985f, 2);
-    CHECK_NEAR(scale.max, 4, 1e-6);
+    BrimPictureDef picture = brim_default_picture_def();
+    Scale scale;
+    scale_init(&scale, &picture, v, N);
+    CHECK_NEAR(scale.low, 0, 1e-6);
+    CHECK_NEAR(scale.high, 4, 1e-6);
+    for (int i = 0; i < N; i++) v[i] -= 5;
+    picture.colour = "height";
+    scale_init(&scale, &picture, v, N);
+    CHECK_NEAR(scale.low, -5, 1e-6);
+    CHECK_NEAR(scale.high, 5, 1e-6);
+}
+
+TEST(look_density_error_of_a_full_and_a_crowded_cell) {
+    enum { CELLS = 8, PER = 4, N = CELLS * CELLS * PER };
+    static float x[N + PER], y[N + PER], z[N + PER];
+    int n = 0;
+    for (int i = 0; i < 2 * CELLS; i++)
+        for (int j = 0; j < 2 * CELLS; j++, n++)
+            x[n] = ((float)i + 0.5f) / (2 * CELLS), y[n] = ((float)j + 0.5f) / (2 * CELLS);
+    BrimSimDef def = brim_default_sim_def();
+    def.dim = 2, def.size = vec(1, 1, 1.0f / CELLS), def.particles_per_cell = PER;
+    def.cells[0] = def.cells[1] = CELLS, def.cells[2] = 1;
+    BrimFrame frame = {.count = N, .x = x, .y = y, .z = z, .vx = z, .vy = z, .vz = z};
+    BrimPictureDef picture = brim_default_picture_def();
+    picture.colour = "density";
+    float *value;
+    BrimError error;
+    CHECK_OK(values_new(&def, &frame, &picture, &value, &error), error);
+    for (int i = 0; i < N; i++) CHECK_NEAR(value[i], 0, 1e-5); // the walls too
+    free(value);
+    // four more in the middle of a cell: twice as full there, as its own weights count
+    for (int k = 0; k < PER; k++, n++) x[n] = y[n] = 4.5f / CELLS;
+    frame.count = (size_t)n;
+    CHECK_OK(values_new(&def, &frame, &picture, &value, &error), error);
+    CHECK_NEAR(value[N], 1, 1e-5);
+    CHECK_NEAR(value[0], 0, 1e-5);
+    free(value);
 }
 
 TEST(look_colours_survive_the_file_format) {
@@ -188,14 +287,16 @@ static char *temporary(void) {
 static BrimPictureDef small_picture(void) {
     BrimPictureDef picture = brim_default_picture_def();
     picture.width = 320, picture.height = 180;
-    picture.max_speed = 2;
+    picture.high = 2;
     return picture;
 }
 
 /// Draws and reads back: RGB bytes [180][320][3], NULL on failure.
 static uint8_t *draw(const BrimSimDef *def, const BrimFrame *frame, BrimError *error) {
     BrimPictureDef picture = small_picture();
-    if (brim_write_picture(def, frame, 0.5, &picture, temporary(), error) != BRIM_OK) return NULL;
+    picture.threads = def->threads;
+    if (brim_write_picture(def, frame, NULL, 0.5, &picture, temporary(), error) != BRIM_OK)
+        return NULL;
     png_image image = {.version = PNG_IMAGE_VERSION};
     uint8_t *bytes = NULL;
     snprintf(error->message, sizeof error->message, "not a PNG of the right size");
@@ -276,9 +377,10 @@ TEST(look_2d_colour_is_the_speed) {
     cloud->x[0] = cloud->y[0] = 0.5f, cloud->vx[0] = 0.6f, cloud->vy[0] = 0.8f;
     uint8_t *bytes = draw(&def, &cloud->frame, &error);
     CHECK(bytes);
-    SpeedScale scale;
-    speed_scale_init(&scale, &cloud->frame, 2, 0.87f, 1);
-    BrimVec3 colour = speed_colour(&scale, 1);
+    Scale scale;
+    BrimPictureDef picture = small_picture();
+    scale_init(&scale, &picture, NULL, 0);
+    BrimVec3 colour = scale_colour(&scale, 1);
     size_t i = 3 * ((size_t)(180 * (0.06 + 0.86) / 2) * 320 + 160);
     CHECK(abs(bytes[i] - colour_byte(colour.x)) <= 1);
     CHECK(abs(bytes[i + 1] - colour_byte(colour.y)) <= 1);
@@ -312,16 +414,19 @@ TEST(look_refuses_what_it_cannot_draw) {
     BrimError error;
     BrimPictureDef picture = small_picture();
     picture.width = 8;
-    CHECK(brim_write_picture(&def, &none, 0, &picture, temporary(), &error) == BRIM_ERROR_INPUT);
+    CHECK(brim_write_picture(&def, &none, NULL, 0, &picture, temporary(), &error) ==
+          BRIM_ERROR_INPUT);
     picture = small_picture();
-    picture.max_speed = NAN;
-    CHECK(brim_write_picture(&def, &none, 0, &picture, temporary(), &error) == BRIM_ERROR_INPUT);
+    picture.high = NAN;
+    CHECK(brim_write_picture(&def, &none, NULL, 0, &picture, temporary(), &error) ==
+          BRIM_ERROR_INPUT);
     picture = small_picture();
-    CHECK(brim_write_picture(&def, &none, 0, &picture, "/nowhere/at/all.png", &error) ==
+    CHECK(brim_write_picture(&def, &none, NULL, 0, &picture, "/nowhere/at/all.png", &error) ==
           BRIM_ERROR_IO);
     CHECK(strstr(error.message, "/nowhere/at/all.png"));
     def.size.y = 0;
-    CHECK(brim_write_picture(&def, &none, 0, &picture, temporary(), &error) == BRIM_ERROR_INPUT);
+    CHECK(brim_write_picture(&def, &none, NULL, 0, &picture, temporary(), &error) ==
+          BRIM_ERROR_INPUT);
     CHECK(access(temporary(), F_OK) != 0);
 }
 

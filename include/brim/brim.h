@@ -217,20 +217,9 @@ typedef enum BrimSide { BRIM_SIDE_WALL, BRIM_SIDE_OPEN } BrimSide;
 /// Instruction set of the kernels. Results are the same bits on all of them.
 typedef enum BrimIsa { BRIM_ISA_AUTO, BRIM_ISA_BASE, BRIM_ISA_AVX2, BRIM_ISA_AVX512 } BrimIsa;
 
-typedef enum BrimSurfaceOutput {
-    BRIM_SURFACE_OUTPUT_NONE,
-    BRIM_SURFACE_OUTPUT_PLY,
-    BRIM_SURFACE_OUTPUT_OBJ,
-} BrimSurfaceOutput;
-
 typedef struct BrimOutputDef {
     bool particles;       ///< DIR/particles/NNNNNN.ply
     bool fields;          ///< DIR/fields/NNNNNN.vti
-    BrimSurfaceOutput surface; ///< DIR/surface/NNNNNN.ply or .obj; 3D
-    int surface_resolution;    ///< this and the following as in BrimMeshDef
-    double surface_radius;
-    int surface_smooth;
-    bool surface_anisotropic;
     int every;            ///< write each n-th frame
     int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
 } BrimOutputDef;
@@ -494,6 +483,10 @@ BRIM_API BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimErro
 BRIM_API void brim_frame_free(BrimFrame *frame);
 /// The frame's arrays as they are, for functions that take particles.
 BRIM_API BrimParticles brim_frame_particles(const BrimFrame *frame);
+/// One property of a PLY file's particles by name, in the order of brim_frame_read: new array
+/// [*count], release with free().
+BRIM_API BrimResult brim_frame_values(const char *path, const char *name, float **values,
+                                      size_t *count, BrimError *error);
 
 /// Describes a checkpoint or a frame in a few lines of text, checksum verified.
 BRIM_API BrimResult brim_describe_file(const char *path, char *text, size_t text_size,
@@ -514,10 +507,8 @@ typedef struct BrimMeshDef {
 BRIM_API BrimMeshDef brim_default_mesh_def(void);
 
 /// A closed surface of triangles, each seen counter-clockwise from the air. Every edge belongs to
-/// two triangles. Without water: no vertices. Where water touches a side of the domain the surface
-/// lies exactly on it (0 or the domain's size), up to a bevel of a sixteenth of the node spacing
-/// where two sides meet. A vertex where the free surface ends on a side has the free surface's
-/// normal: triangles with all corners on one side are to be shaded by their own, flat.
+/// two triangles. Without water: no vertices. On the domain's sides and on solids the surface lies
+/// on them.
 typedef struct BrimMesh {
     size_t vertex_count, triangle_count;
     float (*position)[3];    ///< [vertex_count], m
@@ -550,20 +541,56 @@ typedef enum BrimMeshFormat {
 
 BRIM_API BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame,
                                     BrimMeshFormat format, const char *path, BrimError *error);
+/// A surface that brim_write_mesh wrote as PLY.
+BRIM_API BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error);
 
 // -------------------------------------------------------------------------------- pictures
 
+typedef enum BrimStyle {
+    BRIM_STYLE_WATER,     ///< the surface, ray-traced; 3D only, 2D scenes are drawn as particles
+    BRIM_STYLE_PARTICLES, ///< spheres, in 2D disks, coloured by a quantity, with a legend
+} BrimStyle;
+
+typedef struct BrimCamera {
+    BrimVec3 eye, target; ///< m; the same point: found from the domain
+    float angle;          ///< of view from bottom to top, degrees; 0 = 36
+} BrimCamera;
+
 typedef struct BrimPictureDef {
-    int width, height;
-    double max_speed; ///< of the colour scale, m/s; 0 = from the frame
+    int width, height; ///< 16 to 16384
+    BrimStyle style;
+    BrimCamera camera;    ///< 3D
+    int samples;          ///< water: rays a pixel, 1 to 4096; up to four times where they differ
+    double shutter;       ///< water: share of a frame's time that motion blurs over, 0 to 1
+    const char *colour;   ///< particles: "speed", "density", "id", or a name for `values`
+    const float *values;  ///< [particles] with any other colour
+    const char *unit;     ///< of the values, for the legend; may be NULL
+    double low, high;     ///< ends of the colour scale; low = high: from the frame
+    bool grid, level_set; ///< 2D: lines between cells; line of the surface
+    int threads;          ///< 0 = one for each core; the bytes are the same for any number
+    const char *note;     ///< kept in the file for brim_picture_note; NULL: none
+    /// Told now and then how much of the picture is done, 0 to 1, by one thread at a time.
+    void (*progress)(void *context, double share);
+    void *progress_context;
 } BrimPictureDef;
 
 BRIM_API BrimPictureDef brim_default_picture_def(void);
-/// Draws a frame's particles, coloured by speed, with the solids and the box, as PNG.
-/// `time` places the moving solids.
-BRIM_API BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, double time,
+/// Draws a frame as PNG. `time` places the moving solids. `mesh` is the water's surface; without
+/// one, or in a build without Embree, water is drawn from particles that are joined on the screen.
+/// The file appears when it is complete.
+BRIM_API BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame,
+                                       const BrimMesh *mesh, double time,
                                        const BrimPictureDef *picture, const char *path,
                                        BrimError *error);
+/// The ends of the colour scale that the frame by itself would get: for one scale over a film.
+BRIM_API BrimResult brim_picture_range(const BrimSimDef *def, const BrimFrame *frame,
+                                       const BrimPictureDef *picture, double *low, double *high,
+                                       BrimError *error);
+/// The note of a picture, "" when it has none.
+BRIM_API BrimResult brim_picture_note(const char *path, char *text, size_t text_size,
+                                      BrimError *error);
+/// Whether this build can trace rays: whether it has Embree.
+BRIM_API bool brim_traces_rays(void);
 
 // ----------------------------------------------------------------------------------- plots
 

@@ -42,6 +42,8 @@ typedef struct Reader {
     uint64_t stride; ///< bytes of a vertex
     bool big_endian;
     Column columns[COLUMNS];
+    const char *wanted; ///< a property besides those columns; NULL: none
+    Column extra;       ///< that property
     PlyNotes notes;
 } Reader;
 
@@ -124,6 +126,7 @@ static bool find_type(const char *name, Type *type) {
 
 static BrimResult add_column(Reader *r, const char *name, Type type, uint64_t offset,
                              BrimError *error) {
+    if (r->wanted && strcmp(name, r->wanted) == 0) r->extra = (Column){true, type, offset};
     for (int i = 0; i < COLUMNS; i++) {
         if (strcmp(name, column_names[i]) != 0) continue;
         bool real = type == FLOAT32 || type == FLOAT64;
@@ -305,6 +308,67 @@ BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error)
     if (!in) return BRIM_ERROR_IO;
     BrimResult result = ply_read(in, bytes, path, frame, NULL, error);
     fclose(in);
+    return result;
+}
+
+// -------------------------------------------------------------------------------- one property
+
+/// A number of any type as float.
+static float decode_number(const Reader *r, Type type, const unsigned char *p) {
+    uint64_t word = load(p, types[type].bytes, r->big_endian);
+    uint32_t low = (uint32_t)word;
+    float single;
+    double value;
+    switch (type) {
+    case INT8:
+        return (float)(int8_t)word;
+    case INT16:
+        return (float)(int16_t)word;
+    case INT32:
+        return (float)(int32_t)word;
+    case FLOAT32:
+        memcpy(&single, &low, sizeof single);
+        return single;
+    case FLOAT64:
+        memcpy(&value, &word, sizeof value);
+        return (float)value;
+    default:
+        return (float)word;
+    }
+}
+
+static BrimResult read_values(const Reader *r, float *values, BrimError *error) {
+    unsigned char *record = memory_new((size_t)r->stride);
+    if (!record) return fail(error, BRIM_ERROR_MEMORY, "out of memory for '%s'", r->path);
+    bool whole = true;
+    for (size_t i = 0; i < (size_t)r->count && whole; i++) {
+        whole = fread(record, (size_t)r->stride, 1, r->in) == 1;
+        if (whole) values[i] = decode_number(r, r->extra.type, record + r->extra.offset);
+    }
+    free(record);
+    if (whole) return BRIM_OK;
+    return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: it ends early", r->path);
+}
+
+BrimResult brim_frame_values(const char *path, const char *name, float **values, size_t *count,
+                             BrimError *error) {
+    *values = NULL, *count = 0;
+    Reader r = {.path = path, .wanted = name, .notes = {.time = NAN, .frame = -1}};
+    r.in = file_open(path, &r.bytes, error);
+    if (!r.in) return BRIM_ERROR_IO;
+    BrimResult result = read_header(&r, error);
+    if (result == BRIM_OK && !r.extra.present)
+        result =
+            fail(error, BRIM_ERROR_INPUT, "'%s' has no property '%s' of its particles", path, name);
+    if (result == BRIM_OK) result = find_vertices(&r, error);
+    if (result == BRIM_OK && !(*values = memory_new((size_t)r.count * sizeof(float) + 1)))
+        result = fail(error, BRIM_ERROR_MEMORY, "out of memory for the values of '%s'", path);
+    if (result == BRIM_OK) result = read_values(&r, *values, error);
+    fclose(r.in);
+    if (result == BRIM_OK)
+        *count = (size_t)r.count;
+    else
+        free(*values), *values = NULL;
     return result;
 }
 

@@ -1,17 +1,10 @@
 // The 2D picture: a disk for each particle on white.
+#include "look/flat.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "look/look.h"
 #include <stdlib.h>
 
 enum { FINE = 3, FINE_PIXELS = 10000000 };
-
-typedef struct Flat {
-    const Picture *picture;
-    int fine;
-    View view;   ///< in samples: parallel, looking along -z
-    Water disks; ///< [samples]
-} Flat;
 
 /// The domain as large as fits between title and legend.
 static View flat_view(BrimVec3 size, int width, int height) {
@@ -25,12 +18,13 @@ static View flat_view(BrimVec3 size, int width, int height) {
     return v;
 }
 
-/// Colours of one row of samples; solids over water over white.
+/// Colours of one row of samples; solids over water over grey, on which white and dark both show.
 static void shade_row(const Flat *f, int y, BrimVec3 *row, float *scratch) {
     const Picture *p = f->picture;
     int width = f->view.width;
     float *px = scratch, *py = px + width, *pz = py + width, *distance = pz + width;
-    BrimVec3 paper = vec(1, 1, 1), grey = colour_hex(0xa9a7a3), rim = colour_hex(0x6f6d69);
+    BrimVec3 paper = vec(1, 1, 1), air = colour_hex(0xc9ced3);
+    BrimVec3 grey = colour_hex(0x8f8b86), rim = colour_hex(0x5a5753);
     for (int x = 0; x < width; x++) {
         BrimVec3 at = view_point(&f->view, (float)x + 0.5f, (float)y + 0.5f, 0);
         px[x] = at.x, py[x] = at.y, pz[x] = 0;
@@ -40,9 +34,9 @@ static void shade_row(const Flat *f, int y, BrimVec3 *row, float *scratch) {
     for (int x = 0; x < width; x++) {
         size_t i = (size_t)y * (size_t)width + (size_t)x;
         bool wet = f->disks.depth[i] < INFINITY;
-        row[x] = wet ? speed_colour(&p->scale, f->disks.speed[i]) : paper;
         bool inside =
             px[x] >= 0 && px[x] <= p->def->size.x && py[x] >= 0 && py[x] <= p->def->size.y;
+        row[x] = wet ? scale_colour(&p->scale, f->disks.value[i]) : inside ? air : paper;
         if (inside && distance[x] < 0) row[x] = distance[x] > -edge ? rim : grey;
     }
 }
@@ -94,15 +88,16 @@ BrimResult flat_draw(Picture *p, BrimError *error) {
     int64_t pixels = (int64_t)p->image.width * p->image.height;
     Flat f = {.picture = p, .fine = pixels <= FINE_PIXELS ? FINE : 1};
     f.view = flat_view(p->def->size, p->image.width * f.fine, p->image.height * f.fine);
-    Spheres disks = {.radius = 0.72f * p->spacing, .least = 1, .speed = true};
+    Spheres disks = {.radius = 0.72f * p->spacing, .least = 1, .value = p->value};
     BrimResult result = water_splat(&f.disks, &f.view, p->frame, &disks, p->threads, error);
     if (result != BRIM_OK) return result;
     if (!shade_flat(&f, &p->image))
         result = fail(error, BRIM_ERROR_MEMORY,
                       "out of memory for a picture of %d x %d; ask for a smaller one",
                       p->image.width, p->image.height);
-    else
-        draw_frame(&f, &p->image);
+    if (result == BRIM_OK && p->want->grid) flat_grid(&f, &p->image);
+    if (result == BRIM_OK && p->want->level_set) result = flat_level_set(&f, &p->image, error);
+    if (result == BRIM_OK) draw_frame(&f, &p->image);
     water_free(&f.disks);
     return result;
 }

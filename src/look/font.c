@@ -59,12 +59,15 @@ static const Glyph glyphs[] = {
     {'=', 6, "0868 0565"},
     {'(', 2, "~2d0a0522"},
     {')', 2, "~0d2a2502"},
+    {'_', 6, "0262"},
+    {'%', 8, "038c ~0a0c3c3a0a ~5355858353"},
     {' ', 2, ""},
 };
 
 enum { BASE_LINE = 3, CAP = 12, GAP = 3, POINTS = 128 };
 
 static const Glyph *find_glyph(char letter) {
+    if (letter >= 'A' && letter <= 'Z') letter = (char)(letter - 'A' + 'a');
     for (size_t i = 0; i < sizeof glyphs / sizeof *glyphs; i++)
         if (glyphs[i].letter == letter) return &glyphs[i];
     return &glyphs[sizeof glyphs / sizeof *glyphs - 1];

@@ -6,7 +6,9 @@
 //   solids      the solids in place
 //   trace       rays marched through their distance => depth and normal buffers
 //   scene       joins them with floor, shadow and occlusion  => image, linear light
+//   values      what particles are coloured by, and the scale
 //   flat        the 2D picture                               => image
+//   tracer      the ray-traced picture of a mesh             => image
 //   paint       box, legend, title over the image
 //   png         image => file
 #pragma once
@@ -70,6 +72,9 @@ typedef struct View {
 
 /// Three-quarter view that holds the box [0, size], with room for text at top and bottom.
 View view_camera(BrimVec3 size, int width, int height);
+/// The same for ray-traced pictures, which have no text but a horizon.
+View view_water(BrimVec3 size, int width, int height);
+View view_from(const BrimCamera *camera, int width, int height);
 /// Parallel view along -to_light that holds the box.
 View view_light(BrimVec3 size, BrimVec3 to_light, int resolution);
 
@@ -119,8 +124,8 @@ void image_line(Image *image, float x0, float y0, float x1, float y1, float widt
                 float alpha);
 void image_rectangle(Image *image, float x0, float y0, float x1, float y1, BrimVec3 colour,
                      float alpha);
-/// Text of lower-case letters, digits and . , : / - + = ( ) in a stroke font; `size` is the height
-/// of a digit. (x, y) is the left end of the base line. Returns where the text ends.
+/// Text of letters (shown as lower-case), digits and . , : / - + = ( ) _ % in a stroke font; `size`
+/// is the height of a digit. (x, y) is the left end of the base line. Returns where the text ends.
 float image_text(Image *image, float x, float y, float size, const char *text, BrimVec3 colour);
 float text_width(float size, const char *text);
 
@@ -129,45 +134,56 @@ BrimVec3 colour_hex(unsigned rgb);
 /// sRGB byte of linear light.
 uint8_t colour_byte(float linear);
 
-// -------------------------------------------------------------------------------- speed scale
+BrimVec3 colour_to_oklab(BrimVec3 linear);
 
-enum { SPEED_COLOURS = 512 };
+// ------------------------------------------------------------------------------------- scales
 
-/// Deep blue to white, lightness linear in Oklab: even to the eye, and without red or green.
-typedef struct SpeedScale {
-    float max; ///< m/s
-    BrimVec3 colour[SPEED_COLOURS];
-} SpeedScale;
+enum { MAP_COLOURS = 512 };
 
-/// `max` 0: a round number above nearly all of the frame's speeds. `top`: Oklab lightness of the
-/// fastest, 1 = white.
-void speed_scale_init(SpeedScale *scale, const BrimFrame *frame, double max, float top,
-                      int threads);
+/// Even to the eye: equal steps in Oklab. Safe for colour-blind eyes: lightness rises or falls all
+/// the way.
+typedef enum ColourMap {
+    COLOUR_BLUE_WHITE, ///< speed
+    COLOUR_WHITE_RED,  ///< density error
+    COLOUR_MANY,       ///< violet, blue, green, yellow: anything else
+} ColourMap;
 
-static inline BrimVec3 speed_colour(const SpeedScale *scale, float speed) {
-    float t = clampf(speed / scale->max, 0, 1) * (SPEED_COLOURS - 1);
+void colour_map_fill(ColourMap map, BrimVec3 colour[MAP_COLOURS]);
+
+/// From a particle's value to its colour.
+typedef struct Scale {
+    float low, high;
+    const char *name, *unit;
+    bool percent; ///< shown as such
+    BrimVec3 colour[MAP_COLOURS];
+} Scale;
+
+/// With low = high in the picture's def the scale is a round one around nearly all of the values.
+void scale_init(Scale *scale, const BrimPictureDef *picture, const float *value, size_t count);
+
+static inline BrimVec3 scale_colour(const Scale *scale, float value) {
+    float t = clampf((value - scale->low) / (scale->high - scale->low), 0, 1) * (MAP_COLOURS - 1);
     return scale->colour[(int)(t + 0.5f)];
 }
 
-static inline float frame_speed(const BrimFrame *f, size_t i) {
-    float v = sqrtf(f->vx[i] * f->vx[i] + f->vy[i] * f->vy[i] + f->vz[i] * f->vz[i]);
-    return v < INFINITY ? v : 0;
-}
+/// What the picture colours particles by: new array [frame count], 0 for what is not a number.
+BrimResult values_new(const BrimSimDef *def, const BrimFrame *frame, const BrimPictureDef *picture,
+                      float **values, BrimError *error);
 
 // ------------------------------------------------------------------------------------- water
 
-/// Nearest sphere at each pixel. Pixels without one: depth INFINITY, speed 0.
+/// Nearest sphere at each pixel. Pixels without one: depth INFINITY, value 0.
 typedef struct Water {
     int width, height;
     float *depth; ///< [height][width], m
-    float *speed; ///< [height][width], m/s; NULL when not wanted
+    float *value; ///< [height][width] of the sphere; NULL when not wanted
 } Water;
 
 typedef struct Spheres {
     float radius;          ///< m
     float least;           ///< pixels
     const BrimVec3 *walls; ///< size of a box whose walls water touches, NULL: none
-    bool speed;            ///< wanted too
+    const float *value;    ///< [particles] wanted too; NULL: not
 } Spheres;
 
 /// Draws particles as spheres. Those within a diameter of a wall are drawn on it as well, so that
@@ -176,7 +192,7 @@ BrimResult water_splat(Water *water, const View *view, const BrimFrame *frame,
                        const Spheres *spheres, int threads, BrimError *error);
 /// Cuts what stands out of the box [0, size]: walls of water are flat, as the domain's are.
 void water_clip(Water *water, const View *view, BrimVec3 size, int threads);
-/// Smooths depth and speed over about `reach` metres, across depth steps of at most `range`, so
+/// Smooths depth and value over about `reach` metres, across depth steps of at most `range`, so
 /// that many spheres become a surface and single ones remain drops.
 BrimResult water_smooth(Water *water, const View *view, float reach, float range, int threads,
                         BrimError *error);
@@ -189,7 +205,8 @@ typedef struct Solid Solid;
 /// The solids that exist at the picture's time, in place.
 typedef struct Solids {
     Solid **solid;
-    bool *clear; ///< [count] thin walls are drawn clear, so that a cup does not hide its water
+    bool *clear;  ///< [count] thin walls are drawn clear, so that a cup does not hide its water
+    bool *ground; ///< [count] height fields
     int count;
     BrimVec3 size; ///< of the domain: solids are shown inside it
     float cell;    ///< m
@@ -201,6 +218,14 @@ void solids_free(Solids *solids);
 /// (x, y, z) [n] => distance [n], and, when not NULL, clear [n]: whether that solid is.
 void solids_distance(const Solids *solids, bool solid_only, int n, const float *x, const float *y,
                      const float *z, float *distance, bool *clear);
+
+/// Distance to the nearest solid of one kind: clear, or not.
+void solids_distance_kind(const Solids *solids, bool clear, int n, const float *x, const float *y,
+                          const float *z, float *distance);
+/// Outward normal of the nearest solid, `otherwise` where its distance has no slope.
+BrimVec3 solids_normal(const Solids *solids, BrimVec3 point, BrimVec3 otherwise);
+/// Colour of the nearest solid's material, linear: ground is rock where steep, sand where flat.
+BrimVec3 solids_paint(const Solids *solids, BrimVec3 point, BrimVec3 normal);
 
 /// What a ray meets: the first solid and, when that is clear, the next behind it.
 typedef struct SolidHit {
@@ -220,18 +245,25 @@ void solids_shadow(const Solids *solids, const View *view, float *depth, int thr
 typedef struct Picture {
     const BrimSimDef *def;
     const BrimFrame *frame;
+    const BrimPictureDef *want;
     double time;
     float cell, spacing; ///< of cells and of particles, m
     int threads;
     Image image;
-    SpeedScale scale;
+    float *value; ///< [particles]
+    Scale scale;
     Solids solids;
 } Picture;
 
+/// Spheres; joined into a surface when the picture wants water.
 BrimResult scene_draw(Picture *picture, BrimError *error);
 BrimResult flat_draw(Picture *picture, BrimError *error);
 /// Title and legend.
 void paint_text(Picture *picture);
 
-/// BRIM_ERROR_MISSING when the build lacks libpng.
-BrimResult png_write(const Image *image, const char *path, BrimError *error);
+/// The picture's own camera, or one found for its style, with `fine` samples along a pixel's side;
+/// with room for text or not.
+View picture_camera(const Picture *picture, int fine, bool text);
+
+/// BRIM_ERROR_MISSING when the build lacks libpng. `note` may be NULL.
+BrimResult png_write(const Image *image, const char *note, const char *path, BrimError *error);

@@ -44,44 +44,45 @@ static void group_digits(char *out, size_t size, size_t count) {
     out[at] = 0;
 }
 
-/// Marks at four or five round numbers from 0 to the top of the scale.
-static float mark_step(float max) {
-    float power = powf(10, floorf(log10f(max * 1.001f)));
-    float lead = max / power;
-    float step = lead < 1.1f   ? 0.25f
-                 : lead < 1.6f ? 0.5f
-                 : lead < 2.1f ? 0.5f
-                 : lead < 5.5f ? 1
-                               : 2;
-    return step * power;
+/// Distance of four or five round marks over a range.
+static float mark_step(float range) {
+    float power = powf(10, floorf(log10f(range * 1.001f)));
+    float lead = range / power;
+    return power * (lead < 1.1f ? 0.25f : lead < 2.1f ? 0.5f : lead < 5.5f ? 1 : 2);
+}
+
+static void paint_marks(Image *image, const Scale *s, float u, float left, float right, float y,
+                        BrimVec3 ink) {
+    float step = mark_step(s->high - s->low), size = 10.5f * u;
+    for (float i = ceilf(s->low / step - 0.001f); i * step <= s->high + 0.001f * step; i++) {
+        float x = left + (right - left) * (i * step - s->low) / (s->high - s->low);
+        char text[32];
+        double value = (double)(i * step) * (s->percent ? 100 : 1);
+        snprintf(text, sizeof text, fabs(value) >= 1000 ? "%.0f" : "%.3g", value == 0 ? 0 : value);
+        image_line(image, x, y, x, y + 4 * u, fmaxf(1, u), ink, 0.7f);
+        image_text(image, x - 0.5f * text_width(size, text), y + 18 * u, size, text, ink);
+    }
 }
 
 static void paint_legend(Picture *p, float u, BrimVec3 ink) {
     Image *image = &p->image;
-    float left = 36 * u, right = left + 260 * u;
+    const Scale *s = &p->scale;
+    float left = 36 * u, right = left + 260 * u, pen = fmaxf(1, u);
     float top = (float)image->height - 48 * u, bottom = top + 10 * u;
     int columns = (int)(right - left);
     for (int i = 0; i < columns; i++) {
-        float t = ((float)i + 0.5f) / (float)columns;
-        float x = left + (float)i;
-        image_rectangle(image, x, top, x + 1, bottom, speed_colour(&p->scale, t * p->scale.max), 1);
+        float t = ((float)i + 0.5f) / (float)columns, x = left + (float)i;
+        image_rectangle(image, x, top, x + 1, bottom,
+                        scale_colour(s, s->low + t * (s->high - s->low)), 1);
     }
-    float pen = fmaxf(1, u);
     image_line(image, left, top, right, top, pen, ink, 0.5f);
     image_line(image, left, bottom, right, bottom, pen, ink, 0.5f);
     image_line(image, left, top, left, bottom, pen, ink, 0.5f);
     image_line(image, right, top, right, bottom, pen, ink, 0.5f);
-    image_text(image, left, top - 8 * u, 10.5f * u, "speed", ink);
-    float step = mark_step(p->scale.max);
-    for (int i = 0; (float)i * step <= 1.001f * p->scale.max; i++) {
-        float x = left + (right - left) * (float)i * step / p->scale.max;
-        char text[32];
-        snprintf(text, sizeof text, "%.3g", (double)((float)i * step));
-        image_line(image, x, bottom, x, bottom + 4 * u, pen, ink, 0.7f);
-        image_text(image, x - 0.5f * text_width(10.5f * u, text), bottom + 18 * u, 10.5f * u, text,
-                   ink);
-    }
-    image_text(image, right + 14 * u, bottom + 0.5f * u, 10.5f * u, "m/s", ink);
+    image_text(image, left, top - 8 * u, 10.5f * u, s->name, ink);
+    paint_marks(image, s, u, left, right, bottom, ink);
+    image_text(image, right + 14 * u, bottom + 0.5f * u, 10.5f * u, s->percent ? "%" : s->unit,
+               ink);
 }
 
 void paint_text(Picture *p) {

@@ -2,24 +2,44 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "look/look.h"
+#include "look/water_picture.h"
 #include <omp.h>
 #include <stdlib.h>
 
-enum { LEAST_SIDE = 64, MOST_SIDE = 16384 };
+enum { LEAST_SIDE = 16, MOST_SIDE = 16384, MOST_SAMPLES = 4096 };
 
 BrimPictureDef brim_default_picture_def(void) {
-    return (BrimPictureDef){.width = 1280, .height = 720, .max_speed = 0};
+    return (BrimPictureDef){.width = 1280, .height = 720, .samples = 8, .colour = "speed"};
 }
 
-static BrimResult check(const BrimSimDef *def, const BrimFrame *frame,
-                        const BrimPictureDef *picture, BrimError *error) {
-    if (picture->width < LEAST_SIDE || picture->width > MOST_SIDE || picture->height < LEAST_SIDE ||
-        picture->height > MOST_SIDE)
+static bool finite_camera(const BrimCamera *c) {
+    BrimVec3 sum = vec_add(c->eye, c->target);
+    return isfinite(sum.x + sum.y + sum.z) && c->angle >= 0 && c->angle < 170;
+}
+
+static BrimResult check_picture(const BrimPictureDef *p, BrimError *error) {
+    if (p->width < LEAST_SIDE || p->width > MOST_SIDE || p->height < LEAST_SIDE ||
+        p->height > MOST_SIDE)
         return fail(error, BRIM_ERROR_INPUT, "a picture of %d x %d: sides must be from %d to %d",
-                    picture->width, picture->height, LEAST_SIDE, MOST_SIDE);
-    if (!(picture->max_speed >= 0) || !(picture->max_speed < 1e30))
-        return fail(error, BRIM_ERROR_INPUT, "a picture's max_speed must be 0 or more, not %g",
-                    picture->max_speed);
+                    p->width, p->height, LEAST_SIDE, MOST_SIDE);
+    if (p->samples < 1 || p->samples > MOST_SAMPLES)
+        return fail(error, BRIM_ERROR_INPUT, "a picture's samples must be from 1 to %d, not %d",
+                    MOST_SAMPLES, p->samples);
+    if (!isfinite(p->low) || !isfinite(p->high) || p->low > p->high)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a picture's colour scale from %g to %g: the lower end must come first", p->low,
+                    p->high);
+    if (!(p->shutter >= 0 && p->shutter <= 1))
+        return fail(error, BRIM_ERROR_INPUT, "a picture's shutter must be from 0 to 1, not %g",
+                    p->shutter);
+    if (!finite_camera(&p->camera))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a picture's camera needs finite points and an angle from 0 to 170 degrees");
+    if (!p->colour) return fail(error, BRIM_ERROR_INPUT, "a picture needs a colour, as in speed");
+    return BRIM_OK;
+}
+
+static BrimResult check_scene(const BrimSimDef *def, const BrimFrame *frame, BrimError *error) {
     if (def->dim < 2 || def->dim > 3 || def->cells[0] < 1 || def->particles_per_cell < 1 ||
         !(def->size.x > 0) || !(def->size.y > 0) || !(def->dim == 2 || def->size.z > 0) ||
         !(def->size.x + def->size.y + def->size.z < 1e30f))
@@ -30,33 +50,83 @@ static BrimResult check(const BrimSimDef *def, const BrimFrame *frame,
     return BRIM_OK;
 }
 
-static BrimResult draw(Picture *p, const char *path, BrimError *error) {
-    BrimResult result = solids_new(&p->solids, p->def, p->time, error);
-    if (result == BRIM_OK) result = p->def->dim == 2 ? flat_draw(p, error) : scene_draw(p, error);
-    if (result != BRIM_OK) return result;
-    paint_text(p);
-    return png_write(&p->image, path, error);
+View picture_camera(const Picture *p, int fine, bool text) {
+    const BrimCamera *c = &p->want->camera;
+    int width = p->image.width * fine, height = p->image.height * fine;
+    if (vec_length(vec_sub(c->target, c->eye)) > 0) return view_from(c, width, height);
+    return text ? view_camera(p->def->size, width, height)
+                : view_water(p->def->size, width, height);
 }
 
-BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, double time,
-                              const BrimPictureDef *picture, const char *path, BrimError *error) {
-    BrimResult result = check(def, frame, picture, error);
+static BrimResult trace_water(Picture *p, const BrimMesh *mesh, BrimError *error) {
+    Mesh water = {.vertex_count = mesh->vertex_count,
+                  .triangle_count = mesh->triangle_count,
+                  .position = (const float *)mesh->position,
+                  .normal = (const float *)mesh->normal,
+                  .velocity = (const float *)mesh->velocity,
+                  .triangle = (const uint32_t *)mesh->triangle};
+    WaterPicture w = {.def = p->def,
+                      .solids = &p->solids,
+                      .water = &water,
+                      .camera = picture_camera(p, 1, false),
+                      .samples = p->want->samples,
+                      .blur = (float)(p->want->shutter / p->def->frame_rate),
+                      .threads = p->threads,
+                      .want = p->want};
+    return water_picture_draw(&w, &p->image, error);
+}
+
+static BrimResult draw_particles(Picture *p, BrimError *error) {
+    BrimResult result = values_new(p->def, p->frame, p->want, &p->value, error);
     if (result != BRIM_OK) return result;
-    Picture p = {.def = def, .frame = frame, .time = time};
-    p.threads = def->threads > 0 ? def->threads : omp_get_max_threads();
+    scale_init(&p->scale, p->want, p->value, p->frame->count);
+    result = p->def->dim == 2 ? flat_draw(p, error) : scene_draw(p, error);
+    if (result == BRIM_OK) paint_text(p);
+    return result;
+}
+
+static BrimResult draw(Picture *p, const BrimMesh *mesh, const char *path, BrimError *error) {
+    bool traced =
+        p->def->dim == 3 && p->want->style == BRIM_STYLE_WATER && mesh && brim_traces_rays();
+    BrimResult result = solids_new(&p->solids, p->def, p->time, error);
+    if (result == BRIM_OK) result = traced ? trace_water(p, mesh, error) : draw_particles(p, error);
+    return result == BRIM_OK ? png_write(&p->image, p->want->note, path, error) : result;
+}
+
+BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, const BrimMesh *mesh,
+                              double time, const BrimPictureDef *want, const char *path,
+                              BrimError *error) {
+    BrimResult result = check_picture(want, error);
+    if (result == BRIM_OK) result = check_scene(def, frame, error);
+    if (result != BRIM_OK) return result;
+    Picture p = {.def = def, .frame = frame, .want = want, .time = time};
+    p.threads = want->threads > 0 ? want->threads : omp_get_max_threads();
     p.cell = def->size.x / (float)def->cells[0];
     float per_cell = (float)def->particles_per_cell;
     p.spacing = p.cell / (def->dim == 2 ? sqrtf(per_cell) : cbrtf(per_cell));
-    p.image = (Image){.width = picture->width, .height = picture->height};
-    p.image.pixel = memory_new((size_t)picture->width * (size_t)picture->height * sizeof(BrimVec3));
+    p.image = (Image){.width = want->width, .height = want->height};
+    p.image.pixel = memory_new((size_t)want->width * (size_t)want->height * sizeof(BrimVec3));
     if (!p.image.pixel)
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for a picture of %d x %d", path,
-                    picture->width, picture->height);
-    // on the white paper of a 2D picture white particles would be lost
-    float top = def->dim == 2 ? 0.87f : 0.985f;
-    speed_scale_init(&p.scale, frame, picture->max_speed, top, p.threads);
-    result = draw(&p, path, error);
+                    want->width, want->height);
+    result = draw(&p, mesh, path, error);
     solids_free(&p.solids);
+    free(p.value);
     free(p.image.pixel);
     return result;
+}
+
+BrimResult brim_picture_range(const BrimSimDef *def, const BrimFrame *frame,
+                              const BrimPictureDef *want, double *low, double *high,
+                              BrimError *error) {
+    float *value = NULL;
+    BrimResult result = check_picture(want, error);
+    if (result == BRIM_OK) result = check_scene(def, frame, error);
+    if (result == BRIM_OK) result = values_new(def, frame, want, &value, error);
+    if (result != BRIM_OK) return result;
+    Scale scale;
+    scale_init(&scale, want, value, frame->count);
+    *low = (double)scale.low, *high = (double)scale.high;
+    free(value);
+    return BRIM_OK;
 }

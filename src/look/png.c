@@ -10,6 +10,8 @@
 #ifdef BRIM_HAVE_PNG
 #include <png.h>
 
+static const char note_key[] = "brim";
+
 static void on_error(png_structp png, png_const_charp text) {
     (void)text;
     longjmp(png_jmpbuf(png), 1);
@@ -19,8 +21,17 @@ static void on_warning(png_structp png, png_const_charp text) {
     (void)png, (void)text;
 }
 
+static void write_note(png_structp png, png_infop info, const char *note) {
+    if (!note) return;
+    png_text text = {.compression = PNG_TEXT_COMPRESSION_NONE,
+                     .key = (char *)note_key,
+                     .text = (char *)note,
+                     .text_length = strlen(note)};
+    png_set_text(png, info, &text, 1);
+}
+
 static bool write_rows(png_structp png, png_infop info, FILE *file, const Image *image,
-                       uint8_t *row) {
+                       const char *note, uint8_t *row) {
     if (setjmp(png_jmpbuf(png))) return false;
     png_init_io(png, file);
     png_set_IHDR(png, info, (png_uint_32)image->width, (png_uint_32)image->height, 8,
@@ -28,6 +39,7 @@ static bool write_rows(png_structp png, png_infop info, FILE *file, const Image 
                  PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB_gAMA_and_cHRM(png, info, PNG_sRGB_INTENT_PERCEPTUAL);
     png_set_compression_level(png, 6);
+    write_note(png, info, note);
     png_write_info(png, info);
     for (int y = 0; y < image->height; y++) {
         const BrimVec3 *from = image->pixel + (size_t)y * (size_t)image->width;
@@ -42,24 +54,24 @@ static bool write_rows(png_structp png, png_infop info, FILE *file, const Image 
     return true;
 }
 
-static bool write_image(FILE *file, const Image *image) {
+static bool write_image(FILE *file, const Image *image, const char *note) {
     uint8_t *row = malloc(3 * (size_t)image->width);
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    bool written = row && info && write_rows(png, info, file, image, row);
+    bool written = row && info && write_rows(png, info, file, image, note, row);
     png_destroy_write_struct(&png, &info);
     free(row);
     return written;
 }
 
-BrimResult png_write(const Image *image, const char *path, BrimError *error) {
+BrimResult png_write(const Image *image, const char *note, const char *path, BrimError *error) {
     size_t length = strlen(path) + 8;
     char *partial = malloc(length);
     if (!partial) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     snprintf(partial, length, "%s.part", path);
     errno = 0;
     FILE *file = fopen(partial, "wb");
-    bool written = file && write_image(file, image);
+    bool written = file && write_image(file, image, note);
     if (file && fclose(file) != 0) written = false;
     if (written && rename(partial, path) != 0) written = false;
     BrimResult result = BRIM_OK;
@@ -71,10 +83,40 @@ BrimResult png_write(const Image *image, const char *path, BrimError *error) {
     return result;
 }
 
+/// The text under our key, before the pixels; false when the file is no PNG.
+static bool read_note(png_structp png, png_infop info, FILE *file, char *text, size_t size) {
+    png_textp notes;
+    int count = 0;
+    if (setjmp(png_jmpbuf(png))) return false;
+    png_init_io(png, file);
+    png_read_info(png, info);
+    png_get_text(png, info, &notes, &count);
+    for (int i = 0; i < count; i++)
+        if (strcmp(notes[i].key, note_key) == 0) snprintf(text, size, "%s", notes[i].text);
+    return true;
+}
+
+BrimResult brim_picture_note(const char *path, char *text, size_t text_size, BrimError *error) {
+    if (text_size) text[0] = 0;
+    FILE *file = fopen(path, "rb");
+    if (!file) return fail(error, BRIM_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    bool sound = info && read_note(png, info, file, text, text_size);
+    png_destroy_read_struct(&png, &info, NULL);
+    fclose(file);
+    return sound ? BRIM_OK : fail(error, BRIM_ERROR_INPUT, "'%s' is not a PNG picture", path);
+}
+
 #else
 
-BrimResult png_write(const Image *image, const char *path, BrimError *error) {
-    (void)image;
+BrimResult brim_picture_note(const char *path, char *text, size_t text_size, BrimError *error) {
+    if (text_size) text[0] = 0;
+    return fail(error, BRIM_ERROR_MISSING, "%s: this build has no libpng", path);
+}
+
+BrimResult png_write(const Image *image, const char *note, const char *path, BrimError *error) {
+    (void)image, (void)note;
     return fail(error, BRIM_ERROR_MISSING,
                 "%s: this build cannot write pictures; install libpng (Debian: libpng-dev) and "
                 "build again",

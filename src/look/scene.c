@@ -98,15 +98,20 @@ static BrimResult draw_stages(Scene *s, Image *image, BrimError *error) {
     const Picture *p = s->picture;
     BrimResult result = scene_buffers(s, error);
     if (result != BRIM_OK) return result;
-    Spheres spheres = {
-        .radius = 0.75f * p->spacing, .least = 0.9f, .walls = &p->def->size, .speed = true};
+    bool joined = p->want->style == BRIM_STYLE_WATER;
+    Spheres spheres = {.radius = (joined ? 0.75f : 0.55f) * p->spacing,
+                       .least = 0.9f,
+                       .walls = joined ? &p->def->size : NULL,
+                       .value = p->value};
     result = water_splat(&s->water, &s->camera, p->frame, &spheres, p->threads, error);
     if (result != BRIM_OK) return result;
-    result =
-        water_smooth(&s->water, &s->camera, 0.9f * p->spacing, 5 * p->spacing, p->threads, error);
-    if (result != BRIM_OK) return result;
-    // smoothing rounds edges off, into the floor too
-    water_clip(&s->water, &s->camera, p->def->size, p->threads);
+    if (joined) {
+        result = water_smooth(&s->water, &s->camera, 0.9f * p->spacing, 5 * p->spacing, p->threads,
+                              error);
+        if (result != BRIM_OK) return result;
+        // smoothing rounds edges off, into the floor too
+        water_clip(&s->water, &s->camera, p->def->size, p->threads);
+    }
     result = cast_shadow(s, error);
     if (result != BRIM_OK) return result;
     if (s->hit) solids_trace(&p->solids, &s->camera, s->water.depth, s->hit, p->threads);
@@ -120,7 +125,7 @@ static BrimResult draw_stages(Scene *s, Image *image, BrimError *error) {
 BrimResult scene_draw(Picture *p, BrimError *error) {
     int64_t pixels = (int64_t)p->image.width * p->image.height;
     Scene s = {.picture = p, .fine = pixels <= FINE_PIXELS ? 2 : 1};
-    s.camera = view_camera(p->def->size, p->image.width * s.fine, p->image.height * s.fine);
+    s.camera = picture_camera(p, s.fine, true);
     s.sun = view_light(p->def->size, sun_direction(), SHADOW_SIDE);
     s.extent = vec_length(p->def->size);
     BrimResult result = draw_stages(&s, &p->image, error);

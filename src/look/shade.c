@@ -118,7 +118,7 @@ static BrimVec3 shade_water(const Scene *s, const Palette *c, int x, int y, floa
     BrimVec3 origin, ray = view_ray(&s->camera, (float)x + 0.5f, (float)y + 0.5f, &origin);
     BrimVec3 normal = water_normal(s, x, y), to_eye = vec_mul(vec_unit(ray), -1);
     BrimVec3 body =
-        vec_tint(speed_colour(&s->picture->scale, s->water.speed[i]), matte(normal, open, lit));
+        vec_tint(scale_colour(&s->picture->scale, s->water.value[i]), matte(normal, open, lit));
     float facing = clampf(vec_dot(normal, to_eye), 0, 1), away = 1 - facing;
     float mirror = 0.015f + 0.25f * away * away * away * away * away;
     BrimVec3 bounce = vec_sub(vec_mul(normal, 2 * facing), to_eye);

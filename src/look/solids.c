@@ -12,7 +12,8 @@ BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *
     if (def->solid_count <= 0) return BRIM_OK;
     s->solid = calloc((size_t)def->solid_count, sizeof(Solid *));
     s->clear = calloc((size_t)def->solid_count, sizeof(bool));
-    if (!s->solid || !s->clear)
+    s->ground = calloc((size_t)def->solid_count, sizeof(bool));
+    if (!s->solid || !s->clear || !s->ground)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's solids");
     for (int i = 0; i < def->solid_count; i++) {
         Solid *solid = NULL;
@@ -24,6 +25,7 @@ BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *
         }
         solid_place(solid, time, 0);
         s->clear[s->count] = solid_thickness(solid) < 0.03f * vec_length(def->size);
+        s->ground[s->count] = def->solids[i].shape.kind == BRIM_SHAPE_HEIGHT_FIELD;
         s->solid[s->count++] = solid;
     }
     return BRIM_OK;
@@ -33,6 +35,7 @@ void solids_free(Solids *s) {
     for (int i = 0; i < s->count; i++) solid_free(&s->solid[i]);
     free((void *)s->solid);
     free(s->clear);
+    free(s->ground);
     *s = (Solids){0};
 }
 
@@ -52,4 +55,44 @@ void solids_distance(const Solids *s, bool solid_only, int n, const float *x, co
             }
         }
     }
+}
+
+void solids_distance_kind(const Solids *s, bool clear, int n, const float *x, const float *y,
+                          const float *z, float *distance) {
+    for (int i = 0; i < n; i++) distance[i] = INFINITY;
+    for (int k = 0; k < s->count; k++) {
+        if (s->clear[k] != clear) continue;
+        for (int i = 0; i < n; i += CHUNK) {
+            float d[CHUNK];
+            int m = n - i < CHUNK ? n - i : CHUNK;
+            solid_distance(s->solid[k], m, x + i, y + i, z + i, d);
+            for (int j = 0; j < m; j++) distance[i + j] = fminf(distance[i + j], d[j]);
+        }
+    }
+}
+
+BrimVec3 solids_normal(const Solids *s, BrimVec3 p, BrimVec3 otherwise) {
+    float h = 0.02f * s->cell, d[6];
+    const float x[6] = {p.x - h, p.x + h, p.x, p.x, p.x, p.x};
+    const float y[6] = {p.y, p.y, p.y - h, p.y + h, p.y, p.y};
+    const float z[6] = {p.z, p.z, p.z, p.z, p.z - h, p.z + h};
+    solids_distance(s, true, 6, x, y, z, d, NULL);
+    BrimVec3 slope = vec(d[1] - d[0], d[3] - d[2], d[5] - d[4]);
+    // where the box cuts a solid its distance slopes some other way
+    bool sound = vec_length(slope) > 0.5f * h && vec_dot(vec_unit(slope), otherwise) > 0.3f;
+    return sound ? vec_unit(slope) : otherwise;
+}
+
+BrimVec3 solids_paint(const Solids *s, BrimVec3 p, BrimVec3 normal) {
+    int nearest = 0;
+    float least = INFINITY;
+    for (int k = 0; k < s->count; k++) {
+        float d;
+        if (s->clear[k]) continue;
+        solid_distance(s->solid[k], 1, &p.x, &p.y, &p.z, &d);
+        if (d < least) least = d, nearest = k;
+    }
+    BrimVec3 plaster = vec(0.62f, 0.58f, 0.52f);
+    BrimVec3 rock = vec(0.26f, 0.23f, 0.20f), sand = vec(0.47f, 0.41f, 0.31f);
+    return s->ground[nearest] ? vec_mix(rock, sand, smooth_step(0.6f, 0.95f, normal.y)) : plaster;
 }

@@ -3,10 +3,11 @@
 
 static const float degree = 0.01745329252f;
 
-/// Axes of a view that looks along `forward`, with y up.
+/// Axes of a view that looks along `forward`, with y up; straight up and down, x to the right.
 static void set_axes(View *v, BrimVec3 forward) {
     v->forward = vec_unit(forward);
-    v->right = vec_unit(vec_cross(v->forward, vec(0, 1, 0)));
+    BrimVec3 across = vec_cross(v->forward, vec(0, 1, 0));
+    v->right = vec_length(across) > 1e-4f ? vec_unit(across) : vec(1, 0, 0);
     v->up = vec_cross(v->right, v->forward);
 }
 
@@ -15,36 +16,93 @@ static BrimVec3 corner(BrimVec3 size, int i) {
 }
 
 /// Nearest eye along one axis of the picture: every corner's offset a and depth z must satisfy
-/// |a - eye_a| <= slope * (z - eye_z). Gives the middle eye_a, returns the largest eye_z.
-static float fit_axis(const View *v, BrimVec3 axis, BrimVec3 size, float slope, float *eye_a) {
-    float most = -INFINITY, least = -INFINITY;
+/// -below * (z - eye_z) <= a - eye_a <= above * (z - eye_z). Returns the largest eye_z.
+static float fit_axis(const View *v, BrimVec3 axis, BrimVec3 size, float below, float above) {
+    float most = -INFINITY, least = INFINITY;
     for (int i = 0; i < 8; i++) {
         float a = vec_dot(corner(size, i), axis), z = vec_dot(corner(size, i), v->forward);
-        most = fmaxf(most, a - slope * z);
-        least = fmaxf(least, -a - slope * z);
+        most = fmaxf(most, a - above * z);
+        least = fminf(least, a + below * z);
     }
-    *eye_a = (most - least) / 2;
-    return -(most + least) / (2 * slope);
+    return (least - most) / (below + above);
+}
+
+/// The eye's place along the axis when it stands at eye_z, in the middle of what is allowed.
+static float fit_aside(const View *v, BrimVec3 axis, BrimVec3 size, float below, float above,
+                       float eye_z) {
+    float least = -INFINITY, most = INFINITY;
+    for (int i = 0; i < 8; i++) {
+        float a = vec_dot(corner(size, i), axis), z = vec_dot(corner(size, i), v->forward) - eye_z;
+        least = fmaxf(least, a - above * z);
+        most = fminf(most, a + below * z);
+    }
+    return 0.5f * (least + most);
+}
+
+/// What of a picture stays free around the box, and how the eye looks at it.
+typedef struct Framing {
+    float azimuth, elevation, angle; ///< degrees
+    float top, bottom, side;         ///< shares of height and width
+    float centre;                    ///< where straight ahead is, share of the height
+} Framing;
+
+static View frame_box(BrimVec3 size, int width, int height, const Framing *f) {
+    View v = {.width = width, .height = height};
+    float w = (float)width, h = (float)height;
+    float azimuth = degree * f->azimuth, elevation = degree * f->elevation;
+    set_axes(&v, vec(-sinf(azimuth) * cosf(elevation), -sinf(elevation),
+                     -cosf(azimuth) * cosf(elevation)));
+    v.scale = h / 2 / tanf(0.5f * f->angle * degree);
+    v.centre_x = w / 2, v.centre_y = f->centre * h;
+    float side = (0.5f - f->side) * w / v.scale;
+    float above = (f->centre - f->top) * h / v.scale;
+    float below = (1 - f->bottom - f->centre) * h / v.scale;
+    float eye_z =
+        fminf(fit_axis(&v, v.right, size, side, side), fit_axis(&v, v.up, size, below, above));
+    float eye_x = fit_aside(&v, v.right, size, side, side, eye_z);
+    float eye_y = fit_aside(&v, v.up, size, below, above, eye_z);
+    v.eye =
+        vec_add(vec_add(vec_mul(v.right, eye_x), vec_mul(v.up, eye_y)), vec_mul(v.forward, eye_z));
+    return v;
+}
+
+/// 1 for a box as high as it is wide, 0 for a flat one.
+static float box_height(BrimVec3 size) {
+    return smooth_step(0.2f, 1.0f, size.y / fmaxf(size.x, size.z));
 }
 
 View view_camera(BrimVec3 size, int width, int height) {
-    View v = {.width = width, .height = height};
-    float w = (float)width, h = (float)height;
-    // a long side is shown rather from the side; a flat box rather from above
-    float azimuth = degree * (size.x >= size.z ? 32 : 58);
-    float flat = smooth_step(0.2f, 1.0f, size.y / fmaxf(size.x, size.z));
-    float elevation = degree * (34 - 17 * flat);
-    set_axes(&v, vec(-sinf(azimuth) * cosf(elevation), -sinf(elevation),
-                     -cosf(azimuth) * cosf(elevation)));
-    v.scale = h / 2 / tanf(14 * degree);
-    // the free part of the picture: text stands above and below it
-    float top = 0.10f * h, bottom = 0.12f * h, side = 0.05f * w;
-    v.centre_x = w / 2, v.centre_y = (top + h - bottom) / 2;
-    float eye_x, eye_y;
-    float z_x = fit_axis(&v, v.right, size, (w / 2 - side) / v.scale, &eye_x);
-    float z_y = fit_axis(&v, v.up, size, (h - top - bottom) / 2 / v.scale, &eye_y);
-    v.eye = vec_add(vec_add(vec_mul(v.right, eye_x), vec_mul(v.up, eye_y)),
-                    vec_mul(v.forward, fminf(z_x, z_y)));
+    // a long side is shown rather from the side; a flat box rather from above; text stands above
+    // and below
+    const Framing framing = {.azimuth = size.x >= size.z ? 32 : 58,
+                             .elevation = 34 - 17 * box_height(size),
+                             .angle = 28,
+                             .top = 0.10f,
+                             .bottom = 0.12f,
+                             .side = 0.05f,
+                             .centre = 0.49f};
+    return frame_box(size, width, height, &framing);
+}
+
+View view_water(BrimVec3 size, int width, int height) {
+    // the horizon is in the picture: straight ahead lies below its middle, as when a lens is
+    // shifted
+    const Framing framing = {.azimuth = size.x >= size.z ? 32 : 58,
+                             .elevation = 23 - 5 * box_height(size),
+                             .angle = 38,
+                             .top = 0.08f,
+                             .bottom = 0.07f,
+                             .side = 0.06f,
+                             .centre = 0.62f};
+    return frame_box(size, width, height, &framing);
+}
+
+View view_from(const BrimCamera *camera, int width, int height) {
+    View v = {.width = width, .height = height, .eye = camera->eye};
+    set_axes(&v, vec_sub(camera->target, camera->eye));
+    float angle = camera->angle > 0 ? camera->angle : 36;
+    v.scale = (float)height / 2 / tanf(0.5f * angle * degree);
+    v.centre_x = 0.5f * (float)width, v.centre_y = 0.5f * (float)height;
     return v;
 }
 

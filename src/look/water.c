@@ -43,7 +43,7 @@ static void splat_sphere(uint64_t *pixels, const View *v, BrimVec3 p, const Sphe
     }
 }
 
-static void unpack(Water *w, const uint64_t *pixels, const BrimFrame *frame, int threads) {
+static void unpack(Water *w, const uint64_t *pixels, const float *value, int threads) {
     size_t n = (size_t)w->width * (size_t)w->height;
 #pragma omp parallel for num_threads(threads)
     for (size_t i = 0; i < n; i++) {
@@ -51,9 +51,7 @@ static void unpack(Water *w, const uint64_t *pixels, const BrimFrame *frame, int
         float depth = INFINITY;
         if (pixels[i] != nothing) memcpy(&depth, &bits, sizeof depth);
         w->depth[i] = depth;
-        if (w->speed)
-            w->speed[i] =
-                pixels[i] == nothing ? 0 : frame_speed(frame, (size_t)(pixels[i] & UINT32_MAX));
+        if (value) w->value[i] = pixels[i] == nothing ? 0 : value[pixels[i] & UINT32_MAX];
     }
 }
 
@@ -78,8 +76,8 @@ BrimResult water_splat(Water *w, const View *view, const BrimFrame *frame, const
     *w = (Water){.width = view->width, .height = view->height};
     uint64_t *pixels = memory_new(n * sizeof *pixels);
     w->depth = memory_new(n * sizeof(float));
-    if (spheres->speed) w->speed = memory_new(n * sizeof(float));
-    if (!pixels || !w->depth || (spheres->speed && !w->speed)) {
+    if (spheres->value) w->value = memory_new(n * sizeof(float));
+    if (!pixels || !w->depth || (spheres->value && !w->value)) {
         free(pixels);
         water_free(w);
         return fail(error, BRIM_ERROR_MEMORY,
@@ -91,14 +89,14 @@ BrimResult water_splat(Water *w, const View *view, const BrimFrame *frame, const
     for (size_t i = 0; i < frame->count; i++)
         splat_particle(pixels, view, vec(frame->x[i], frame->y[i], frame->z[i]), spheres,
                        (uint32_t)i);
-    unpack(w, pixels, frame, threads);
+    unpack(w, pixels, spheres->value, threads);
     free(pixels);
     return BRIM_OK;
 }
 
 void water_free(Water *w) {
     free(w->depth);
-    free(w->speed);
+    free(w->value);
     *w = (Water){0};
 }
 
@@ -131,24 +129,24 @@ typedef struct Smoothing {
 /// a pair with a sample in front belongs in part to something else and is dropped; a sample far
 /// behind counts as a little behind, so that edges round off and drops stay balls.
 static void smooth_pixel(const Smoothing *s, const Water *from, size_t i, int before, int after,
-                         float *depth, float *speed) {
+                         float *depth, float *value) {
     float z0 = from->depth[i], pixels = s->reach * s->view->scale / z0;
     pixels = clampf(pixels, 0.5f, TAPS_MOST / 2.0f);
     int taps = (int)ceilf(2 * pixels);
     float falloff = -0.5f / (pixels * pixels), edge = z0 + 0.5f * s->reach;
-    float sum = 1, z = z0, v = from->speed[i], speeds = 1;
+    float sum = 1, z = z0, v = from->value[i], values = 1;
     for (int k = 1; k <= taps; k++) {
         size_t away = (size_t)k * s->stride;
         float a = k <= before ? from->depth[i - away] : INFINITY;
         float b = k <= after ? from->depth[i + away] : INFINITY;
         if (fminf(a, b) < z0 - s->range) continue;
         float weight = expf(falloff * (float)(k * k));
-        if (a <= z0 + s->range) v += weight * from->speed[i - away], speeds += weight;
-        if (b <= z0 + s->range) v += weight * from->speed[i + away], speeds += weight;
+        if (a <= z0 + s->range) v += weight * from->value[i - away], values += weight;
+        if (b <= z0 + s->range) v += weight * from->value[i + away], values += weight;
         z += weight * ((a <= z0 + s->range ? a : edge) + (b <= z0 + s->range ? b : edge));
         sum += 2 * weight;
     }
-    *depth = z / sum, *speed = v / speeds;
+    *depth = z / sum, *value = v / values;
 }
 
 static void smooth_pass(const Smoothing *s, const Water *from, Water *to, int threads) {
@@ -157,11 +155,11 @@ static void smooth_pass(const Smoothing *s, const Water *from, Water *to, int th
     for (int y = 0; y < h; y++) {
         for (int x = 0; x < w; x++) {
             size_t i = (size_t)y * (size_t)w + (size_t)x;
-            to->depth[i] = INFINITY, to->speed[i] = 0;
+            to->depth[i] = INFINITY, to->value[i] = 0;
             if (from->depth[i] == INFINITY) continue;
             bool along_row = s->stride == 1;
             smooth_pixel(s, from, i, along_row ? x : y, along_row ? w - 1 - x : h - 1 - y,
-                         &to->depth[i], &to->speed[i]);
+                         &to->depth[i], &to->value[i]);
         }
     }
 }
@@ -171,8 +169,8 @@ BrimResult water_smooth(Water *w, const View *view, float reach, float range, in
     size_t n = (size_t)w->width * (size_t)w->height;
     Water other = {.width = w->width, .height = w->height};
     other.depth = memory_new(n * sizeof(float));
-    other.speed = memory_new(n * sizeof(float));
-    if (!other.depth || !other.speed) {
+    other.value = memory_new(n * sizeof(float));
+    if (!other.depth || !other.value) {
         water_free(&other);
         return fail(error, BRIM_ERROR_MEMORY,
                     "out of memory for a picture of %d x %d; ask for a "

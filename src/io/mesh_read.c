@@ -1,0 +1,128 @@
+// Surfaces read back from the PLY files that brim_write_mesh writes.
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/file.h"
+#include <endian.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_BYTES = 256, RECORD_FLOATS = 9, FACE_BYTES = 13, BATCH = 4096 };
+
+typedef struct Reader {
+    FILE *in;
+    const char *path;
+    uint64_t bytes; ///< of the whole file
+    BrimMesh *mesh;
+    BrimError *error;
+} Reader;
+
+static BrimResult not_ours(const Reader *r) {
+    return fail(r->error, BRIM_ERROR_INPUT,
+                "'%s' is not a surface that Brim wrote; 'brim mesh' writes it anew", r->path);
+}
+
+static BrimResult damaged(const Reader *r, const char *what) {
+    return fail(r->error, BRIM_ERROR_DAMAGED, "'%s' is damaged: %s; 'brim mesh' writes it anew",
+                r->path, what);
+}
+
+static BrimResult read_header(const Reader *r) {
+    static const char *const lines[] = {
+        "property float x",  "property float y",  "property float z",
+        "property float nx", "property float ny", "property float nz",
+        "property float vx", "property float vy", "property float vz",
+    };
+    char line[LINE_BYTES];
+    int properties = 0;
+    bool list = false, little = false, first = true;
+    unsigned long long vertices = 0, faces = 0;
+    for (;; first = false) {
+        if (!fgets(line, sizeof line, r->in)) return not_ours(r);
+        line[strcspn(line, "\r\n")] = 0;
+        if (first && strcmp(line, "ply") != 0) return not_ours(r);
+        if (strcmp(line, "end_header") == 0) break;
+        if (strcmp(line, "format binary_little_endian 1.0") == 0) little = true;
+        if (sscanf(line, "element vertex %llu", &vertices) == 1) continue;
+        if (sscanf(line, "element face %llu", &faces) == 1) continue;
+        if (strcmp(line, "property list uchar uint vertex_indices") == 0) list = true;
+        if (strncmp(line, "property float ", 15) != 0) continue;
+        if (properties == RECORD_FLOATS || strcmp(line, lines[properties]) != 0) return not_ours(r);
+        properties++;
+    }
+    if (!little || !list || properties != RECORD_FLOATS) return not_ours(r);
+    long start = ftell(r->in);
+    uint64_t rest = start < 0 || (uint64_t)start > r->bytes ? 0 : r->bytes - (uint64_t)start;
+    uint64_t record = RECORD_FLOATS * sizeof(float);
+    if (vertices > UINT32_MAX || vertices > rest / record ||
+        faces > (rest - vertices * record) / FACE_BYTES)
+        return damaged(r, "it ends early");
+    r->mesh->vertex_count = (size_t)vertices, r->mesh->triangle_count = (size_t)faces;
+    return BRIM_OK;
+}
+
+static BrimResult read_vertices(const Reader *r) {
+    BrimMesh *m = r->mesh;
+    uint32_t record[BATCH][RECORD_FLOATS];
+    for (size_t first = 0; first < m->vertex_count; first += BATCH) {
+        size_t n = m->vertex_count - first < BATCH ? m->vertex_count - first : BATCH;
+        if (fread(record, sizeof *record, n, r->in) != n) return damaged(r, "it ends early");
+        for (size_t i = 0; i < n; i++) {
+            float value[RECORD_FLOATS];
+            for (int k = 0; k < RECORD_FLOATS; k++) {
+                uint32_t word = le32toh(record[i][k]);
+                memcpy(&value[k], &word, sizeof word);
+                if (!isfinite(value[k])) return damaged(r, "it holds what is not a number");
+            }
+            memcpy(m->position[first + i], value, 3 * sizeof(float));
+            memcpy(m->normal[first + i], value + 3, 3 * sizeof(float));
+            memcpy(m->velocity[first + i], value + 6, 3 * sizeof(float));
+        }
+    }
+    return BRIM_OK;
+}
+
+static BrimResult read_faces(const Reader *r) {
+    BrimMesh *m = r->mesh;
+    uint8_t face[BATCH][FACE_BYTES];
+    for (size_t first = 0; first < m->triangle_count; first += BATCH) {
+        size_t n = m->triangle_count - first < BATCH ? m->triangle_count - first : BATCH;
+        if (fread(face, FACE_BYTES, n, r->in) != n) return damaged(r, "it ends early");
+        for (size_t i = 0; i < n; i++) {
+            if (face[i][0] != 3) return damaged(r, "a face is not a triangle");
+            for (int k = 0; k < 3; k++) {
+                uint32_t v;
+                memcpy(&v, &face[i][1 + 4 * k], sizeof v);
+                m->triangle[first + i][k] = le32toh(v);
+                if (le32toh(v) >= m->vertex_count)
+                    return damaged(r, "a triangle names a vertex that does not exist");
+            }
+        }
+    }
+    return BRIM_OK;
+}
+
+static BrimResult allocate(const Reader *r) {
+    BrimMesh *m = r->mesh;
+    size_t vertices = m->vertex_count + 1;
+    m->position = memory_new(vertices * sizeof *m->position);
+    m->normal = memory_new(vertices * sizeof *m->normal);
+    m->velocity = memory_new(vertices * sizeof *m->velocity);
+    m->triangle = memory_new((m->triangle_count + 1) * sizeof *m->triangle);
+    if (m->position && m->normal && m->velocity && m->triangle) return BRIM_OK;
+    return fail(r->error, BRIM_ERROR_MEMORY, "out of memory for the surface '%s'", r->path);
+}
+
+BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error) {
+    *mesh = (BrimMesh){0};
+    Reader r = {.path = path, .mesh = mesh, .error = error};
+    r.in = file_open(path, &r.bytes, error);
+    if (!r.in) return BRIM_ERROR_IO;
+    BrimResult result = read_header(&r);
+    if (result == BRIM_OK) result = allocate(&r);
+    if (result == BRIM_OK) result = read_vertices(&r);
+    if (result == BRIM_OK) result = read_faces(&r);
+    fclose(r.in);
+    if (result != BRIM_OK) brim_mesh_free(mesh);
+    return result;
+}

@@ -1,0 +1,199 @@
+// The ray-traced picture: meshes into a tree, then pixels, more samples where they differ.
+#include "look/tracer.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "look/water_picture.h"
+#include <stdlib.h>
+
+enum { TILE = 16, SOLID_NODES = 240, MORE = 3 };
+
+// ------------------------------------------------------------------------------------- meshes
+
+/// Solids of one kind, cut by the box.
+typedef struct CutSolids {
+    const Solids *solids;
+    bool clear;
+} CutSolids;
+
+static void cut_distance(const void *context, int n, const float *x, const float *y, const float *z,
+                         float *distance) {
+    const CutSolids *c = context;
+    BrimVec3 size = c->solids->size;
+    solids_distance_kind(c->solids, c->clear, n, x, y, z, distance);
+    for (int i = 0; i < n; i++) {
+        float out = fmaxf(fmaxf(-x[i], x[i] - size.x), fmaxf(-z[i], z[i] - size.z));
+        out = fmaxf(out, fmaxf(-y[i], y[i] - size.y));
+        distance[i] = fmaxf(distance[i], out);
+    }
+}
+
+static BrimResult add_solids(Tracer *t, bool clear, BrimError *error) {
+    bool any = false;
+    for (int i = 0; i < t->solids->count; i++) any = any || t->solids->clear[i] == clear;
+    if (!any) return BRIM_OK;
+    CutSolids cut = {t->solids, clear};
+    float longest = fmaxf(t->size.x, fmaxf(t->size.y, t->size.z));
+    ContourField field = {.distance = cut_distance, .context = &cut, .threads = t->threads};
+    // as fine as half a cell, no finer than memory allows; nodes off the box's sides by a part of
+    // their spacing, so that its sides fall between two
+    field.spacing = fmaxf(0.5f * t->cell, longest / SOLID_NODES);
+    const float size[3] = {t->size.x, t->size.y, t->size.z};
+    for (int k = 0; k < 3; k++) field.nodes[k] = (int)ceilf(size[k] / field.spacing + 0.5f) + 3;
+    float before = -1.37f * field.spacing;
+    field.low = vec(before, before, before);
+    Contour contour;
+    BrimResult result = contour_new(&field, &contour, error);
+    if (result != BRIM_OK) return result;
+    Mesh mesh = {.vertex_count = contour.vertex_count,
+                 .triangle_count = contour.triangle_count,
+                 .position = contour.position,
+                 .triangle = contour.triangle};
+    result = ray_scene_add(t->rays, &mesh, clear ? MESH_GLASS : MESH_SOLID, 0, error);
+    contour_free(&contour);
+    return result;
+}
+
+/// A thin rod from a to b: a box without ends.
+static int add_rod(float (*position)[3], uint32_t (*triangle)[3], int rods, BrimVec3 a, BrimVec3 b,
+                   float half) {
+    bool along_x = a.x != b.x, along_y = a.y != b.y;
+    BrimVec3 u = along_x ? vec(0, half, 0) : along_y ? vec(0, 0, half) : vec(half, 0, 0);
+    BrimVec3 v = along_x ? vec(0, 0, half) : along_y ? vec(half, 0, 0) : vec(0, half, 0);
+    uint32_t first = 8 * (uint32_t)rods;
+    for (int k = 0; k < 8; k++) {
+        BrimVec3 p = k & 4 ? b : a;
+        p = vec_add(p, vec_mul(u, k == 1 || k == 2 || k == 5 || k == 6 ? 1 : -1));
+        p = vec_add(p, vec_mul(v, (k & 3) >= 2 ? 1 : -1));
+        position[first + (uint32_t)k][0] = p.x, position[first + (uint32_t)k][1] = p.y;
+        position[first + (uint32_t)k][2] = p.z;
+    }
+    for (uint32_t k = 0; k < 4; k++) {
+        uint32_t next = (k + 1) % 4, *one = triangle[first + 2 * k], *two = one + 3;
+        one[0] = first + k, one[1] = first + next, one[2] = first + 4 + next;
+        two[0] = first + k, two[1] = first + 4 + next, two[2] = first + 4 + k;
+    }
+    return rods + 1;
+}
+
+/// Rods along the edges where two walls of the domain meet, but for those on the floor.
+static BrimResult add_tank(Tracer *t, const BrimSide sides[6], BrimError *error) {
+    float position[12 * 8][3], half = 0.0011f * t->extent;
+    uint32_t triangle[12 * 8][3];
+    int rods = 0;
+    const float size[3] = {t->size.x, t->size.y, t->size.z};
+    for (int axis = 0; axis < 3; axis++) {
+        int u = (axis + 1) % 3, v = (axis + 2) % 3;
+        for (int k = 0; k < 4; k++) {
+            int at_u = k & 1, at_v = k >> 1;
+            bool down = (u == 1 && !at_u) || (v == 1 && !at_v);
+            bool open =
+                sides[2 * u + at_u] != BRIM_SIDE_WALL || sides[2 * v + at_v] != BRIM_SIDE_WALL;
+            if (down || open) continue;
+            float a[3] = {0}, b[3] = {0};
+            a[u] = b[u] = at_u ? size[u] + half : -half;
+            a[v] = b[v] = at_v ? size[v] + half : -half;
+            a[axis] = 0, b[axis] = size[axis];
+            rods = add_rod(position, triangle, rods, vec(a[0], a[1], a[2]), vec(b[0], b[1], b[2]),
+                           half);
+        }
+    }
+    Mesh mesh = {.vertex_count = 8 * (size_t)rods,
+                 .triangle_count = 8 * (size_t)rods,
+                 .position = position[0],
+                 .triangle = triangle[0]};
+    return ray_scene_add(t->rays, &mesh, MESH_TANK, 0, error);
+}
+
+static BrimResult build(Tracer *t, const WaterPicture *p, BrimError *error) {
+    BrimResult result = ray_scene_new(&t->rays, error);
+    if (result == BRIM_OK) result = ray_scene_add(t->rays, t->water, MESH_WATER, p->blur, error);
+    if (result == BRIM_OK) result = add_solids(t, false, error);
+    if (result == BRIM_OK) result = add_solids(t, true, error);
+    if (result == BRIM_OK) result = add_tank(t, p->def->sides, error);
+    if (result == BRIM_OK) result = ray_scene_build(t->rays, error);
+    if (result == BRIM_OK) result = tracer_light_floor(t, error);
+    return result;
+}
+
+// ------------------------------------------------------------------------------------- pixels
+
+/// Filmic curve (Narkowicz's fit of the ACES reference): deep shades stay, lights roll off.
+static float tone(float x) {
+    return clampf(x * (2.51f * x + 0.03f) / (x * (2.43f * x + 0.59f) + 0.14f), 0, 1);
+}
+
+static BrimVec3 tone_map(BrimVec3 c) {
+    const float exposure = 0.80f;
+    return vec(tone(exposure * c.x), tone(exposure * c.y), tone(exposure * c.z));
+}
+
+/// A share of [-1, 1] of a tent: samples of a pixel reach into its neighbours, less the farther.
+static float tent(float x) {
+    return x < 0.5f ? sqrtf(2 * x) - 1 : 1 - sqrtf(2 - 2 * x);
+}
+
+static BrimVec3 sample_pixel(const Tracer *t, int x, int y, int sample) {
+    Sampler s = {.pixel = (uint32_t)y * 65536u + (uint32_t)x, .sample = sample};
+    Square q = sampler_next(&s, 0, 1), shutter = sampler_next(&s, 0, 1);
+    Ray ray = {.time = shutter.x};
+    BrimVec3 d =
+        view_ray(&t->camera, (float)x + 0.5f + tent(q.x), (float)y + 0.5f + tent(q.y), &ray.origin);
+    ray.direction = vec_unit(d);
+    BrimVec3 c = tracer_look(t, &ray, &s);
+    // one glint must not outshine a whole pixel
+    const float most = 4;
+    return vec(fminf(c.x, most), fminf(c.y, most), fminf(c.z, most));
+}
+
+/// Light of a pixel: `samples`, then more while they differ too much for their mean to be sure.
+static BrimVec3 pixel_light(const Tracer *t, int x, int y, int samples) {
+    BrimVec3 sum = vec(0, 0, 0);
+    float mean = 0, square = 0;
+    int n = 0, most = samples;
+    for (; n < most; n++) {
+        BrimVec3 c = sample_pixel(t, x, y, n);
+        sum = vec_add(sum, c);
+        float shown = sqrtf(tone(0.2f * c.x + 0.7f * c.y + 0.1f * c.z)), step = shown - mean;
+        mean += step / (float)(n + 1), square += step * (shown - mean);
+        if (n + 1 != most || most >= (1 + MORE) * samples) continue;
+        if (square > 1.5e-4f * (float)(n + 1) * (float)n) most += samples;
+    }
+    return vec_mul(sum, 1 / (float)n);
+}
+
+static void draw_tile(const Tracer *t, int samples, int left, int top, Image *image) {
+    for (int y = top; y < top + TILE && y < image->height; y++)
+        for (int x = left; x < left + TILE && x < image->width; x++)
+            image->pixel[(size_t)y * (size_t)image->width + (size_t)x] =
+                tone_map(pixel_light(t, x, y, samples));
+}
+
+static void draw_pixels(const Tracer *t, const WaterPicture *p, Image *image) {
+    int across = (image->width + TILE - 1) / TILE, down = (image->height + TILE - 1) / TILE;
+    int done = 0;
+#pragma omp parallel for num_threads(t->threads) schedule(dynamic, 1)
+    for (int i = 0; i < across * down; i++) {
+        draw_tile(t, p->samples, i % across * TILE, i / across * TILE, image);
+        if (!p->want || !p->want->progress) continue;
+#pragma omp critical(brim_picture_progress)
+        p->want->progress(p->want->progress_context, (double)++done / (across * down));
+    }
+}
+
+BrimResult water_picture_draw(const WaterPicture *p, Image *image, BrimError *error) {
+    BrimVec3 size = p->def->size;
+    Tracer t = {.solids = p->solids, .water = p->water, .camera = p->camera, .size = size};
+    t.threads = p->threads;
+    t.cell = size.x / (float)p->def->cells[0];
+    t.extent = vec_length(size);
+    t.skin = 2e-3f * t.cell;
+    // the tint of a tank, whatever its size: models of large waters look as if they were large
+    t.absorption = vec_mul(vec(2.2f, 0.50f, 0.24f), 1.6f / t.extent);
+    float largest = fmaxf(size.x, size.z), power = powf(10, floorf(log10f(largest)));
+    t.line = power * (largest / power < 2.5f ? 0.2f : largest / power < 6 ? 0.5f : 1);
+    BrimResult result = build(&t, p, error);
+    if (result == BRIM_OK) draw_pixels(&t, p, image);
+    ray_scene_free(&t.rays);
+    free(t.open);
+    return result;
+}

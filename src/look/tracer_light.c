@@ -1,0 +1,246 @@
+// Sky, sun and what they do to matte surfaces.
+#include "base/error.h"
+#include "base/memory.h"
+#include "look/tracer.h"
+#include <stdlib.h>
+
+enum { CROSSINGS_MOST = 24, OPEN_SIDE = 160, OPEN_RAYS = 48 };
+
+static const float pi = 3.14159265f;
+/// Irradiance of the sun over pi: a white matte surface that faces it shines with this.
+static const BrimVec3 sun_power = {1.72f, 1.58f, 1.36f};
+static const float sun_radius = 0.022f; ///< rad; wider than the true sun: softer shadows
+
+BrimVec3 tracer_sun(void) {
+    return vec_unit(vec(-0.58f, 0.70f, 0.36f));
+}
+
+// ---------------------------------------------------------------------------------------- sky
+
+BrimVec3 sky_light(BrimVec3 direction, bool with_sun) {
+    BrimVec3 d = vec_unit(direction);
+    float up = fmaxf(d.y, 0);
+    BrimVec3 horizon = vec(0.60f, 0.71f, 0.82f), zenith = vec(0.085f, 0.21f, 0.50f);
+    BrimVec3 sky = vec_mix(horizon, zenith, powf(up, 0.55f));
+    float toward = fmaxf(0, vec_dot(d, tracer_sun()));
+    float glow = 0.22f * powf(toward, 8) + 0.35f * powf(toward, 64);
+    sky = vec_add(sky, vec_mul(vec(1.0f, 0.92f, 0.78f), glow));
+    if (with_sun) {
+        float disk = 14 * smooth_step(0.9988f, 0.9997f, toward);
+        sky = vec_add(sky, vec_mul(vec(1.0f, 0.95f, 0.86f), disk));
+    }
+    return sky;
+}
+
+/// Means over the sky and over the lit floor: what a matte surface gets from above and below.
+static const BrimVec3 sky_mean = {0.42f, 0.55f, 0.75f};
+static const BrimVec3 floor_mean = {0.50f, 0.48f, 0.45f};
+
+BrimVec3 deep_water(void) {
+    return vec(0.010f, 0.105f, 0.155f);
+}
+
+// -------------------------------------------------------------------------------------- water
+
+BrimVec3 water_filter(const Tracer *t, float distance) {
+    BrimVec3 a = t->absorption;
+    return vec(expf(-a.x * distance), expf(-a.y * distance), expf(-a.z * distance));
+}
+
+float water_mirror(float cosine, bool wet, float *bent) {
+    float ratio = wet ? 1.333f : 1 / 1.333f;
+    float rest = 1 - ratio * ratio * (1 - cosine * cosine);
+    *bent = 0;
+    if (rest <= 0) return 1;
+    *bent = sqrtf(rest);
+    // Fresnel, both polarisations; ratio = n of this side over n of the other
+    float s = (ratio * cosine - *bent) / (ratio * cosine + *bent);
+    float p = (cosine - ratio * *bent) / (cosine + ratio * *bent);
+    return 0.5f * (s * s + p * p);
+}
+
+// ------------------------------------------------------------------------------------ the sun
+
+/// Axes across a unit vector.
+static void across(BrimVec3 n, BrimVec3 *u, BrimVec3 *v) {
+    *u = vec_unit(vec_cross(fabsf(n.y) < 0.9f ? vec(0, 1, 0) : vec(1, 0, 0), n));
+    *v = vec_cross(n, *u);
+}
+
+/// Share of light that comes straight along a ray through what is in its way: nothing through
+/// solids, some through water and glass. *under gets the way through water.
+static BrimVec3 light_through(const Tracer *t, const Ray *ray, bool wet, float *under) {
+    BrimVec3 share = vec(1, 1, 1);
+    float begin = t->skin;
+    *under = 0;
+    for (int k = 0; k < CROSSINGS_MOST; k++) {
+        RayHit hit;
+        if (!ray_meets(t->rays, ray, begin, INFINITY, &hit)) break;
+        if (hit.mesh == MESH_SOLID) return vec(0, 0, 0);
+        if (wet) *under += hit.distance - begin;
+        if (hit.mesh == MESH_GLASS) share = vec_mul(share, 0.93f);
+        if (hit.mesh == MESH_WATER) {
+            float cosine = vec_dot(vec_unit(hit.normal), ray->direction), bent;
+            // light that is bent aside arrives somewhere near: only the reflected part is lost
+            float mirror = water_mirror(fabsf(cosine), false, &bent);
+            if ((cosine < 0) != wet) share = vec_mul(share, 1 - 0.8f * mirror);
+            wet = cosine < 0;
+        }
+        begin = hit.distance + t->skin;
+    }
+    return vec_tint(share, water_filter(t, *under));
+}
+
+/// Rays from a matte surface start this far above it: a solid's triangles cut its true surface.
+static float lift(const Tracer *t) {
+    return 0.03f * t->cell;
+}
+
+static BrimVec3 sun_at(const Tracer *t, const Spot *spot, BrimVec3 normal, Sampler *sampler,
+                       float *under) {
+    BrimVec3 sun = tracer_sun(), u, v;
+    Square q = sampler_next(sampler, 0, 1);
+    float radius = sun_radius * sqrtf(q.x), angle = 2 * pi * q.y;
+    across(sun, &u, &v);
+    *under = 0;
+    BrimVec3 aside = vec_add(vec_mul(u, radius * cosf(angle)), vec_mul(v, radius * sinf(angle)));
+    Ray ray = {.direction = vec_unit(vec_add(sun, aside)), .time = spot->time};
+    float facing = vec_dot(normal, ray.direction);
+    if (facing <= 0) return vec(0, 0, 0);
+    ray.origin = vec_add(spot->point, vec_mul(spot->normal, lift(t)));
+    return vec_mul(vec_tint(sun_power, light_through(t, &ray, spot->wet, under)), facing);
+}
+
+/// A direction above a surface, more often where it counts more.
+static BrimVec3 above(BrimVec3 normal, Square q) {
+    BrimVec3 u, v;
+    across(normal, &u, &v);
+    float radius = sqrtf(q.x), angle = 2 * pi * q.y;
+    return vec_add(vec_add(vec_mul(u, radius * cosf(angle)), vec_mul(v, radius * sinf(angle))),
+                   vec_mul(normal, sqrtf(fmaxf(0, 1 - q.x))));
+}
+
+/// Light from one direction of the surroundings.
+static BrimVec3 surroundings(const Tracer *t, const Ray *ray) {
+    RayHit hit;
+    float ground = floor_distance(t, ray);
+    bool met = ray_meets(t->rays, ray, t->skin, ground, &hit);
+    if (met && hit.mesh == MESH_SOLID) return vec(0.10f, 0.10f, 0.10f);
+    BrimVec3 light =
+        ground < INFINITY ? vec_mul(floor_mean, 0.85f) : sky_light(ray->direction, false);
+    return met && hit.mesh == MESH_WATER ? vec_tint(light, vec(0.62f, 0.74f, 0.78f)) : light;
+}
+
+// -------------------------------------------------------------------------------------- floor
+
+static float open_at(const Tracer *t, int x, int z, int ray_count) {
+    BrimVec3 p = vec(t->open_low.x + t->open_step * (float)x, t->skin,
+                     t->open_low.z + t->open_step * (float)z);
+    Sampler sampler = {.pixel = (uint32_t)(z * t->open_x + x)};
+    float sum = 0;
+    for (int k = 0; k < ray_count; k++) {
+        Ray ray = {p, above(vec(0, 1, 0), sampler_next(&sampler, k, ray_count)), 0.5f};
+        RayHit hit;
+        float begin = t->skin, share = 1;
+        for (int n = 0; n < 4 && ray_meets(t->rays, &ray, begin, INFINITY, &hit); n++) {
+            if (hit.mesh == MESH_SOLID) share = 0;
+            if (hit.mesh == MESH_WATER) share *= 0.9f;
+            begin = hit.distance + t->skin;
+        }
+        sum += share;
+    }
+    return sum / (float)ray_count;
+}
+
+/// Mean with the neighbours, along one axis.
+static void soften(const float *from, float *to, int count, int stride) {
+    for (int i = 0; i < count; i++) {
+        float a = from[(i > 0 ? i - 1 : i) * stride];
+        float b = from[(i + 1 < count ? i + 1 : i) * stride];
+        to[i * stride] = 0.25f * (a + b) + 0.5f * from[i * stride];
+    }
+}
+
+BrimResult tracer_light_floor(Tracer *t, BrimError *error) {
+    float margin = 0.8f * t->size.y;
+    t->open_low = vec(-margin, 0, -margin);
+    float wide = t->size.x + 2 * margin, deep = t->size.z + 2 * margin;
+    t->open_step = fmaxf(wide, deep) / (OPEN_SIDE - 1);
+    t->open_x = (int)ceilf(wide / t->open_step) + 1,
+    t->open_z = (int)ceilf(deep / t->open_step) + 1;
+    int n = t->open_x * t->open_z;
+    t->open = memory_new(2 * (size_t)n * sizeof(float));
+    if (!t->open) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's floor");
+#pragma omp parallel for num_threads(t->threads) schedule(dynamic, 64)
+    for (int i = 0; i < n; i++) t->open[i] = open_at(t, i % t->open_x, i / t->open_x, OPEN_RAYS);
+    for (int z = 0; z < t->open_z; z++)
+        soften(t->open + z * t->open_x, t->open + n + z * t->open_x, t->open_x, 1);
+    for (int x = 0; x < t->open_x; x++) soften(t->open + n + x, t->open + x, t->open_z, t->open_x);
+    return BRIM_OK;
+}
+
+static float floor_open(const Tracer *t, BrimVec3 p) {
+    float x = (p.x - t->open_low.x) / t->open_step, z = (p.z - t->open_low.z) / t->open_step;
+    if (!(x >= 0 && z >= 0 && x < (float)(t->open_x - 1) && z < (float)(t->open_z - 1))) return 1;
+    int i = (int)x, k = (int)z;
+    float fx = x - (float)i, fz = z - (float)k;
+    const float *row = t->open + k * t->open_x + i, *next = row + t->open_x;
+    float inside =
+        (1 - fz) * ((1 - fx) * row[0] + fx * row[1]) + fz * ((1 - fx) * next[0] + fx * next[1]);
+    // no edge where the map ends
+    float edge = fminf(fminf(x, (float)(t->open_x - 1) - x), fminf(z, (float)(t->open_z - 1) - z));
+    return 1 + smooth_step(0, 12, edge) * (inside - 1);
+}
+
+/// Share of a footprint of `blur` metres that lines cover.
+static float line_cover(float x, float spacing, float width, float blur) {
+    float distance = fabsf(x - spacing * rintf(x / spacing));
+    return clampf((0.5f * (width + blur) - distance) / blur, 0, 1) * fminf(1, width / blur);
+}
+
+static BrimVec3 floor_paint(const Tracer *t, const Spot *spot) {
+    BrimVec3 tile = vec(0.27f, 0.27f, 0.265f), joint = vec(0.10f, 0.104f, 0.11f), p = spot->point;
+    float slant = fmaxf(0.05f, fabsf(spot->direction.y));
+    float blur = 1.5f * spot->travelled / t->camera.scale, width = 0.0028f * t->extent;
+    float cover =
+        fmaxf(line_cover(p.x, t->line, width, blur), line_cover(p.z, t->line, width, blur / slant));
+    return vec_mix(tile, joint, 0.75f * cover);
+}
+
+BrimVec3 light_floor(const Tracer *t, const Spot *spot, Sampler *sampler) {
+    float dx = spot->point.x - 0.5f * t->size.x, dz = spot->point.z - 0.5f * t->size.z;
+    float away = hypotf(dx, dz) / t->extent,
+          haze = 1 - expf(-0.006f * fmaxf(0, away - 1.5f) * away);
+    BrimVec3 far = sky_light(vec(spot->direction.x, 0, spot->direction.z), false);
+    if (haze > 0.995f) return far;
+    float under;
+    BrimVec3 light = sun_at(t, spot, spot->normal, sampler, &under);
+    BrimVec3 ambient = vec_mul(sky_mean, floor_open(t, spot->point));
+    if (spot->wet) ambient = vec_tint(ambient, water_filter(t, under));
+    light = vec_tint(floor_paint(t, spot), vec_add(light, ambient));
+    return vec_mix(light, far, haze);
+}
+
+// ------------------------------------------------------------------------------------- solids
+
+BrimVec3 light_solid(const Tracer *t, const Spot *spot, Sampler *sampler) {
+    BrimVec3 paint = solids_paint(t->solids, spot->point, spot->normal);
+    float under;
+    BrimVec3 light = sun_at(t, spot, spot->normal, sampler, &under), around = vec(0, 0, 0);
+    int rays = spot->depth == 0 ? 3 : 1;
+    for (int k = 0; k < rays; k++) {
+        Ray ray = {.time = spot->time};
+        ray.origin = vec_add(spot->point, vec_mul(spot->normal, lift(t)));
+        ray.direction = above(spot->normal, sampler_next(sampler, k, rays));
+        around = vec_add(around, vec_mul(surroundings(t, &ray), 1 / (float)rays));
+    }
+    if (spot->wet) around = vec_tint(around, water_filter(t, under));
+    return vec_tint(paint, vec_add(light, around));
+}
+
+BrimVec3 light_tank(const Tracer *t, const Spot *spot, Sampler *sampler) {
+    float under;
+    BrimVec3 sun = sun_at(t, spot, spot->normal, sampler, &under);
+    BrimVec3 around = vec_mix(floor_mean, sky_mean, 0.5f + 0.5f * spot->normal.y);
+    return vec_tint(vec(0.42f, 0.46f, 0.50f), vec_add(sun, around));
+}

@@ -1,0 +1,17 @@
+// The ray-traced picture as the rest of the pictures sees it.
+#pragma once
+#include "look/ray.h"
+
+typedef struct WaterPicture {
+    const BrimSimDef *def;
+    const Solids *solids;
+    const Mesh *water;
+    View camera;
+    int samples; ///< a pixel, before more are taken where they differ
+    float blur;  ///< s that the shutter is open
+    int threads;
+    const BrimPictureDef *want; ///< whom to tell of progress
+} WaterPicture;
+
+/// BRIM_ERROR_MISSING when the build has no Embree.
+BrimResult water_picture_draw(const WaterPicture *picture, Image *image, BrimError *error);
