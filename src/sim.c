@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/def_hash.h"
 #include "scene/check.h"
+#include "step/band.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -74,6 +75,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->cell_volume = def->dim == 3 ? pow(s->dx, 3) : pow(s->dx, 2);
     s->particle_mass = def->density * s->cell_volume / def->particles_per_cell;
     s->transfer = transfer_kernels_for(s->isa);
+    s->band = def->band_width > 0 ? band_kernels_for(s->isa) : NULL;
     s->level_set = level_set_kernels_for(s->isa);
     s->faces = face_kernels_for(s->isa);
     s->profile = level_set_profile(s->dim);
@@ -131,7 +133,7 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
     bool solids = s->solid_count > 0, flip = s->def.transfer == BRIM_TRANSFER_FLIP;
     // spare, phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component;
     // the solver's own six and its coarser levels
-    double floats = 6 + 2 * s->dim + (flip ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 8;
+    double floats = 6 + 2 * s->dim + (flip || s->band ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 8;
     double per_tile = 4 * floats * s->grid.tile_cells + 5 * s->grid.tile_rows + 160;
     double block = 4.0 * (s->dim == 3 ? SCATTER_3D : SCATTER_2D);
     double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
@@ -201,9 +203,17 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     int64_t most = (int64_t)(sim_memory_limit(s) / sizeof(float[7])) + 1;
     for (int i = 0; i < def->liquid_count && count <= most; i++)
         count += emit_count(s, regions, i, most, tiles);
-    BrimResult r = sim_check_memory(s, (double)count, (double)sim_dilate(s, tiles), error);
+    size_t tile_count = sim_dilate(s, tiles);
+    BrimResult r = sim_check_memory(s, s->band ? 0 : (double)count, (double)tile_count, error);
+    if (r == BRIM_OK && s->band) {
+        if (!band_start(s, regions, def->liquid_count, tiles))
+            r = fail(error, BRIM_ERROR_MEMORY, "out of memory for %zu tiles", tile_count);
+        count -= band_hidden_points(s);
+        if (r == BRIM_OK) r = sim_check_memory(s, (double)count, (double)tile_count, error);
+    }
     free(tiles);
     if (r != BRIM_OK) return r;
+    if (count < 0) count = 0;
     bool ok = particles_reserve(&s->particles, (size_t)count + 1);
     for (int i = 0; i < def->liquid_count && ok; i++)
         ok = emit_liquid(s, &def->liquid[i], regions, i);
@@ -212,6 +222,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     s->max_speed = seeded_speed(s);
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!stage_sort(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
+    if (s->band) band_start_velocity(s, def->liquid, regions, def->liquid_count);
     stage_surface(s);
     return stage_measure(s, error);
 }

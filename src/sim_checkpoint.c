@@ -10,6 +10,7 @@
 /// Section "state": the scalars.
 typedef struct SavedState {
     double dt, dt_next, kick, velocity_time, solid_time, max_speed, start_cells, start_particles;
+    int64_t resampled;
     uint32_t next_id;
     int32_t primed, tile_count, solid_count;
     BrimStats stats;
@@ -46,6 +47,9 @@ static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *err
     if (r == BRIM_OK)
         r = checkpoint_put(w, "tile speed", s->tile_speed,
                            s->primed ? (size_t)g->tile_count * sizeof(float) : 0, error);
+    // The level set below the surface follows from where the interior is.
+    if (r == BRIM_OK && s->band) r = checkpoint_put(w, "interior", s->interior, sim_rows(s), error);
+    if (r == BRIM_OK && s->band) r = checkpoint_put(w, "hidden", s->hidden, sim_rows(s), error);
     return r;
 }
 
@@ -78,6 +82,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     state.velocity_time = s->velocity_time, state.solid_time = s->solid_time;
     state.max_speed = s->max_speed, state.start_cells = s->start_cells;
     state.start_particles = s->start_particles, state.next_id = s->next_id;
+    state.resampled = s->resampled;
     state.primed = s->primed, state.tile_count = s->grid.tile_count;
     state.solid_count = s->solid_count, state.stats = s->stats;
     BrimResult r = checkpoint_put(w, CHECKPOINT_META, &meta, sizeof meta, error);
@@ -183,7 +188,9 @@ static BrimResult read_fields(Checkpoint *c, BrimSim *s, BrimError *error) {
     size_t bytes = sim_cells(s) * sizeof(float);
     BrimResult r = BRIM_OK;
     memset(s->pressure, 0, bytes);
-    if (!s->primed) return r;
+    if (s->band) r = checkpoint_read(c, "interior", s->interior, sim_rows(s), error);
+    if (s->band && r == BRIM_OK) r = checkpoint_read(c, "hidden", s->hidden, sim_rows(s), error);
+    if (!s->primed || r != BRIM_OK) return r;
     for (int a = 0; a < s->dim && r == BRIM_OK; a++)
         r = checkpoint_read(c, velocity_names[a], s->velocity[a], bytes, error);
     if (r == BRIM_OK) r = checkpoint_read(c, "pressure", s->pressure, bytes, error);
@@ -232,6 +239,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     s->velocity_time = state.velocity_time, s->solid_time = state.solid_time;
     s->max_speed = state.max_speed, s->start_cells = state.start_cells;
     s->start_particles = state.start_particles, s->next_id = state.next_id;
+    s->resampled = state.resampled;
     s->primed = state.primed != 0, s->stats = state.stats;
     r = read_particles(c, s, (size_t)meta.particles, path, error);
     if (r == BRIM_OK) r = read_tiles(c, s, state.tile_count, path, error);
@@ -257,6 +265,8 @@ BrimResult brim_sim_load(const BrimSimDef *def, const char *path, BrimSim **sim,
     if (r != BRIM_OK) return r;
     r = sim_build(def, sim, &shapes, error);
     if (r == BRIM_OK) r = read_all(c, *sim, path, error);
+    if (r == BRIM_OK && (*sim)->band && !(*sim)->primed)
+        band_start_velocity(*sim, def->liquid, (const Shape *const *)shapes, def->liquid_count);
     checkpoint_close(&c);
     sim_free_shapes(&shapes, def ? def->liquid_count : 0);
     if (r != BRIM_OK) brim_sim_destroy(sim);

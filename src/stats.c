@@ -8,7 +8,7 @@
     { #NAME, offsetof(BrimStats, NAME), false }
 #define STAGE(NAME, INDEX) \
     { "ms_" NAME, offsetof(BrimStats, ms[INDEX]), false }
-enum { FIRST_STAGE = 19 };
+enum { FIRST_STAGE = 21 };
 
 static const StatsColumn columns[] = {
     COUNT(step),
@@ -19,6 +19,8 @@ static const StatsColumn columns[] = {
     COUNT(emitted),
     COUNT(drained),
     COUNT(left),
+    COUNT(resampled),
+    COUNT(interior),
     REAL(volume_ratio),
     REAL(volume_cells),
     REAL(kinetic_energy),
@@ -33,6 +35,7 @@ static const StatsColumn columns[] = {
     STAGE("solids", BRIM_STAGE_SOLIDS),
     STAGE("emit", BRIM_STAGE_EMIT),
     STAGE("advect", BRIM_STAGE_ADVECT),
+    STAGE("band", BRIM_STAGE_BAND),
     STAGE("sort", BRIM_STAGE_SORT),
     STAGE("to_grid", BRIM_STAGE_TO_GRID),
     STAGE("surface", BRIM_STAGE_SURFACE),

@@ -212,6 +212,9 @@ typedef enum BrimPreconditioner {
     BRIM_PRECONDITIONER_MULTIGRID,
     BRIM_PRECONDITIONER_JACOBI, ///< the plain reference solver
 } BrimPreconditioner;
+/// How the narrow band joins the particles' velocity and the grid's own: by the depth of a face, or
+/// by the particles' weight on it. The latter gains energy; it is there for comparison.
+typedef enum BrimBandCombine { BRIM_BAND_DISTANCE, BRIM_BAND_DENSITY } BrimBandCombine;
 typedef enum BrimSide { BRIM_SIDE_WALL, BRIM_SIDE_OPEN } BrimSide;
 
 /// Instruction set of the kernels. Results are the same bits on all of them.
@@ -250,6 +253,9 @@ typedef struct BrimSimDef {
     double tolerance; ///< largest |div u| dt left in a cell
     int max_iterations;
     BrimPreconditioner preconditioner;
+
+    int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
+    BrimBandCombine band_combine;
 
     int particles_per_cell; ///< a square (2D) or cube (3D) number
     float jitter;           ///< 0 to 1, of the spacing between particles
@@ -299,7 +305,8 @@ BRIM_API int brim_sim_threads(const BrimSim *sim);
 BRIM_API const char *brim_sim_isa_name(const BrimSim *sim);
 
 /// The particles where they are, without copying. Valid until the next call that changes the
-/// simulation. Velocities may be written before the first step and between steps.
+/// simulation. Velocities may be written before the first step and between steps. With a narrow band
+/// there are none below it.
 /// Particles are in storage order; `id` is stable, unique and counts from 0.
 typedef struct BrimParticles {
     size_t count;
@@ -343,6 +350,7 @@ typedef enum BrimStage {
     BRIM_STAGE_SOLIDS,
     BRIM_STAGE_EMIT,
     BRIM_STAGE_ADVECT,
+    BRIM_STAGE_BAND,
     BRIM_STAGE_SORT,
     BRIM_STAGE_TO_GRID,
     BRIM_STAGE_SURFACE,
@@ -358,8 +366,10 @@ typedef enum BrimStage {
 typedef struct BrimStats {
     int64_t step;
     double time, dt; ///< s, at the end of the step
-    int64_t particles, seeded, emitted, drained, left; ///< counts since the start; seeded +
-                                                       ///< emitted - drained - left = particles
+    int64_t particles, seeded, emitted, drained, left; ///< counts since the start; seeded + emitted
+                                                       ///< + resampled - drained - left = particles
+    int64_t resampled; ///< with a band: particles that it made less those it took
+    int64_t interior;  ///< with a band: particles' worth of liquid below it, where there are none
     double volume_ratio;  ///< eq. 19 of the density paper, relative to seeded + emitted - gone
     double volume_cells;  ///< cells that hold liquid, relative to the start
     double kinetic_energy, potential_energy; ///< J

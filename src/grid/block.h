@@ -17,8 +17,8 @@ typedef struct Sides {
 /// What a field is located on, which decides its values outside the domain:
 /// FACE_a: velocity component a. The last value inside repeats (along walls: free slip); the normal
 /// component ends on the wall's own face, or before an open side.
-/// NODE: cell corners (low corner of each cell), repeat.
-typedef enum Place { PLACE_FACE_X, PLACE_FACE_Y, PLACE_FACE_Z, PLACE_NODE } Place;
+/// NODE: cell corners (low corner of each cell), repeat. CELL: cell centres, repeat.
+typedef enum Place { PLACE_FACE_X, PLACE_FACE_Y, PLACE_FACE_Z, PLACE_NODE, PLACE_CELL } Place;
 
 /// field [cells] => block [z][y][x], edge 8 + 2 halo (z: 1 in 2D). Where no tile exists: `missing`.
 void block_load(const Grid *g, int slot, const float *field, Place place, const Sides *sides,

@@ -10,8 +10,13 @@ enum { ATTR_X, ATTR_Y, ATTR_Z, ATTR_VX, ATTR_VY, ATTR_VZ, ATTR_AFFINE, ATTR_MAX 
 /// Arrays may be read this far beyond their end by kernels that take whole vectors.
 enum { PARTICLE_PADDING = 16 };
 
-/// Keys of particles that go: through a drain, or over an open side.
-enum { KEY_DRAINED = 0xffffffffu, KEY_LEFT = 0xfffffffeu };
+/// Keys of particles that go: through a drain, over an open side, or below the narrow band.
+enum {
+    KEY_DRAINED = 0xffffffffu,
+    KEY_LEFT = 0xfffffffeu,
+    KEY_HIDDEN = 0xfffffffdu,
+    KEY_GONE = KEY_HIDDEN ///< the lowest of them
+};
 
 /// Bytes a particle: 28 in attributes (64 with APIC) and 12 in key, order and spare.
 typedef struct Particles {

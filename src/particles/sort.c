@@ -54,8 +54,8 @@ static uint32_t survey(const Particles *p, const Grid *g, SortScratch *s, uint32
             mask |= table[key - low];
             continue;
         }
-        if (key >= KEY_LEFT) {
-            key == KEY_LEFT ? gone->left++ : gone->drained++;
+        if (key >= KEY_GONE) {
+            key == KEY_LEFT ? gone->left++ : key == KEY_HIDDEN ? gone->hidden++ : gone->drained++;
             continue;
         }
         movers++;
@@ -72,7 +72,7 @@ static void collect_movers(const Particles *p, const Grid *g, uint32_t first, ui
     uint32_t cells = (uint32_t)g->tile_cells;
     uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
     for (uint32_t i = first; i < end; i++)
-        if (!(p->key[i] >= low && p->key[i] <= high) && p->key[i] < KEY_LEFT) *out++ = i;
+        if (!(p->key[i] >= low && p->key[i] <= high) && p->key[i] < KEY_GONE) *out++ = i;
 }
 
 /// Marks the wanted tiles: each occupied tile's neighbours within reach, farther ones by whole
@@ -177,7 +177,7 @@ static void gather_attributes(Particles *p, size_t count, int threads) {
 bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int threads,
                     SortCounts *counts) {
     *counts = (SortCounts){0};
-    int old_tiles = p->sorted ? g->tile_count : 0;
+    int old_tiles = g->tile_count;
     size_t old_count = (size_t)old_tiles;
     if (!memory_grow((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2, 0) ||
         !memory_grow((void **)&s->mover_start, &s->mover_start_capacity, 4, old_count + 2, 0))
@@ -188,17 +188,17 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
 
     uint32_t table[512];
     reach_table(g, reach < TILE ? reach : TILE, table);
-    size_t drained = 0, left = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(+ : drained, left)
+    size_t drained = 0, left = 0, hidden = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(+ : drained, left, hidden)
     for (int t = 0; t <= old_tiles; t++) {
         SortCounts gone = {0};
         int64_t home =
             t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
         s->mover_start[t + 1] =
             survey(p, g, s, s->old_start[t], s->old_start[t + 1], home, table, &gone);
-        drained += gone.drained, left += gone.left;
+        drained += gone.drained, left += gone.left, hidden += gone.hidden;
     }
-    counts->drained = drained, counts->left = left;
+    counts->drained = drained, counts->left = left, counts->hidden = hidden;
 
     s->mover_start[0] = 0;
     for (int t = 0; t <= old_tiles; t++) s->mover_start[t + 1] += s->mover_start[t];
@@ -221,8 +221,6 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
                      0) ||
         !grid_rebuild(g, s->want, s->from))
         return false;
-    if (!old_tiles)
-        for (size_t t = 0; t < tiles; t++) s->from[t] = -1;
 
     sort_movers(p, g, s, mover_count);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)

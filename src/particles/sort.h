@@ -13,7 +13,7 @@ typedef struct SortScratch {
 } SortScratch;
 
 typedef struct SortCounts {
-    size_t drained, left;
+    size_t drained, left, hidden;
 } SortCounts;
 
 bool sort_init(SortScratch *s, const Grid *grid);
@@ -21,8 +21,9 @@ void sort_free(SortScratch *s);
 size_t sort_bytes(const SortScratch *s, const Grid *grid);
 
 /// (key) [count] => all arrays sorted, cell_start, occupied, grid rebuilt.
-/// Tiles exist wherever a particle is within `reach` cells. Particles with the keys KEY_DRAINED and
-/// KEY_LEFT are taken out and counted. Within a cell: those that stayed in the tile in their
+/// Tiles exist wherever a particle is within `reach` cells, and where the caller set bits
+/// of s->reach before. Particles with keys from KEY_GONE on are taken
+/// out and counted. Within a cell: those that stayed in the tile in their
 /// old order, then those that came, by the tile they left; the same for any number of threads.
 /// s->from tells where the tiles were before. False when out of memory.
 bool particles_sort(Particles *p, Grid *grid, SortScratch *s, int reach, int threads,

@@ -260,6 +260,11 @@ static bool check_gravity(Problem *problem, const BrimSimDef *def) {
     return false;
 }
 
+static bool check_band(Problem *problem, const BrimSimDef *def) {
+    return def->band_width == 1 &&
+           found(problem, "band", "width", "1 is too thin: 0 for none, or 2 to 16 (cells)");
+}
+
 bool def_has_problem(const BrimSimDef *def, Problem *problem) {
     if (def->cookie != BRIM_DEF_COOKIE)
         return found(problem, "", "BrimSimDef", "start from brim_default_sim_def()");
@@ -267,7 +272,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
         return found(problem, "", "dim", "%d is not allowed: 2 or 3", def->dim);
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
-        check_gravity(problem, def))
+        check_gravity(problem, def) || check_band(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

@@ -92,6 +92,14 @@ static const Field sim_fields[] = {
       "jacobi is the plain reference"},
      AT(CHOICE, SIM(preconditioner))},
 
+    {{"band.width", "integer", "0", "0 to 16", "cells",
+      "narrow band: only so deep below the surface are there particles, the grid carries the rest; "
+      "0 = particles everywhere, 3 is a good width"},
+     AT(INT, SIM(band_width))},
+    {{"band.combine", "choice", "distance", "distance, density", "",
+      "how particles' and grid's velocity meet; density gains energy, for comparison"},
+     AT(CHOICE, SIM(band_combine))},
+
     {{"particles.per_cell", "integer", "8 (2D: 9)", "1 to 64", "",
       "a cube number (2D: a square): 1, 8, 27, 64 (2D: 1, 4, 9, 16, 25, ...)"},
      AT(INT, SIM(particles_per_cell))},

@@ -9,8 +9,7 @@ static const float CELLS_A_SUBSTEP = 1.0f;
 /// Particles keep this far from the domain's walls, in cells.
 static const float WALL_GAP = 1e-3f;
 
-/// Cells that the flow around a tile can carry a particle in this step.
-static float tile_reach(const BrimSim *s, int slot) {
+float tile_reach(const BrimSim *s, int slot) {
     float fastest = 0;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];

@@ -23,6 +23,9 @@ typedef struct Appender {
     int earlier_count;
     const float *back;   ///< drift of the lattice: points that were inside before it are not new
     int windows;         ///< parts of the drift at whose ends a point may have been inside
+    uint32_t *points;    ///< [cells] counts points, when dry; may be NULL
+    bool hide;           ///< none where the band has no particles
+    int64_t hidden;      ///< so many were not made
     int64_t count, most; ///< counting ends beyond `most`, when that is not 0
     bool full;           ///< out of memory
 } Appender;
@@ -67,6 +70,15 @@ static void choose(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
                  (a->s->dim == 2 || (b->z[i] > 0 && b->z[i] < (float)g->cells[2] * a->s->dx));
 }
 
+float liquid_velocity(const BrimLiquidDef *def, const float at[3], int axis) {
+    const float d[3] = {at[0] - def->shape.position.x, at[1] - def->shape.position.y,
+                        at[2] - def->shape.position.z};
+    const float v[3] = {def->velocity.x + def->spin.y * d[2] - def->spin.z * d[1],
+                        def->velocity.y + def->spin.z * d[0] - def->spin.x * d[2],
+                        def->velocity.z + def->spin.x * d[1] - def->spin.y * d[0]};
+    return v[axis];
+}
+
 static void append(Appender *a, float x, float y, float z) {
     BrimSim *s = a->s;
     Particles *p = &s->particles;
@@ -99,6 +111,27 @@ static void append(Appender *a, float x, float y, float z) {
     p->key[i] = cell_key(&s->grid, s->inv_dx, at[0], at[1], at[2]);
 }
 
+/// Index of the cell of a point, -1 without a tile.
+static int64_t cell_at(const BrimSim *s, const SeedBatch *b, int i) {
+    uint32_t key = cell_key(&s->grid, s->inv_dx, b->x[i], b->y[i], b->z[i]);
+    uint32_t cells = (uint32_t)s->grid.tile_cells;
+    int32_t slot = s->grid.slot_of[key / cells];
+    return slot < 0 ? -1 : (int64_t)slot * cells + key % cells;
+}
+
+/// Counts points by cell; passes over those in cells that the band keeps free.
+static int visit_cells(Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
+    int hidden = 0;
+    for (int i = 0; i < b->count; i++) {
+        int64_t cell = in[i] ? cell_at(a->s, b, i) : -1;
+        if (cell < 0) continue;
+        if (a->points) a->points[cell]++;
+        if (a->hide && a->s->hidden[cell >> 3] >> (cell & 7) & 1) in[i] = false, hidden++;
+    }
+    a->hidden += hidden;
+    return hidden;
+}
+
 static bool visit(void *context, const SeedBatch *b) {
     Appender *a = context;
     bool in[SEED_BATCH];
@@ -111,6 +144,7 @@ static bool visit(void *context, const SeedBatch *b) {
             a->tiles[cell_key(&a->s->grid, a->s->inv_dx, b->x[i], b->y[i], b->z[i]) /
                      (uint32_t)a->s->grid.tile_cells] = 1;
     if (a->most && a->count > a->most) return false;
+    if (a->points || a->hide) n -= visit_cells(a, b, in);
     if (a->dry || !n) return true;
     if (a->s->particles.count + (size_t)n > UINT32_MAX - 16 ||
         !particles_reserve(&a->s->particles, a->s->particles.count + (size_t)n)) {
@@ -154,6 +188,20 @@ int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, int64_t mo
     return a.count;
 }
 
+void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *points) {
+    float low[3], high[3];
+    const float none[3] = {0};
+    if (!bounds(s, shapes[index], low, high)) return;
+    Appender a = {.s = s,
+                  .shape = shapes[index],
+                  .spacing = spacing_of(s),
+                  .dry = true,
+                  .points = points,
+                  .earlier = shapes,
+                  .earlier_count = index};
+    seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
+}
+
 bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shapes, int index) {
     float low[3], high[3];
     const float none[3] = {0};
@@ -165,10 +213,12 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
                   .spin = def->spin,
                   .centre = def->shape.position,
                   .jitter = true,
+                  .hide = s->band != NULL,
                   .earlier = shapes,
                   .earlier_count = index};
     bool ok = seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
     s->seeded += a.count;
+    s->resampled -= a.hidden;
     return ok;
 }
 

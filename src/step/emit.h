@@ -11,3 +11,14 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
 BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error);
 /// Particles a second that a source emits while it runs.
 double emit_rate(const BrimSim *s, const Source *source);
+/// Adds the lattice points of the region shapes[index] to those of each cell, on tiles that exist.
+void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *points);
+/// A component of a region's velocity at a point, m/s.
+float liquid_velocity(const BrimLiquidDef *def, const float at[3], int axis);
+
+/// Band: finds the cells too deep for particles, before any is seeded: tiles, interior, hidden.
+/// tiles [tile box]: where the regions are. False when out of memory.
+bool band_start(BrimSim *s, const Shape *const *shapes, int count, const uint8_t *tiles);
+/// Band: velocity below the band before the first step => old, traced.
+void band_start_velocity(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                         int count);

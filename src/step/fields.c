@@ -29,7 +29,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         ok = ok && grow(&s->velocity[a], cells, before, after);
         ok = ok && grow(&s->coefficient[a], cells, before, after);
         ok = ok && grow(&s->known[a], rows, before, after);
-        if (s->def.transfer == BRIM_TRANSFER_FLIP)
+        if (s->def.transfer == BRIM_TRANSFER_FLIP || s->band)
             ok = ok && grow(&s->old[a], cells, before, after);
         if (s->solid_count) ok = ok && grow(&s->open[a], cells, before, after);
         if (moving) ok = ok && grow(&s->wall_speed[a], cells, before, after);
@@ -37,6 +37,13 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     if (s->solid_count) {
         ok = ok && grow(&s->solid_phi, cells, before, after);
         ok = ok && grow(&s->tile_solid, 1, before, after);
+    }
+    if (s->band) {
+        uint8_t **masks[] = {&s->interior, &s->hidden, &s->full};
+        for (int i = 0; i < 3; i++) ok = ok && grow(masks[i], rows, before, after);
+        ok = ok && grow(&s->traced, 1, before, after);
+        ok = ok && grow(&s->deepest, sizeof *s->deepest, before, after);
+        ok = ok && grow(&s->shallowest, sizeof *s->shallowest, before, after);
     }
     ok = ok && grow(&s->liquid, rows, before, after);
     ok = ok && grow(&s->wet, 1, before, after);
@@ -62,6 +69,12 @@ void fields_free(BrimSim *s) {
     free(s->diagonal);
     free(s->solid_phi);
     free(s->tile_solid);
+    free(s->interior);
+    free(s->hidden);
+    free(s->full);
+    free(s->traced);
+    free(s->deepest);
+    free(s->shallowest);
     free(s->liquid);
     free(s->wet);
     free(s->scatter_at);
@@ -75,6 +88,7 @@ size_t fields_bytes(const BrimSim *s) {
     for (int a = 0; a < s->dim; a++)
         per_tile += 2 * cells + rows + (s->old[a] ? cells : 0) + (s->open[a] ? cells : 0) +
                     (s->wall_speed[a] ? cells : 0);
+    if (s->band) per_tile += 3 * rows + 9;
     if (s->solid_phi) per_tile += cells + 1;
     return s->field_tiles * per_tile + s->scatter_capacity * sizeof(float);
 }

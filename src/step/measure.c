@@ -1,6 +1,7 @@
 // Stage 15: what the statistics say of a step.
 #include "base/error.h"
-#include "step/stages.h"
+#include "grid/mask.h"
+#include "step/band.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,7 +10,8 @@ typedef struct TileSums {
     double speed2;      ///< sum of |v|^2
     double position[3]; ///< sum of x
     double filled;      ///< sum over cells of min(particles, full), eq. (19) of the density paper
-    double cells;       ///< cells with a particle
+    double cells;       ///< cells with a particle, or below the band
+    double hidden;      ///< particles' worth of liquid below the band
     float fastest2;     ///< largest |v|^2
 } TileSums;
 
@@ -56,6 +58,43 @@ static void count_cells(const BrimSim *s, int slot, TileSums *out) {
     out->cells = cells;
 }
 
+/// The mean of a component's square over a cell, from the values on its two faces.
+static double mean_square(double a, double b) {
+    return (a * a + a * b + b * b) / 3;
+}
+
+/// What the liquid below the band adds: cells without particles count as if they were full of them.
+static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
+    const Grid *g = &s->grid;
+    TileMask hidden = mask_load(g, s->hidden, slot);
+    TileCoord c = g->coord[slot];
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits), points = band_points(s, slot, cell);
+            int64_t me = (int64_t)slot * g->tile_cells + cell;
+            double square = 0;
+            if (!points) continue; // inside a solid
+            for (int a = 0; a < s->dim && s->primed; a++) {
+                int64_t up = grid_step(g, slot, cell, a, 1);
+                double low = s->velocity[a][me], high = up < 0 ? low : s->velocity[a][up];
+                square += mean_square(low == low ? low : high, high == high ? high : low);
+            }
+            const int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
+                               c.z * TILE + z};
+            for (int a = 0; a < s->dim; a++)
+                out->position[a] += points * (at[a] + 0.5) * (double)s->dx;
+            out->speed2 += points * square;
+            out->hidden += points;
+            if (!(square <= out->fastest2)) out->fastest2 = (float)square;
+            out->filled += points;
+        }
+    const uint8_t *occupied = s->particles.occupied, *interior = s->interior;
+    for (int z = 0; z < g->tile_depth; z++)
+        out->cells += __builtin_popcountll(mask_word(g, interior, slot, z) &
+                                           mask_word(g, s->liquid, slot, z) &
+                                           ~mask_word(g, occupied, slot, z));
+}
+
 static size_t memory_used(const BrimSim *s) {
     size_t bytes = sizeof *s + (size_t)s->threads_most * sizeof *s->scratch + grid_bytes(&s->grid) +
                    particles_bytes(&s->particles) + sort_bytes(&s->sort, &s->grid) +
@@ -74,17 +113,19 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         sum_particles(s, tile_first(&s->particles, &s->grid, t),
                       tile_end(&s->particles, &s->grid, t), &sums[t]);
         count_cells(s, t, &sums[t]);
+        if (s->band) add_hidden(s, t, &sums[t]);
     }
     for (int t = 0; t < tiles; t++) {
         all.speed2 += sums[t].speed2;
         for (int a = 0; a < 3; a++) all.position[a] += sums[t].position[a];
         all.filled += sums[t].filled;
         all.cells += sums[t].cells;
+        all.hidden += sums[t].hidden;
         if (sums[t].fastest2 > all.fastest2) all.fastest2 = sums[t].fastest2;
     }
     BrimVec3 g = gravity_at(s, s->time);
     BrimStats *o = &s->stats;
-    double count = (double)s->particles.count, full = s->def.particles_per_cell;
+    double count = (double)s->particles.count + all.hidden, full = s->def.particles_per_cell;
     if (!s->start_particles && !s->start_cells && s->step == 0)
         s->start_particles = count, s->start_cells = all.cells;
     double cells =
@@ -95,6 +136,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     o->dt = s->dt;
     o->particles = (int64_t)s->particles.count;
     o->seeded = s->seeded, o->emitted = s->emitted, o->drained = s->drained, o->left = s->left;
+    o->resampled = s->resampled, o->interior = (int64_t)all.hidden;
     o->volume_ratio = count > 0 ? all.filled / count : 1;
     o->volume_cells = cells > 0 ? all.cells / cells : 1;
     o->kinetic_energy = 0.5 * s->particle_mass * all.speed2;
@@ -107,11 +149,12 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s): a particle's velocity or position is not a number",
                     (long long)s->step, s->time);
-    if (s->seeded + s->emitted - s->drained - s->left != o->particles)
+    if (s->seeded + s->emitted + s->resampled - s->drained - s->left != o->particles)
         return fail(error, BRIM_LOST_DIVERGED,
-                    "step %lld (t = %.6g s): %lld seeded + %lld emitted - %lld drained - %lld left "
-                    "is not the %lld particles there are",
+                    "step %lld (t = %.6g s): %lld seeded + %lld emitted + %lld resampled - %lld "
+                    "drained - %lld left is not the %lld particles there are",
                     (long long)s->step, s->time, (long long)s->seeded, (long long)s->emitted,
-                    (long long)s->drained, (long long)s->left, (long long)o->particles);
+                    (long long)s->resampled, (long long)s->drained, (long long)s->left,
+                    (long long)o->particles);
     return BRIM_OK;
 }

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Moves a field's tiles to their new slots; tiles that are new get `fresh`.
-static void follow(BrimSim *s, float **field, float fresh) {
+void field_follow(BrimSim *s, float **field, float fresh) {
     size_t cells = (size_t)s->grid.tile_cells;
 #pragma omp parallel for num_threads(s->threads) schedule(static)
     for (int t = 0; t < s->grid.tile_count; t++) {
@@ -37,10 +36,10 @@ static bool follow_solids(BrimSim *s) {
         before[t] = s->sort.from[t] < 0 ? SOLID_FAR : s->tile_solid[s->sort.from[t]];
     memcpy(s->tile_solid, before, (size_t)n);
     free(before);
-    follow(s, &s->solid_phi, 0);
+    field_follow(s, &s->solid_phi, 0);
     for (int a = 0; a < s->dim; a++) {
-        follow(s, &s->open[a], 1);
-        if (s->wall_speed[a]) follow(s, &s->wall_speed[a], 0);
+        field_follow(s, &s->open[a], 1);
+        if (s->wall_speed[a]) field_follow(s, &s->wall_speed[a], 0);
     }
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < n; t++)
@@ -49,7 +48,8 @@ static bool follow_solids(BrimSim *s) {
 }
 
 bool stage_sort(BrimSim *s) {
-    int before = s->particles.sorted ? s->grid.tile_count : 0;
+    int before = s->grid.tile_count;
+    if (s->band) band_keep_tiles(s);
     // As far as a particle can travel, and one cell more that its interpolation reads there.
     int reach = (int)fmin(ceil(reach_estimate(s)), 64) + 1;
     SortCounts gone;
@@ -60,8 +60,10 @@ bool stage_sort(BrimSim *s) {
     s->threads = most < s->threads_most ? most : s->threads_most;
     s->drained += (int64_t)gone.drained;
     s->left += (int64_t)gone.left;
+    s->resampled -= (int64_t)gone.hidden;
     if (unchanged(s, before)) return true;
     if (!fields_reserve(s, (size_t)s->grid.tile_count)) return false;
-    follow(s, &s->pressure, 0);
+    field_follow(s, &s->pressure, 0);
+    if (s->band) band_follow(s);
     return !s->solid_count || follow_solids(s);
 }

@@ -12,12 +12,19 @@ void stage_solids(BrimSim *s);
 void stage_advect(BrimSim *s);
 /// Appends what sources emit, marks what drains take. False when out of memory.
 bool stage_emit(BrimSim *s);
+/// Band: (velocity, phi, hidden) => (old: velocity carried along; next masks; coefficient: paths).
+void band_trace(BrimSim *s);
+/// Band: takes particles below it, makes those that came up into it. (next masks) => (key, tail,
+/// interior, hidden). False when out of memory.
+bool band_resample(BrimSim *s);
 /// (x, key) => sorted particles, grid, fields on the new tiles. False when out of memory.
 bool stage_sort(BrimSim *s);
 /// (x, v, affine) => (velocity, old, known). False when out of memory.
 bool stage_to_grid(BrimSim *s);
-/// (x) => (phi, liquid)
+/// (x, interior) => (phi, liquid, deepest)
 void stage_surface(BrimSim *s);
+/// Band: (velocity of particles, old, phi) => (velocity, old, known) by eq. (3) or (2).
+void band_combine(BrimSim *s);
 /// Gravity over `kick` seconds on known faces.
 void stage_forces(BrimSim *s, double kick);
 /// (velocity, phi, open) => (velocity without divergence, pressure). `kick`: seconds over which the
@@ -34,6 +41,17 @@ BrimResult stage_measure(BrimSim *s, BrimError *error);
 double reach_estimate(const BrimSim *s);
 /// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed.
 void solids_sample_tile(BrimSim *s, int slot);
+/// Cells that the flow around a tile can carry a particle in this step.
+float tile_reach(const BrimSim *s, int slot);
+/// Whether a cell's centre lies inside a solid, by the mean over its corners.
+bool centre_in_solid(const BrimSim *s, int slot, int cell);
+/// Moves a field's tiles to the slots they have after a sort; tiles that are new get `fresh`.
+void field_follow(BrimSim *s, float **field, float fresh);
+/// Band: keeps the tiles of liquid without particles in the next sort; fields follow after it.
+void band_keep_tiles(BrimSim *s);
+void band_follow(BrimSim *s);
+/// Band: (phi near the surface, liquid) => phi, deepest: distance as deep as the band needs.
+void band_distance(BrimSim *s);
 /// Velocity at a point by looking tiles up one by one; NaN components where none is known.
 void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
 /// Makes every field that is needed, large enough for so many tiles; keeps contents. False when

@@ -3,6 +3,7 @@
 // Shapes: [faces] and [cells] are fields on the grid, slot * tile_cells + cell; [rows] are masks of
 // one byte a row of eight cells; [tiles] one value a tile. Velocities live on lower faces.
 #pragma once
+#include "band/band.h"
 #include "base/simd.h"
 #include "grid/block.h"
 #include "grid/grid.h"
@@ -88,15 +89,26 @@ struct BrimSim {
     float *open[3];       ///< [faces] part of the face that is not inside a solid, 0..1
     float *wall_speed[3]; ///< [faces] velocity of the solid there, m/s
 
+    // band: NULL without one
+    const BandKernels *band;
+    uint8_t *interior; ///< [rows] a cell or more below the surface by the level set carried along:
+                       ///< liquid even where no particle is
+    uint8_t *hidden;   ///< [rows] cells below the band: they hold no particles
+    uint8_t *full;     ///< [rows] interior or with particles; written by surface
+    uint8_t *traced;   ///< [tiles] whether `old` holds the velocity carried along
+    float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
+    int64_t resampled;           ///< particles made less those taken, by the band
+
     // particles -> grid
     size_t scatter_capacity;
     float *scatter;      ///< [occupied tiles] blocks of (momentum, weight)
     int32_t *scatter_at; ///< [tiles] index of the tile's block, -1 without particles
-    float *old[3];       ///< [faces] velocity as the particles gave it, m/s; FLIP only
+    float *old[3];       ///< [faces] velocity before forces and pressure, m/s; FLIP or band
     uint8_t *known[3];   ///< [rows] faces with a velocity
 
     // surface
-    float *phi;      ///< [cells] signed distance to the liquid's surface in cells, cut at +-2
+    float *phi;      ///< [cells] signed distance to the liquid's surface in cells, cut at +-2;
+                     ///< with a band as deep as it needs
     uint8_t *liquid; ///< [rows] cells in which pressure is solved
     uint8_t *wet;    ///< [tiles] whether the tile has such cells
 

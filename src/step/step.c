@@ -32,6 +32,7 @@ static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimErr
     if (!stage_to_grid(s)) return out_of_memory(s, "to_grid", error);
     lap(clock, BRIM_STAGE_TO_GRID);
     stage_surface(s), lap(clock, BRIM_STAGE_SURFACE);
+    if (s->band) band_combine(s), lap(clock, BRIM_STAGE_BAND);
     stage_forces(s, kick), lap(clock, BRIM_STAGE_FORCES);
     BrimResult result = stage_project(s, kick, error);
     lap(clock, BRIM_STAGE_PROJECT);
@@ -68,8 +69,11 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
 
     stage_solids(s), lap(&clock, BRIM_STAGE_SOLIDS);
     stage_advect(s), lap(&clock, BRIM_STAGE_ADVECT);
+    if (s->band) band_trace(s), lap(&clock, BRIM_STAGE_BAND);
     if (!stage_emit(s)) return out_of_memory(s, "emit", error);
     lap(&clock, BRIM_STAGE_EMIT);
+    if (s->band && !band_resample(s)) return out_of_memory(s, "band", error);
+    if (s->band) lap(&clock, BRIM_STAGE_BAND);
     if (!stage_sort(s)) return out_of_memory(s, "sort", error);
     lap(&clock, BRIM_STAGE_SORT);
     result = update_velocity(s, next + 0.5 * s->dt_next - s->velocity_time, &clock, error);

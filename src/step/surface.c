@@ -205,10 +205,16 @@ static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
     return bits;
 }
 
+/// Cells with particles, and with a band those of its interior.
+static const uint8_t *full_cells(const BrimSim *s) {
+    return s->band ? s->full : s->particles.occupied;
+}
+
 /// First the cells that hold particles: => phi, liquid. Those deep inside are known without asking.
 static void measure_occupied(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    const uint8_t *occupied = s->particles.occupied + (size_t)slot * (size_t)g->tile_rows;
+    const uint8_t *full = full_cells(s), *cells_of = full + (size_t)slot * (size_t)g->tile_rows;
+    const uint8_t *interior = s->band ? s->interior + (size_t)slot * (size_t)g->tile_rows : NULL;
     const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
@@ -218,10 +224,16 @@ static void measure_occupied(BrimSim *s, int slot) {
     for (int i = 0; i < g->tile_cells; i++) phi[i] = LEVEL_SET_CUT;
     for (int r = 0; r < g->tile_rows; r++) {
         liquid[r] = 0;
-        uint8_t cells = occupied[r] ? occupied[r] & row_allowed(s, slot, r) : 0;
+        uint8_t cells = cells_of[r] ? cells_of[r] & row_allowed(s, slot, r) : 0;
+        if (interior) {
+            for (uint8_t bits = cells & interior[r]; bits; bits &= (uint8_t)(bits - 1))
+                phi[r * TILE + __builtin_ctz(bits)] = -LEVEL_SET_CUT;
+            liquid[r] = cells & interior[r];
+            cells &= (uint8_t)~interior[r];
+        }
         if (!cells) continue;
         if (!ready) {
-            pad_rows(s, s->particles.occupied, slot, 0xff, &padded);
+            pad_rows(s, full, slot, 0xff, &padded);
             memset(near.ready, 0, sizeof near.ready);
             ready = true;
         }
@@ -242,7 +254,7 @@ static void measure_occupied(BrimSim *s, int slot) {
 /// as gaps between particles are.
 static void measure_beside(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
-    TileMask occupied = mask_load(g, s->particles.occupied, slot), wanted = {{0}};
+    TileMask occupied = mask_load(g, full_cells(s), slot), wanted = {{0}};
     for (int n = 0; n < 2 * s->dim; n++) {
         TileMask wet = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] |= wet.slice[z];
@@ -305,8 +317,7 @@ static void find_films(BrimSim *s, int slot, uint8_t *found) {
     }
 }
 
-/// Whether a cell's centre lies inside a solid, by the mean over its corners.
-static bool centre_in_solid(const BrimSim *s, int slot, int cell) {
+bool centre_in_solid(const BrimSim *s, int slot, int cell) {
     TileCoord c = s->grid.coord[slot];
     int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
     float sum = 0;
@@ -345,7 +356,7 @@ static void flag_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
-        s->liquid[at] = s->particles.occupied[at];
+        s->liquid[at] = full_cells(s)[at];
         if (s->liquid[at]) s->liquid[at] &= row_allowed(s, slot, r);
         for (int x = 0; x < TILE; x++)
             s->phi[at * TILE + (size_t)x] = s->liquid[at] >> x & 1 ? -0.5f : 0.5f;
@@ -356,6 +367,8 @@ void stage_surface(BrimSim *s) {
     int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
     bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
     uint8_t *added = (uint8_t *)s->spare; // [rows]
+    for (size_t r = 0; s->band && r < sim_rows(s); r++)
+        s->full[r] = s->particles.occupied[r] | s->interior[r];
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 1)
@@ -380,4 +393,5 @@ void stage_surface(BrimSim *s) {
             s->wet[t] = mask_any(&s->grid, s->liquid, t);
         }
     }
+    if (s->band) band_distance(s);
 }

@@ -100,7 +100,10 @@ static void gather_tile(BrimSim *s, int slot) {
                              (uint8_t *)known.slice);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
         mask_store(g, s->known[a], slot, &known);
-        if (old) memcpy(old, velocity, (size_t)g->tile_cells * sizeof *old);
+        if (old && !s->band) memcpy(old, velocity, (size_t)g->tile_cells * sizeof *old);
+        if (s->band && s->def.band_combine == BRIM_BAND_DENSITY)
+            for (int i = 0; i < g->tile_cells; i++)
+                s->coefficient[a][base + (size_t)i] = sums[i][1];
     }
 }
 

@@ -1,0 +1,189 @@
+// Rows of cells at once: a lane is a cell.
+#include "band/band.h"
+#include "base/wide.h"
+
+/// Cell and fraction of coordinates >= 0 in cells.
+static inline wide_int split(wide at, wide *fraction) {
+    wide_int cell = wide_to_int(at);
+    *fraction = at - wide_from_int(cell);
+    return cell;
+}
+
+static inline wide mix(wide a, wide b, wide f) {
+    return a + f * (b - a);
+}
+
+static inline wide sample_slice(const float *b, wide_int at, int edge, wide fx, wide fy) {
+    wide low = mix(wide_gather(b, at), wide_gather(b + 1, at), fx);
+    wide high = mix(wide_gather(b + edge, at), wide_gather(b + edge + 1, at), fx);
+    return mix(low, high, fy);
+}
+
+static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
+                          const int dim) {
+    wide value = sample_slice(b, at, edge, fx, fy);
+    if (dim == 2) return value;
+    return mix(value, sample_slice(b + edge * edge, at, edge, fx, fy), fz);
+}
+
+/// The cells of a vector of a tile, in block coordinates of their low corners.
+static inline void cell_corners(int first, int halo, wide at[3], const int dim) {
+    wide_int cell;
+    for (int i = 0; i < WIDE; i++) cell[i] = first + i;
+    at[0] = wide_from_int((cell & 7) + halo);
+    at[1] = wide_from_int((cell >> 3 & 7) + halo);
+    at[2] = dim == 3 ? wide_from_int((cell >> 6) + halo) : (wide){0};
+}
+
+// -------------------------------------------------------------------------------- back in time
+
+/// Displacement over a sub-step at points, in cells.
+static inline void flow_at(const TraceParams *p, const wide at[3], wide v[3], const int dim) {
+    int edge = TILE + 2 * p->halo;
+    wide f[3] = {0}, g[3] = {0};
+    wide_int on[3] = {0}, off[3] = {0};
+    for (int a = 0; a < dim; a++) on[a] = split(at[a], &f[a]), off[a] = split(at[a] - 0.5f, &g[a]);
+    v[0] = sample(p->velocity[0], (off[2] * edge + off[1]) * edge + on[0], edge, f[0], g[1], g[2],
+                  dim);
+    v[1] = sample(p->velocity[1], (off[2] * edge + on[1]) * edge + off[0], edge, g[0], f[1], g[2],
+                  dim);
+    if (dim == 3)
+        v[2] = sample(p->velocity[2], (on[2] * edge + off[1]) * edge + off[0], edge, g[0], g[1],
+                      f[2], dim);
+    for (int a = 0; a < dim; a++) v[a] *= p->scale;
+}
+
+/// The same at cell centres: the mean of two faces.
+static inline void flow_at_centres(const TraceParams *p, const wide corner[3], wide v[3],
+                                   const int dim) {
+    int edge = TILE + 2 * p->halo;
+    const int stride[3] = {1, edge, edge * edge};
+    wide_int at = wide_to_int(corner[1]) * edge + wide_to_int(corner[0]);
+    if (dim == 3) at += wide_to_int(corner[2]) * stride[2];
+    for (int a = 0; a < dim; a++) {
+        wide low = wide_gather(p->velocity[a], at);
+        wide high = wide_gather(p->velocity[a] + stride[a], at);
+        v[a] = (low + high) * (0.5f * p->scale);
+    }
+}
+
+static inline void trace_dim(const TraceParams *p, float back[3][BAND_CELLS], const int dim) {
+    const int cells = dim == 3 ? BAND_CELLS : TILE * TILE;
+    // Stages stay inside the block: one face more than the highest cell is read.
+    const wide low = wide_all(0.5f), high = wide_all((float)(TILE + 2 * p->halo) - 1.001f);
+    for (int first = 0; first < cells; first += WIDE) {
+        wide corner[3], sum[3] = {0}, k[4][3] = {{{0}}};
+        cell_corners(first, p->halo, corner, dim);
+        for (int step = 0; step < p->substeps; step++) {
+            for (int stage = 0; stage < 4; stage++) {
+                static const float reach[4] = {0, 0.5f, 0.5f, 1};
+                if (step == 0 && stage == 0) {
+                    flow_at_centres(p, corner, k[0], dim);
+                    continue;
+                }
+                wide at[3] = {0};
+                for (int a = 0; a < dim; a++) {
+                    wide x = corner[a] + 0.5f - sum[a];
+                    if (stage) x -= reach[stage] * k[stage - 1][a];
+                    at[a] = wide_clamp(x, low, high);
+                }
+                flow_at(p, at, k[stage], dim);
+            }
+            for (int a = 0; a < dim; a++)
+                sum[a] += (k[0][a] + 2.0f * (k[1][a] + k[2][a]) + k[3][a]) * (1.0f / 6.0f);
+        }
+        for (int a = 0; a < dim; a++) wide_store(back[a] + first, sum[a]);
+    }
+}
+
+static void trace(const TraceParams *p, float back[3][BAND_CELLS]) {
+    p->dim == 3 ? trace_dim(p, back, 3) : trace_dim(p, back, 2);
+}
+
+static inline void carry_dim(const float *block, int halo, const float back[3][BAND_CELLS],
+                             float missing, float *out, const int dim) {
+    const int cells = dim == 3 ? BAND_CELLS : TILE * TILE, edge = TILE + 2 * halo;
+    const wide low = wide_all(0), high = wide_all((float)edge - 1.001f);
+    for (int first = 0; first < cells; first += WIDE) {
+        wide corner[3], f[3] = {0};
+        wide_int node[3] = {0}, valid = wide_load(back[0] + first) == wide_load(back[0] + first);
+        cell_corners(first, halo, corner, dim);
+        for (int a = 0; a < dim; a++) {
+            wide d = wide_load(back[a] + first);
+            valid &= d == d;
+            node[a] = split(wide_clamp(corner[a] - d, low, high), &f[a]);
+        }
+        wide v =
+            sample(block, (node[2] * edge + node[1]) * edge + node[0], edge, f[0], f[1], f[2], dim);
+        wide_store(out + first, wide_select(valid, v, wide_all(missing)));
+    }
+}
+
+static void carry(const float *block, int halo, int dim, const float back[3][BAND_CELLS],
+                  float missing, float *out) {
+    dim == 3 ? carry_dim(block, halo, back, missing, out, 3)
+             : carry_dim(block, halo, back, missing, out, 2);
+}
+
+// ------------------------------------------------------------------------------------ distance
+
+static inline float least(float a, float b) {
+    return a < b ? a : b;
+}
+
+static inline float most(float a, float b) {
+    return a > b ? a : b;
+}
+
+/// The depth that |grad depth| = 1 gives a cell from its shallower neighbour along each axis
+/// (Godunov's upwind scheme).
+static inline float eikonal(float a, float b, float c, const int dim) {
+    float low = least(a, b), high = most(a, b), mid = high;
+    if (dim == 3) {
+        float lowest = least(low, c), top = most(high, c);
+        mid = most(low, least(high, c)); // the middle one of the three
+        low = lowest, high = top;
+    }
+    float one = low + 1.0f, gap = mid - low;
+    float root = 2.0f - gap * gap;
+    float two = 0.5f * (low + mid + __builtin_sqrtf(root > 0 ? root : 0));
+    float d = one <= mid ? one : two;
+    if (dim == 2) return d;
+    // about the lowest, so that depths of BAND_FAR do not overflow the squares
+    float p = mid - low, q = high - low, sum = p + q;
+    float inside = sum * sum - 3.0f * (p * p + q * q - 1.0f);
+    float three = low + (sum + __builtin_sqrtf(inside > 0 ? inside : 0)) * (1.0f / 3.0f);
+    return d <= high ? d : three;
+}
+
+static inline bool deepen_dim(const float *block, const uint8_t *fixed, float *out, const int dim) {
+    enum { EDGE = TILE + 2 };
+    const int depth = dim == 3 ? TILE : 1;
+    bool changed = false;
+    for (int z = 0; z < depth; z++)
+        for (int y = 0; y < TILE; y++) {
+            const float *at = block + ((dim == 3 ? z + 1 : 0) * EDGE + y + 1) * EDGE + 1;
+            const int row = z * TILE + y;
+            float next[TILE];
+            for (int x = 0; x < TILE; x++) {
+                float a = least(at[x - 1], at[x + 1]), b = least(at[x - EDGE], at[x + EDGE]);
+                float c = dim == 3 ? least(at[x - EDGE * EDGE], at[x + EDGE * EDGE]) : 0;
+                next[x] = least(at[x], eikonal(a, b, c, dim));
+            }
+            int any = 0;
+            for (int x = 0; x < TILE; x++) {
+                bool stays = fixed[row] >> x & 1;
+                float d = stays ? at[x] : next[x];
+                any |= d != at[x];
+                out[row * TILE + x] = d;
+            }
+            changed |= any != 0;
+        }
+    return changed;
+}
+
+static bool deepen(const float *block, int dim, const uint8_t *fixed, float *out) {
+    return dim == 3 ? deepen_dim(block, fixed, out, 3) : deepen_dim(block, fixed, out, 2);
+}
+
+const BandKernels ISA(band_kernels) = {trace, carry, deepen};

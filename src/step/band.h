@@ -1,0 +1,42 @@
+// The narrow band (Ferstl et al. 2016): particles live only near the surface; below the band the
+// grid carries the liquid. One file for each part: band_trace.c, band_resample.c, band_distance.c,
+// band_combine.c, band_start.c.
+#pragma once
+#include "step/stages.h"
+
+/// Masks of the step to come, on the tiles before the sort: [rows] each, in `diagonal`.
+typedef struct BandNext {
+    uint8_t *interior, *hidden;
+    uint8_t *rim; ///< cells outside `hidden` into which liquid without particles may have come
+} BandNext;
+
+static inline BandNext band_next(const BrimSim *s) {
+    uint8_t *first = (uint8_t *)(void *)s->diagonal;
+    size_t rows = sim_rows(s);
+    return (BandNext){first, first + rows, first + 2 * rows};
+}
+
+/// Depth below which faces take the grid's own velocity, in cells: r = R - 1 of eq. (3).
+static inline float band_inner(const BrimSim *s) {
+    return (float)(s->def.band_width - 1);
+}
+
+/// Depths are cut here: enough to tell the band's edge after a step.
+static inline float band_cut(const BrimSim *s) {
+    return (float)(s->def.band_width + 2);
+}
+
+/// The masks' bit of a cell by its index into fields.
+static inline bool band_bit(const uint8_t *mask, int64_t cell) {
+    return mask[cell >> 3] >> (cell & 7) & 1;
+}
+
+/// Whether a tile holds, or may get in this step, liquid as deep as the grid's own velocity goes.
+bool band_deep_near(const BrimSim *s, int slot);
+/// Particles that a hidden cell stands for: its lattice points outside solids.
+int band_points(const BrimSim *s, int slot, int cell);
+/// All that the hidden cells stand for.
+int64_t band_hidden_points(const BrimSim *s);
+/// A velocity component at a point given in its own nodes, in cells of the domain; its gradient
+/// over a cell when not NULL. 0 where none is known.
+float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);

@@ -1,0 +1,239 @@
+// Band, stage 8: how deep each cell lies below the surface, as far down as the band needs.
+//
+// Liquid cells beside air keep the distance that the particles gave them. From there depths go
+// inwards through the liquid by |grad phi| = 1, a layer a pass. Neither walls nor solids are a
+// surface: cells inside solids take the depth of the liquid beside them, so that the level set can
+// be carried along a wall without being worn down by it.
+#include "grid/mask.h"
+#include "step/band.h"
+#include <math.h>
+#include <string.h>
+
+/// Depth of a cell beside air of which the particles say nothing, in cells.
+static const float UNSEEN = 0.5f;
+/// Layers of cells inside solids that get a depth: as many as paths near a wall read.
+enum { SOLID_LAYERS = 2 };
+
+/// What the passes share: masks [rows], flags [tiles], depths [cells].
+typedef struct Passes {
+    uint8_t *air, *shut, *fixed;
+    uint8_t *lit;        ///< tiles with a cell beside air
+    uint8_t *changed[2]; ///< tiles whose depths the last and this pass changed
+    float *depth[2];
+} Passes;
+
+static Passes passes_of(BrimSim *s) {
+    size_t rows = sim_rows(s), tiles = (size_t)s->grid.tile_count;
+    uint8_t *first = (uint8_t *)(void *)s->spare;
+    return (Passes){.air = first,
+                    .shut = first + rows,
+                    .fixed = first + 2 * rows,
+                    .lit = first + 3 * rows,
+                    .changed = {first + 3 * rows + tiles, first + 3 * rows + 2 * tiles},
+                    .depth = {s->rhs, s->diagonal}};
+}
+
+/// Whether no face of a cell is open.
+static bool closed(const BrimSim *s, int slot, int cell) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    for (int a = 0; a < s->dim; a++) {
+        int64_t up = grid_step(&s->grid, slot, cell, a, 1);
+        if (s->open[a][me] > 0 || (up >= 0 && s->open[a][up] > 0)) return false;
+    }
+    return true;
+}
+
+/// Which cells of a tile are air, and which are shut off by solids.
+static void sort_cells(const BrimSim *s, int slot, Passes *p) {
+    const Grid *g = &s->grid;
+    TileMask liquid = mask_load(g, s->liquid, slot), air = mask_inside(g, slot), shut = {{0}};
+    bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    for (int z = 0; z < g->tile_depth; z++) {
+        air.slice[z] &= ~liquid.slice[z];
+        for (uint64_t bits = solid ? air.slice[z] : 0; bits; bits &= bits - 1) {
+            int bit = __builtin_ctzll(bits);
+            if (closed(s, slot, z * 64 + bit) || centre_in_solid(s, slot, z * 64 + bit))
+                shut.slice[z] |= (uint64_t)1 << bit;
+        }
+        air.slice[z] &= ~shut.slice[z];
+    }
+    mask_store(g, p->air, slot, &air);
+    mask_store(g, p->shut, slot, &shut);
+}
+
+/// Liquid cells of a tile with an open face to air.
+static TileMask beside_air(const BrimSim *s, int slot, const Passes *p) {
+    const Grid *g = &s->grid;
+    TileMask liquid = mask_load(g, s->liquid, slot), out = {{0}};
+    bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask near = mask_neighbour(g, p->air, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < g->tile_depth; z++) {
+            uint64_t found = near.slice[z] & liquid.slice[z];
+            for (uint64_t bits = solid ? found : 0; bits; bits &= bits - 1) {
+                int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
+                int64_t face = n & 1 ? grid_step(g, slot, cell, n >> 1, 1)
+                                     : (int64_t)slot * g->tile_cells + cell;
+                if (face >= 0 && s->open[n >> 1][face] == 0) found &= ~((uint64_t)1 << bit);
+            }
+            out.slice[z] |= found;
+        }
+    }
+    return out;
+}
+
+/// Depths to begin with. A tile in which all liquid lies beside air is done.
+static void begin_tile(BrimSim *s, int slot, Passes *p) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    TileMask liquid = mask_load(g, s->liquid, slot), surface = beside_air(s, slot, p), fixed;
+    uint64_t any = 0, deep = 0;
+    for (int z = 0; z < g->tile_depth; z++) {
+        any |= surface.slice[z];
+        deep |= liquid.slice[z] & ~surface.slice[z];
+        fixed.slice[z] = ~liquid.slice[z] | surface.slice[z];
+    }
+    p->lit[slot] = any != 0;
+    p->changed[0][slot] = deep != 0;
+    mask_store(g, p->fixed, slot, &fixed);
+    for (int i = 0; i < g->tile_cells; i++) {
+        float depth = BAND_FAR;
+        if (surface.slice[i >> 6] >> (i & 63) & 1) {
+            float *phi = &s->phi[base + (size_t)i];
+            if (*phi <= -LEVEL_SET_CUT && !band_bit(s->particles.occupied, (int64_t)base + i))
+                *phi = -UNSEEN;
+            depth = fminf(-*phi, 1); // beside air, whatever the particles say
+        }
+        p->depth[0][base + (size_t)i] = p->depth[1][base + (size_t)i] = depth;
+    }
+}
+
+/// Whether a tile's depths may change in a pass: those of a tile around it did in the last one.
+static bool awake(const BrimSim *s, const uint8_t *changed, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && changed[t]) return true;
+    }
+    return false;
+}
+
+/// The first pass has work where liquid without a depth is near cells with one.
+static bool begins(const BrimSim *s, const Passes *p, int slot) {
+    return p->changed[0][slot] && awake(s, p->lit, slot);
+}
+
+/// One pass over a tile from depth[from] to the other one. Returns whether it changed.
+static bool pass_tile(BrimSim *s, int slot, const Passes *p, int from) {
+    enum { EDGE = TILE + 2 };
+    const Grid *g = &s->grid;
+    float block[EDGE * EDGE * EDGE];
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    block_load(g, slot, p->depth[from], PLACE_CELL, &s->sides, 1, BAND_FAR, block);
+    return s->band->deepen(block, s->dim, p->fixed + (size_t)slot * (size_t)g->tile_rows,
+                           p->depth[1 - from] + base);
+}
+
+static void run_passes(BrimSim *s, Passes *p) {
+    int tiles = s->grid.tile_count, count = s->def.band_width + 3;
+    for (int pass = 0; pass < count; pass++) {
+        int from = pass & 1;
+        bool any = false;
+        uint8_t *last = p->changed[from], *next = p->changed[1 - from];
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8) reduction(| : any)
+        for (int t = 0; t < tiles; t++) {
+            bool wanted = pass ? awake(s, last, t) : begins(s, p, t);
+            next[t] = wanted && pass_tile(s, t, p, from);
+            any |= next[t];
+        }
+        if (!any) break;
+    }
+}
+
+/// (depth) => phi of the liquid that is not beside air; deepest
+static void end_tile(BrimSim *s, int slot, const Passes *p) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    const uint8_t *fixed = p->fixed + (size_t)slot * (size_t)g->tile_rows;
+    float *phi = s->phi + base, cut = band_cut(s), deepest = LEVEL_SET_CUT;
+    TileMask liquid = mask_load(g, s->liquid, slot);
+    for (int i = 0; i < g->tile_cells; i++) {
+        if (!(liquid.slice[i >> 6] >> (i & 63) & 1)) continue;
+        // A tile that slept since has the same in both.
+        float depth = fminf(p->depth[0][base + (size_t)i], p->depth[1][base + (size_t)i]);
+        if (!(fixed[i >> 3] >> (i & 7) & 1)) phi[i] = -fminf(depth, cut);
+        deepest = fminf(deepest, -fminf(depth, cut));
+    }
+    s->deepest[slot] = deepest;
+}
+
+/// Cells in solids take the least depth of those beside them that have one. `known`: cells that do.
+static void fill_shut(BrimSim *s, int slot, const Passes *p, const uint8_t *known, uint8_t *done) {
+    const Grid *g = &s->grid;
+    TileMask shut = mask_load(g, p->shut, slot), here = mask_load(g, known, slot), near[6];
+    TileMask inside = mask_inside(g, slot);
+    for (int n = 0; n < 2 * s->dim; n++)
+        near[n] = mask_neighbour(g, known, slot, n >> 1, n & 1 ? 1 : -1);
+    for (int z = 0; z < g->tile_depth; z++) {
+        uint64_t any = 0;
+        for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
+        for (uint64_t bits = shut.slice[z] & ~here.slice[z] & any & inside.slice[z]; bits;
+             bits &= bits - 1) {
+            int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
+            float phi = -BAND_FAR;
+            for (int n = 0; n < 2 * s->dim; n++)
+                if (near[n].slice[z] >> bit & 1)
+                    phi = fmaxf(phi, s->phi[grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1)]);
+            s->phi[(int64_t)slot * g->tile_cells + cell] = phi;
+            here.slice[z] |= (uint64_t)1 << bit;
+        }
+    }
+    mask_store(g, done, slot, &here);
+}
+
+static void fill_solids(BrimSim *s, Passes *p) {
+    int tiles = s->grid.tile_count;
+    const Grid *g = &s->grid;
+    uint8_t *known = p->air, *done = p->fixed; // both are done with
+    for (int t = 0; t < tiles; t++) {
+        TileMask shut = mask_load(g, p->shut, t), open = mask_inside(g, t);
+        for (int z = 0; z < g->tile_depth; z++) open.slice[z] &= ~shut.slice[z];
+        mask_store(g, known, t, &open);
+    }
+    for (int layer = 0; layer < SOLID_LAYERS; layer++) {
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
+        for (int t = 0; t < tiles; t++) fill_shut(s, t, p, known, done);
+        uint8_t *swap = known;
+        known = done, done = swap;
+    }
+}
+
+/// => shallowest
+static void range_tile(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
+    float high = -BAND_FAR;
+    for (int r = 0; r < g->tile_rows; r++) {
+        uint8_t inside = row_inside(g, slot, r);
+        for (int x = 0; x < TILE; x++)
+            if (inside >> x & 1) high = fmaxf(high, phi[r * TILE + x]);
+    }
+    s->shallowest[slot] = high;
+}
+
+void band_distance(BrimSim *s) {
+    int tiles = s->grid.tile_count;
+    Passes p = passes_of(s);
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(dynamic, 8)
+        for (int t = 0; t < tiles; t++) sort_cells(s, t, &p);
+#pragma omp for schedule(dynamic, 8)
+        for (int t = 0; t < tiles; t++) begin_tile(s, t, &p);
+    }
+    run_passes(s, &p);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
+    for (int t = 0; t < tiles; t++) end_tile(s, t, &p);
+    if (s->solid_count) fill_solids(s, &p);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
+    for (int t = 0; t < tiles; t++) range_tile(s, t);
+}

@@ -1,0 +1,73 @@
+// Band: how a simulation begins. Liquid deeper than the band gets no particles.
+#include "base/memory.h"
+#include "step/band.h"
+#include "step/emit.h"
+#include <string.h>
+
+/// Cells in which a region's lattice has a point => liquid; how many in `spare`.
+static void mark_liquid(BrimSim *s, const Shape *const *shapes, int count) {
+    uint32_t *points = (uint32_t *)(void *)s->rhs;
+    memset(points, 0, sim_cells(s) * sizeof *points);
+    for (int i = 0; i < count; i++) emit_cells(s, shapes, i, points);
+    for (size_t r = 0; r < sim_rows(s); r++) {
+        uint8_t bits = 0;
+        for (size_t x = 0; x < TILE; x++) bits |= (uint8_t)((points[r * TILE + x] > 0) << x);
+        s->liquid[r] = bits;
+    }
+    for (size_t i = 0; i < sim_cells(s); i++)
+        s->phi[i] = s->liquid[i >> 3] >> (i & 7) & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
+}
+
+bool band_start(BrimSim *s, const Shape *const *shapes, int count, const uint8_t *tiles) {
+    for (size_t i = 0; i < grid_box(&s->grid); i++)
+        if (tiles[i]) s->sort.reach[i] |= 1u << TILE_SELF;
+    if (!stage_sort(s)) return false;
+    size_t rows = sim_rows(s);
+    memset(s->interior, 0, rows);
+    memset(s->hidden, 0, rows);
+    memset(s->traced, 0, (size_t)s->grid.tile_count);
+    mark_liquid(s, shapes, count);
+    band_distance(s);
+    for (size_t i = 0; i < sim_cells(s); i++) {
+        if (!band_deep_near(s, (int)(i / (size_t)s->grid.tile_cells))) continue;
+        bool liquid = s->liquid[i >> 3] >> (i & 7) & 1;
+        s->interior[i >> 3] |= (uint8_t)((liquid && s->phi[i] < -1) << (i & 7));
+        s->hidden[i >> 3] |=
+            (uint8_t)((liquid && s->phi[i] < (float)-s->def.band_width) << (i & 7));
+    }
+    return true;
+}
+
+void band_start_velocity(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                         int count) {
+    const Grid *g = &s->grid;
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < g->tile_count; t++) {
+        size_t base = (size_t)t * (size_t)g->tile_cells;
+        TileCoord c = g->coord[t];
+        s->traced[t] = 1;
+        for (int r = 0; r < g->tile_rows; r++) {
+            float at[3][TILE], distance[TILE];
+            bool taken[TILE] = {false};
+            for (int x = 0; x < TILE; x++) {
+                at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
+                at[1][x] = ((float)(c.y * TILE + (r & 7)) + 0.5f) * s->dx;
+                at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (r >> 3)) + 0.5f) * s->dx : 0;
+                for (int a = 0; a < s->dim; a++) s->old[a][base + (size_t)(r * TILE + x)] = 0;
+            }
+            for (int k = 0; k < count; k++) {
+                shape_distance(shapes[k], TILE, at[0], at[1], at[2], distance);
+                for (int x = 0; x < TILE; x++) {
+                    if (distance[x] >= 0 || taken[x]) continue;
+                    taken[x] = true;
+                    for (int a = 0; a < s->dim; a++) {
+                        float face[3] = {at[0][x], at[1][x], at[2][x]};
+                        face[a] -= 0.5f * s->dx;
+                        s->old[a][base + (size_t)(r * TILE + x)] =
+                            liquid_velocity(&liquid[k], face, a);
+                    }
+                }
+            }
+        }
+    }
+}

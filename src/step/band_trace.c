@@ -1,0 +1,327 @@
+// Band, stage 4: the grid's velocity and level set are carried along where the liquid is deep.
+//
+// A path back in time (Runge-Kutta 4) is followed from each cell centre; a face takes the mean of
+// the paths of its two cells, which is as exact as the linear interpolation at the path's end. So a
+// cell costs one path and not four.
+#include "grid/mask.h"
+#include "step/band.h"
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/// Cells that a Runge-Kutta step may cross: beyond, paths around obstacles are cut short.
+static const float CELLS_A_SUBSTEP = 2.5f;
+
+/// Level set of cells that a drain uncovers.
+static const float UNCOVERED = 1e9f;
+
+bool band_deep_near(const BrimSim *s, int slot) {
+    if (reach_estimate(s) > TILE) return true; // from farther than the next tile
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->deepest[t] <= -band_inner(s)) return true;
+    }
+    return false;
+}
+
+/// Whether all around a tile is as deep as depths go.
+static bool all_deep(const BrimSim *s, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (s->dim == 2 && n / 9 != 1) continue;
+        if (t < 0 || s->shallowest[t] > -band_cut(s)) return false;
+    }
+    return true;
+}
+
+// ------------------------------------------------------------------------------ value by value
+
+/// One value of a field with the rules of block_load outside the domain; `missing` without a tile.
+static float value_at(const BrimSim *s, const float *field, Place place, int x, int y, int z,
+                      float missing) {
+    int at[3] = {x, y, z};
+    for (int a = 0; a < s->dim; a++) {
+        int last = s->grid.cells[a] - ((int)place == a && !s->sides.open[2 * a + 1] ? 0 : 1);
+        at[a] = at[a] < 0 ? 0 : at[a] > last ? last : at[a];
+    }
+    int64_t i = grid_cell(&s->grid, at[0], at[1], at[2]);
+    return i < 0 ? missing : field[i];
+}
+
+/// A field at a point given in its own nodes.
+static float field_at(const BrimSim *s, const float *field, Place place, const float at[3],
+                      float missing) {
+    float f[3] = {0}, sum = 0;
+    int node[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        node[a] = (int)floorf(at[a]);
+        f[a] = at[a] - (float)node[a];
+    }
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        float w = 1;
+        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
+        if (w > 0)
+            sum += w * value_at(s, field, place, node[0] + (n & 1), node[1] + (n >> 1 & 1),
+                                node[2] + (n >> 2), missing);
+    }
+    return sum;
+}
+
+float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient) {
+    float f[3] = {0}, sum = 0;
+    int low[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        low[a] = (int)floorf(node[a]);
+        f[a] = node[a] - (float)low[a];
+    }
+    if (gradient) gradient[0] = gradient[1] = gradient[2] = 0;
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        float v = value_at(s, s->velocity[axis], (Place)axis, low[0] + (n & 1),
+                           low[1] + (n >> 1 & 1), low[2] + (n >> 2), 0);
+        float w = 1;
+        v = v == v ? v : 0;
+        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
+        sum += w * v;
+        for (int a = 0; gradient && a < s->dim; a++) {
+            float g = n >> a & 1 ? v : -v;
+            for (int b = 0; b < s->dim; b++)
+                if (b != a) g *= n >> b & 1 ? f[b] : 1 - f[b];
+            gradient[a] += g;
+        }
+    }
+    return sum;
+}
+
+/// The path of one cell, value by value, for tiles too fast for a block.
+static void trace_far(const BrimSim *s, const float centre[3], int substeps, float back[3]) {
+    static const float reach[4] = {0, 0.5f, 0.5f, 1};
+    float step = (float)s->dt / (float)substeps;
+    back[0] = back[1] = back[2] = 0;
+    for (int i = 0; i < substeps; i++) {
+        float v[4][3] = {{0}};
+        for (int stage = 0; stage < 4; stage++) {
+            float at[3] = {0};
+            for (int a = 0; a < s->dim; a++) {
+                at[a] = (centre[a] - back[a]) * s->dx;
+                if (stage) at[a] -= reach[stage] * step * v[stage - 1][a];
+            }
+            velocity_lookup(s, at, v[stage]);
+        }
+        for (int a = 0; a < s->dim; a++)
+            back[a] +=
+                (v[0][a] + 2 * (v[1][a] + v[2][a]) + v[3][a]) * (step * s->inv_dx * (1 / 6.0f));
+    }
+}
+
+static void carry_far(const BrimSim *s, int slot, const float *field, Place place,
+                      const float back[3][BAND_CELLS], float missing, float *out) {
+    TileCoord c = s->grid.coord[slot];
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        const float at[3] = {(float)(c.x * TILE + (i & 7)) - back[0][i],
+                             (float)(c.y * TILE + (i >> 3 & 7)) - back[1][i],
+                             s->dim == 3 ? (float)(c.z * TILE + (i >> 6)) - back[2][i] : 0};
+        bool known = isfinite(at[0] + at[1] + at[2]);
+        out[i] = known ? field_at(s, field, place, at, missing) : missing;
+    }
+}
+
+// ------------------------------------------------------------------------------------- tiles
+
+static int halo_for(float reach) {
+    return reach < 100 ? (int)(reach + 1.02f) + 1 : 100;
+}
+
+/// (velocity) => back [3][cells]
+static void trace_tile(const BrimSim *s, int slot, float reach, float back[3][BAND_CELLS]) {
+    int halo = halo_for(reach), substeps = (int)fmaxf(1, ceilf(reach / CELLS_A_SUBSTEP));
+    TraceParams p = {.halo = halo,
+                     .dim = s->dim,
+                     .substeps = substeps,
+                     .scale = (float)s->dt / (float)substeps * s->inv_dx};
+    if (halo <= BLOCK_HALO_MAX) {
+        ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+        for (int a = 0; a < s->dim; a++) {
+            block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, NAN,
+                       scratch->block[a]);
+            p.velocity[a] = scratch->block[a];
+        }
+        s->band->trace(&p, back);
+        return;
+    }
+    TileCoord c = s->grid.coord[slot];
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        const float centre[3] = {(float)(c.x * TILE + (i & 7)) + 0.5f,
+                                 (float)(c.y * TILE + (i >> 3 & 7)) + 0.5f,
+                                 s->dim == 3 ? (float)(c.z * TILE + (i >> 6)) + 0.5f : 0};
+        float d[3];
+        trace_far(s, centre, substeps, d);
+        for (int a = 0; a < s->dim; a++) back[a][i] = d[a];
+    }
+}
+
+/// A field at the ends of a tile's paths.
+static void carry(const BrimSim *s, int slot, float reach, const float *field, Place place,
+                  const float back[3][BAND_CELLS], float missing, float *out) {
+    int halo = halo_for(reach);
+    if (halo > BLOCK_HALO_MAX) {
+        carry_far(s, slot, field, place, back, missing, out);
+        return;
+    }
+    float *block = s->scratch[omp_get_thread_num()].block[3];
+    block_load(&s->grid, slot, field, place, &s->sides, halo, missing, block);
+    s->band->carry(block, halo, s->dim, back, missing, out);
+}
+
+/// No liquid stays hidden where a drain takes it.
+static void open_drains(const BrimSim *s, int slot, float *phi) {
+    double now = s->time + s->dt;
+    TileCoord c = s->grid.coord[slot];
+    const float edge = TILE * s->dx;
+    const float low[3] = {(float)c.x * edge, (float)c.y * edge, (float)c.z * edge};
+    for (int k = 0; k < s->drain_count; k++) {
+        const Drain *d = &s->drains[k];
+        bool meets = now >= d->def.start && now <= d->def.stop;
+        for (int a = 0; a < s->dim; a++)
+            meets &= d->low[a] <= low[a] + edge + s->dx && d->high[a] >= low[a] - s->dx;
+        for (int i = 0; meets && i < s->grid.tile_cells; i += TILE) {
+            float x[TILE], y[TILE], z[TILE], distance[TILE];
+            for (int n = 0; n < TILE; n++) {
+                x[n] = low[0] + ((float)n + 0.5f) * s->dx;
+                y[n] = low[1] + ((float)(i >> 3 & 7) + 0.5f) * s->dx;
+                z[n] = s->dim == 3 ? low[2] + ((float)(i >> 6) + 0.5f) * s->dx : 0;
+            }
+            shape_distance(d->shape, TILE, x, y, z, distance);
+            for (int n = 0; n < TILE; n++)
+                if (distance[n] < s->dx) phi[i + n] = UNCOVERED;
+        }
+    }
+}
+
+/// Follows the paths of a tile and carries the level set. => coefficient: paths; next masks
+static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
+    s->traced[slot] = band_deep_near(s, slot);
+    if (!s->traced[slot]) {
+        memset(next->interior + rows, 0, (size_t)g->tile_rows);
+        memset(next->hidden + rows, 0, (size_t)g->tile_rows);
+        memset(next->rim + rows, 0, (size_t)g->tile_rows);
+        for (int a = 0; a < s->dim; a++)
+            for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
+        return;
+    }
+    float back[3][BAND_CELLS], phi[BAND_CELLS], reach = tile_reach(s, slot);
+    trace_tile(s, slot, reach, back);
+    for (int a = 0; a < s->dim; a++)
+        memcpy(s->coefficient[a] + base, back[a], (size_t)g->tile_cells * sizeof(float));
+    if (all_deep(s, slot))
+        for (int i = 0; i < g->tile_cells; i++) phi[i] = -band_cut(s);
+    else
+        carry(s, slot, reach, s->phi, PLACE_CELL, (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT,
+              phi);
+    open_drains(s, slot, phi);
+    float width = (float)s->def.band_width;
+    for (int r = 0; r < g->tile_rows; r++) {
+        uint8_t inside = row_inside(g, slot, r), interior = 0, hidden = 0;
+        for (int x = 0; x < TILE; x++) {
+            interior |= (uint8_t)((phi[r * TILE + x] < -1) << x);
+            hidden |= (uint8_t)((phi[r * TILE + x] < -width) << x);
+        }
+        next->interior[rows + (size_t)r] = interior & inside;
+        next->hidden[rows + (size_t)r] = hidden & inside;
+    }
+    // Liquid whose path began in a hidden cell lies at most two cells above the band's edge, or
+    // where a drain uncovered it.
+    for (int r = 0; r < g->tile_rows; r++) {
+        uint8_t rim = 0;
+        for (int x = 0; x < TILE; x++)
+            rim |=
+                (uint8_t)((phi[r * TILE + x] < 2 - width || phi[r * TILE + x] == UNCOVERED) << x);
+        next->rim[rows + (size_t)r] =
+            rim & row_inside(g, slot, r) & (uint8_t)~next->hidden[rows + (size_t)r];
+    }
+}
+
+/// Paths of a tile's lower faces along an axis: the mean over the two cells, or that of the one
+/// that has one.
+static void face_paths(const BrimSim *s, int slot, int axis, float out[3][BAND_CELLS]) {
+    static const int offset[3] = {1, 3, 9};
+    const Grid *g = &s->grid;
+    const int stride = 1 << 3 * axis;
+    int32_t below = g->neighbour[slot][TILE_SELF - offset[axis]];
+    size_t cells = (size_t)g->tile_cells;
+    for (int b = 0; b < s->dim; b++) {
+        const float *own = s->coefficient[b] + (size_t)slot * cells;
+        const float *far = below < 0 ? NULL : s->coefficient[b] + (size_t)below * cells;
+        for (int i = 0; i < g->tile_cells; i++) {
+            bool first = (i >> 3 * axis & 7) == 0;
+            float d = own[i], e = !first ? own[i - stride] : far ? far[i + 7 * stride] : d;
+            float mean = 0.5f * (d + e);
+            out[b][i] = mean == mean ? mean : d == d ? d : e;
+        }
+    }
+}
+
+/// (velocity, paths) => old
+static void carry_velocity(BrimSim *s, int slot) {
+    if (!s->traced[slot]) return;
+    float back[3][BAND_CELLS], reach = tile_reach(s, slot);
+    for (int a = 0; a < s->dim; a++) {
+        face_paths(s, slot, a, back);
+        carry(s, slot, reach, s->velocity[a], (Place)a, (const float(*)[BAND_CELLS])back, NAN,
+              s->old[a] + (size_t)slot * (size_t)s->grid.tile_cells);
+    }
+}
+
+void band_trace(BrimSim *s) {
+    BandNext next = band_next(s);
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(dynamic, 2)
+        for (int t = 0; t < s->grid.tile_count; t++) follow_tile(s, t, &next);
+#pragma omp for schedule(dynamic, 2)
+        for (int t = 0; t < s->grid.tile_count; t++) carry_velocity(s, t);
+    }
+}
+
+// ---------------------------------------------------------------------------- tiles that stay
+
+void band_keep_tiles(BrimSim *s) {
+    const Grid *g = &s->grid;
+    for (int t = 0; t < g->tile_count; t++) {
+        TileMask m = mask_load(g, s->interior, t);
+        uint64_t any = 0, first = m.slice[0], last = m.slice[g->tile_depth - 1];
+        for (int z = 0; z < g->tile_depth; z++) any |= m.slice[z];
+        if (!any) continue;
+        // neighbours that a stencil of one cell reads
+        const bool touches[3][3] = {
+            {any & MASK_COLUMN_0, true, any & MASK_COLUMN_0 << 7},
+            {any & 0xff, true, any >> 56},
+            {g->dim == 3 && first, true, g->dim == 3 && last},
+        };
+        uint32_t bits = 0;
+        for (int n = 0; n < 27; n++)
+            if (touches[0][n % 3] && touches[1][n / 3 % 3] && touches[2][n / 9]) bits |= 1u << n;
+        s->sort.reach[grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z)] |= bits;
+    }
+}
+
+/// Moves values of `size` bytes a tile to their tiles' new slots; new tiles get zeros.
+static void follow_bytes(BrimSim *s, uint8_t *array, size_t size) {
+    uint8_t *to = (uint8_t *)(void *)s->spare;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        int32_t from = s->sort.from[t];
+        if (from >= 0)
+            memcpy(to + (size_t)t * size, array + (size_t)from * size, size);
+        else
+            memset(to + (size_t)t * size, 0, size);
+    }
+    memcpy(array, to, (size_t)s->grid.tile_count * size);
+}
+
+void band_follow(BrimSim *s) {
+    for (int a = 0; a < s->dim; a++) field_follow(s, &s->old[a], 0);
+    follow_bytes(s, s->interior, (size_t)s->grid.tile_rows);
+    follow_bytes(s, s->hidden, (size_t)s->grid.tile_rows);
+    follow_bytes(s, s->traced, 1);
+}

@@ -1,0 +1,164 @@
+// The narrow band: like particles everywhere, with far fewer of them.
+#include "cases.h"
+#include "scratch.h"
+#include "step/band.h"
+#include "test.h"
+
+/// Deep water with all that has a state: a slanted surface that sloshes, a turning solid, a source
+/// above, a drain at the floor, one open side above the water.
+static Case deep_case(int dim, BrimTransfer transfer) {
+    int n = dim == 3 ? 28 : 48;
+    Case c = case_box(dim, 1, n, n, n / 2);
+    float deep = dim == 3 ? 0.5f : 0;
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.6f, 0.62f, deep}));
+    case_liquid(&c, box_between((BrimVec3){0.6f, 0, 0}, (BrimVec3){1, 0.4f, deep}));
+    case_solid(&c, box_between((BrimVec3){0.2f, 0.1f, 0}, (BrimVec3){0.5f, 0.2f, 0.4f}));
+    c.solids[0].motion = BRIM_MOTION_ROTATION;
+    c.solids[0].axis = (BrimVec3){0, 0, 1};
+    c.solids[0].rate = 100;
+    c.def.source_count = 1;
+    c.sources[0] = brim_default_source_def();
+    c.sources[0].shape = ball((BrimVec3){0.7f, 0.8f, 0.25f}, 0.08f);
+    c.sources[0].velocity = (BrimVec3){0.5f, -1, 0};
+    c.def.drain_count = 1;
+    c.drains[0] = brim_default_drain_def();
+    c.drains[0].shape = box_between((BrimVec3){0.8f, 0, 0}, (BrimVec3){1, 0.08f, 0.3f});
+    c.drains[0].start = 0.1;
+    c.def.sides[3] = BRIM_SIDE_OPEN;
+    c.def.transfer = transfer;
+    c.def.frame_rate = 30;
+    c.def.band_width = 3;
+    return c;
+}
+
+enum { DEEP_STEPS = 24 };
+
+static BrimResult step_times(BrimSim *sim, int count, BrimError *error) {
+    BrimResult r = BRIM_OK;
+    for (int i = 0; i < count && r == BRIM_OK; i++) r = brim_sim_step(sim, error);
+    return r;
+}
+
+static uint64_t deep_hash(Case *c, BrimError *error) {
+    BrimSim *sim;
+    if (case_create(c, &sim, error) != BRIM_OK) return 0;
+    uint64_t h = step_times(sim, DEEP_STEPS, error) == BRIM_OK ? particle_hash(sim) : 0;
+    brim_sim_destroy(&sim);
+    return h;
+}
+
+TEST(band_same_bits_for_any_thread_count_and_instruction_set) {
+    for (int dim = 2; dim <= 3; dim++)
+        for (int transfer = 0; transfer < 2; transfer++) {
+            Case c = deep_case(dim, (BrimTransfer)transfer);
+            BrimError error = {0};
+            uint64_t expected = deep_hash(&c, &error);
+            CHECK_OK(error.result, error);
+            for (int threads = 2; threads <= 5; threads += 3) {
+                c.def.threads = threads;
+                CHECK(deep_hash(&c, &error) == expected);
+            }
+            for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+                if (isa_choose((BrimIsa)isa) != (BrimIsa)isa) continue;
+                c.def.isa = (BrimIsa)isa;
+                CHECK(deep_hash(&c, &error) == expected);
+            }
+        }
+}
+
+TEST(band_resumes_bit_for_bit) {
+    static const int saved_after[] = {0, 1, 13};
+    for (int dim = 2; dim <= 3; dim++)
+        for (int k = 0; k < 3; k++) {
+            Case c = deep_case(dim, k == 1 ? BRIM_TRANSFER_APIC : BRIM_TRANSFER_FLIP);
+            c.liquid[0].velocity = (BrimVec3){0.5f, 0.3f, 0};
+            BrimError error;
+            BrimSim *sim, *resumed;
+            CHECK_OK(case_create(&c, &sim, &error), error);
+            CHECK_OK(step_times(sim, saved_after[k], &error), error);
+            CHECK_OK(brim_sim_save(sim, at("band.brim"), &error), error);
+            CHECK_OK(brim_sim_load(&c.def, at("band.brim"), &resumed, &error), error);
+            CHECK(brim_sim_stats(sim)->interior > 0);
+            CHECK_OK(step_times(sim, DEEP_STEPS, &error), error);
+            CHECK_OK(step_times(resumed, DEEP_STEPS, &error), error);
+            CHECK(particle_hash(sim) == particle_hash(resumed));
+            CHECK(brim_sim_stats(sim)->kinetic_energy == brim_sim_stats(resumed)->kinetic_energy);
+            brim_sim_destroy(&sim);
+            brim_sim_destroy(&resumed);
+        }
+}
+
+TEST(band_holds_few_particles_and_none_below) {
+    for (int dim = 2; dim <= 3; dim++) {
+        Case c = case_tank(dim, 48, 0.75f);
+        c.def.band_width = 3;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        for (int round = 0; round < 2; round++) {
+            BrimParticles p = brim_sim_particles(sim);
+            float lowest = 1;
+            for (size_t i = 0; i < p.count; i++) lowest = fminf(lowest, p.y[i]);
+            CHECK_NEAR(lowest, 0.75 - 3.0 / 48, 1.01 / 48);
+            const BrimStats *s = brim_sim_stats(sim);
+            CHECK(s->particles <= 4 * s->seeded / 36); // four layers of 36
+            CHECK_NEAR((double)(s->particles + s->interior) / (double)s->seeded, 1, 1e-3);
+            CHECK_OK(step_times(sim, 20, &error), error);
+        }
+        brim_sim_destroy(&sim);
+    }
+}
+
+/// Largest speed of a tank with a ball in it after half a second, m/s.
+static double speed_at_rest(int dim, int width, double *error_of_pressure, BrimError *error) {
+    Case c = case_tank(dim, 32, 0.75f);
+    case_solid(&c, ball((BrimVec3){0.5f, 0.3f, 0.5f}, 0.15f));
+    c.def.band_width = width;
+    BrimSim *sim;
+    if (case_create(&c, &sim, error) != BRIM_OK) return INFINITY;
+    double speed =
+        run_until(sim, 0.5, error) == BRIM_OK ? brim_sim_stats(sim)->max_speed : INFINITY;
+    *error_of_pressure = pressure_error(sim);
+    brim_sim_destroy(&sim);
+    return speed;
+}
+
+TEST(band_at_rest_stays_at_rest) {
+    for (int dim = 2; dim <= 3; dim++) {
+        BrimError error = {0};
+        double pressure, speed = speed_at_rest(dim, 3, &pressure, &error);
+        CHECK_OK(error.result, error);
+        CHECK_BELOW(pressure, 0.01);
+        CHECK_BELOW(speed, 1.5 * speed_at_rest(dim, 0, &pressure, &error));
+    }
+}
+
+TEST(band_of_a_thin_sheet_is_plain_flip) {
+    uint64_t hash[2];
+    for (int k = 0; k < 2; k++) {
+        Case c = case_box(2, 1, 48, 32, 1);
+        case_liquid(&c, box_between((BrimVec3){0.1f, 0, 0}, (BrimVec3){0.6f, 0.04f, 0}));
+        c.def.band_width = k ? 3 : 0;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(run_until(sim, 0.5, &error), error);
+        hash[k] = particle_hash(sim);
+        CHECK(brim_sim_stats(sim)->interior == 0);
+        brim_sim_destroy(&sim);
+    }
+    CHECK(hash[0] == hash[1]);
+}
+
+TEST(band_full_of_liquid_needs_no_particles) {
+    Case c = case_tank(2, 24, 1);
+    c.def.band_width = 3;
+    BrimError error;
+    BrimSim *sim;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(step_times(sim, 10, &error), error);
+    CHECK(brim_sim_particles(sim).count == 0);
+    CHECK(brim_sim_stats(sim)->interior == brim_sim_stats(sim)->seeded);
+    CHECK_BELOW(brim_sim_stats(sim)->max_speed, 1e-3);
+    brim_sim_destroy(&sim);
+}
