@@ -7,6 +7,7 @@ static const Command commands[] = {
     {"check", "validate a scene and tell what it will cost", command_check},
     {"info", "describe a checkpoint or a frame", command_info},
     {"fields", "list the keys of scene files", command_fields},
+    {"mesh", "turn frames into closed surfaces", command_mesh},
     {"render", "draw pictures and films of a run", command_render},
     {"plot", "plot the statistics of runs as SVG", command_plot},
     {"report", "sum a run up in one HTML page", command_report},

@@ -2,7 +2,7 @@
 _brim() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run check info fields render plot report --help --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "run check info fields mesh render plot report --help --version" -- "$word")
     elif [ "$before" = --set ]; then
         compopt -o nospace
         mapfile -t COMPREPLY < <(compgen -S = -W "$(brim fields 2>/dev/null |
@@ -14,6 +14,10 @@ _brim() {
         mapfile -t COMPREPLY < <(compgen -W "-o --frame --first --last --style --size --samples \
             --camera --motion-blur --colour --range --grid --level-set --threads --overwrite \
             --quiet --help" -- "$word")
+    elif [[ $word == -* && ${COMP_WORDS[1]} == mesh ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "-o --format --frame --first --last --resolution \
+            --radius --smooth --anisotropic --threads --resume --overwrite --quiet --json --help" \
+            -- "$word")
     else
         compopt -o default
     fi

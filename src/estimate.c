@@ -126,6 +126,11 @@ static double disk_bytes(const BrimSim *s, double particles, double tiles, doubl
     double frames = floor(brim_sim_frame_count(s) / fmax(1, o->every)) + 1;
     double cells = (double)s->grid.cells[0] * s->grid.cells[1] * s->grid.cells[2];
     double frame = (o->particles ? 28 * particles : 0) + (o->fields ? 24 * cells : 0);
+    // a splash has about a vertex for three particles at twice the resolution, of 62 bytes with its
+    // two triangles, as text of 140
+    double vertices = particles * o->surface_resolution * o->surface_resolution / 12;
+    if (o->surface != BRIM_SURFACE_OUTPUT_NONE)
+        frame += vertices * (o->surface == BRIM_SURFACE_OUTPUT_OBJ ? 140 : 62);
     double checkpoint =
         (s->particles.affine ? 64 : 28) * particles + 16 * tiles * s->grid.tile_cells;
     return frames * frame + 2 * checkpoint + 300 * steps;

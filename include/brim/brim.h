@@ -220,9 +220,20 @@ typedef enum BrimSide { BRIM_SIDE_WALL, BRIM_SIDE_OPEN } BrimSide;
 /// Instruction set of the kernels. Results are the same bits on all of them.
 typedef enum BrimIsa { BRIM_ISA_AUTO, BRIM_ISA_BASE, BRIM_ISA_AVX2, BRIM_ISA_AVX512 } BrimIsa;
 
+typedef enum BrimSurfaceOutput {
+    BRIM_SURFACE_OUTPUT_NONE,
+    BRIM_SURFACE_OUTPUT_PLY,
+    BRIM_SURFACE_OUTPUT_OBJ,
+} BrimSurfaceOutput;
+
 typedef struct BrimOutputDef {
     bool particles;       ///< DIR/particles/NNNNNN.ply
     bool fields;          ///< DIR/fields/NNNNNN.vti
+    BrimSurfaceOutput surface; ///< DIR/surface/NNNNNN.ply or .obj; 3D
+    int surface_resolution;    ///< this and the following as in BrimMeshDef
+    double surface_radius;
+    int surface_smooth;
+    bool surface_anisotropic;
     int every;            ///< write each n-th frame
     int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
 } BrimOutputDef;
@@ -517,8 +528,10 @@ typedef struct BrimMeshDef {
 BRIM_API BrimMeshDef brim_default_mesh_def(void);
 
 /// A closed surface of triangles, each seen counter-clockwise from the air. Every edge belongs to
-/// two triangles. Without water: no vertices. On the domain's sides and on solids the surface lies
-/// on them.
+/// two triangles. Without water: no vertices. Where water touches a side of the domain the surface
+/// lies exactly on it (0 or the domain's size), up to a bevel of a sixteenth of the node spacing
+/// where two sides meet. A vertex where the free surface ends on a side has the free surface's
+/// normal: triangles with all corners on one side are to be shaded by their own, flat.
 typedef struct BrimMesh {
     size_t vertex_count, triangle_count;
     float (*position)[3];    ///< [vertex_count], m

@@ -13,6 +13,7 @@
 #define CHECKPOINTS "checkpoints"
 #define PARTICLES "particles"
 #define FIELDS "fields"
+#define SURFACE "surface"
 #define DAMAGED_SUFFIX ".damaged"
 
 char *checkpoint_path(const char *folder, int64_t step) {
@@ -25,6 +26,11 @@ char *particles_path(const char *folder, int frame) {
 
 char *fields_path(const char *folder, int frame) {
     return path_new("%s/" FIELDS "/%06d.vti", folder, frame);
+}
+
+char *surface_path(const char *folder, int frame, BrimMeshFormat format) {
+    return path_new("%s/" SURFACE "/%06d.%s", folder, frame,
+                    format == BRIM_MESH_OBJ ? "obj" : "ply");
 }
 
 static BrimResult no_memory(const char *folder, BrimError *error) {
@@ -69,6 +75,9 @@ static bool is_ours(const char *part, const char *name) {
     size_t n = without(name, strlen(name), FILE_TEMP_SUFFIX);
     if (strcmp(part, PARTICLES) == 0) return is_numbered(name, n, "", 6, ".ply", NULL);
     if (strcmp(part, FIELDS) == 0) return is_numbered(name, n, "", 6, ".vti", NULL);
+    if (strcmp(part, SURFACE) == 0)
+        return is_numbered(name, n, "", 6, ".ply", NULL) ||
+               is_numbered(name, n, "", 6, ".obj", NULL);
     if (strcmp(part, CHECKPOINTS) == 0)
         return is_checkpoint(name, without(name, n, DAMAGED_SUFFIX), NULL);
     return (n == 8 && strncmp(name, "run.json", n) == 0) ||
@@ -118,6 +127,8 @@ BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, BrimE
     BrimResult result = make_part(folder, CHECKPOINTS, error);
     if (result == BRIM_OK && output->particles) result = make_part(folder, PARTICLES, error);
     if (result == BRIM_OK && output->fields) result = make_part(folder, FIELDS, error);
+    if (result == BRIM_OK && output->surface != BRIM_SURFACE_OUTPUT_NONE)
+        result = make_part(folder, SURFACE, error);
     return result == BRIM_OK ? folder_sync(folder, error) : result;
 }
 
@@ -160,7 +171,7 @@ static BrimResult remove_from(const char *folder, const char *part, bool tempora
     return result;
 }
 
-static const char *const parts[] = {PARTICLES, FIELDS, CHECKPOINTS, ""};
+static const char *const parts[] = {PARTICLES, FIELDS, SURFACE, CHECKPOINTS, ""};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 BrimResult folder_clear(const char *folder, BrimError *error) {

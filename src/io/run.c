@@ -159,6 +159,26 @@ static BrimResult take_folder(BrimRun *r, const BrimScene *scene, BrimError *err
     return result == BRIM_OK ? folder_prepare(r->folder, &r->output, error) : result;
 }
 
+static BrimResult write_surface(const BrimRun *r, int frame, BrimError *error) {
+    const BrimOutputDef *o = &r->output;
+    BrimMeshFormat format = o->surface == BRIM_SURFACE_OUTPUT_OBJ ? BRIM_MESH_OBJ : BRIM_MESH_PLY;
+    BrimMeshDef def = {.radius = o->surface_radius,
+                       .resolution = o->surface_resolution,
+                       .smooth = o->surface_smooth,
+                       .anisotropic = o->surface_anisotropic,
+                       .threads = brim_sim_threads(r->sim),
+                       .isa = brim_sim_def(r->sim)->isa};
+    char *path = surface_path(r->folder, frame, format);
+    if (!path) return no_memory(r, error);
+    BrimMesh mesh;
+    BrimResult result = brim_sim_mesh(r->sim, &def, &mesh, error);
+    if (result == BRIM_OK)
+        result = brim_write_mesh(&mesh, brim_sim_time(r->sim), frame, format, path, error);
+    brim_mesh_free(&mesh);
+    free(path);
+    return result;
+}
+
 static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     int frame = brim_sim_frame(r->sim);
     char *particles = particles_path(r->folder, frame), *fields = fields_path(r->folder, frame);
@@ -166,6 +186,8 @@ static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     if (result == BRIM_OK && r->output.particles)
         result = brim_write_particles(r->sim, particles, error);
     if (result == BRIM_OK && r->output.fields) result = brim_write_fields(r->sim, fields, error);
+    if (result == BRIM_OK && r->output.surface != BRIM_SURFACE_OUTPUT_NONE)
+        result = write_surface(r, frame, error);
     free(particles), free(fields);
     return result;
 }

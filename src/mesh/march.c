@@ -61,7 +61,7 @@ static float cross(const Nodes *n, const MeshScale *s, const int wet[3], const i
         float d = known ? n->solid[ring_index(s, dry[0], dry[1], dry[2])] : c;
         if (d <= 0 && c / (c - d) < t) {
             t = c / (c - d);
-            *sides |= 8;
+            *sides |= VERTEX_SOLID;
         }
     }
     return t < SNAP ? SNAP : t > 1 - SNAP ? 1 - SNAP : t;
@@ -78,18 +78,25 @@ static void make_vertex(const Nodes *n, const Block *block, const NodeInput *inp
         g[a] = n->tile[a] * s->edge + node[a];
         at[a] = node_position(s, a, g[a]);
         out[a] = at[a] * s->dx;
-        if (a != axis && (g[a] == 1 || g[a] == s->nodes[a] - 2)) *sides |= (uint8_t)(1 << a);
+        if (a != axis && (g[a] == 1 || g[a] == s->nodes[a] - 2))
+            *sides |= (uint8_t)(VERTEX_HELD << a);
     }
     bool first = g[axis] == 0, last = g[axis] + 1 == s->nodes[axis] - 1;
     if (first || last) {
         at[axis] = first ? 0 : (float)s->cells[axis];
         out[axis] = first ? 0 : s->size[axis];
-        *sides |= (uint8_t)(1 << axis);
+        *sides |= (uint8_t)(VERTEX_WALL | (VERTEX_HELD | VERTEX_ON) << axis);
     } else {
         float end = node_position(s, axis, g[axis] + 1);
         float t = low_in ? cross(n, s, node, next, sides) : cross(n, s, next, node, sides);
         at[axis] = low_in ? at[axis] + t * (end - at[axis]) : end + t * (at[axis] - end);
         out[axis] = at[axis] * s->dx;
+        // where the free surface meets a side, right on it
+        for (int a = 0; a < 3; a++) {
+            if (!(*sides >> a & 1)) continue;
+            out[a] = g[a] == 1 ? 0 : s->size[a];
+            *sides |= (uint8_t)(VERTEX_ON << a);
+        }
     }
     LevelSums sums = {0};
     if (block->count) input->kernels->velocity(block, s->radius, at, &sums);

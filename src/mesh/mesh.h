@@ -32,7 +32,7 @@ enum {
     NODES_ALL = NODES_MAX * NODES_MAX * NODES_MAX,
     RING_MAX = NODES_MAX + 2, ///< with a ring of nodes around them
     RING_ALL = RING_MAX * RING_MAX * RING_MAX,
-    HALO_MAX = 5,                      ///< cells around those that a tile's nodes touch
+    HALO_MAX = 8,                      ///< cells around those that a tile's nodes touch
     TOUCH = TILE + 2,                  ///< cells that a tile's nodes touch: 8 T - 2 to 8 T + 7
     BLOCK_EDGE = TOUCH + 2 * HALO_MAX, ///< of the largest block, in cells
 };
@@ -49,7 +49,9 @@ typedef struct MeshScale {
     int halo;          ///< cells around a tile that its nodes may look at
     float dx, inv_dx;  ///< of a cell, m
     float size[3];     ///< of the domain, m
+    float spacing;     ///< of particles in full water
     float radius;      ///< of the kernel
+    float shift;       ///< how deep inside a solid a node can be and touch one outside
     float reach;       ///< no water farther than this from all particles
     float alone;       ///< radius of a ball of one particle's volume
     float full;        ///< sum of a kernel's weights deep in the water
@@ -181,6 +183,14 @@ typedef struct MarchTable {
 
 void march_table_init(MarchTable *table);
 
+/// Where a vertex lies: bits HELD << axis, ON << axis, and the others.
+typedef enum VertexSide {
+    VERTEX_HELD = 1,   ///< may not move along the axis: on a side or in the layer beside it
+    VERTEX_SOLID = 8,  ///< on a solid
+    VERTEX_ON = 16,    ///< exactly on a side across the axis
+    VERTEX_WALL = 128, ///< where water ends at a side; not where its free surface meets the side
+} VertexSide;
+
 /// What a tile of nodes contributes. Its vertices lie on the edges from its own nodes to the next
 /// along an axis: those along x in the order of their nodes, then those along y, then z.
 typedef struct TileMesh {
@@ -188,7 +198,7 @@ typedef struct TileMesh {
     uint64_t *cut[3];   ///< [edge^3 / 64] nodes whose edge along an axis has a vertex
     uint32_t *rank[3];  ///< vertices before each word
     float (*vertex)[6]; ///< position in m, velocity
-    uint8_t *sides;     ///< [vertex_count] bit axis: on a side or in the layer beside it; 8: solid
+    uint8_t *sides;     ///< [vertex_count] VertexSide
     uint32_t vertex_count;
     uint32_t *cube; ///< node index * 256 + corners in the water
     uint32_t cube_count;
@@ -211,9 +221,10 @@ void march_triangles(const TileMesh *tiles, int index, const TileBox *box, const
 
 // ------------------------------------------------------------------------------------- smooth
 
-/// (position, triangle) => normal. BRIM_ERROR_MEMORY only.
-BrimResult mesh_normals(BrimMesh *mesh, int threads, BrimError *error);
-/// Smooths positions; vertices on sides (bits 1, 2, 4) stay on them, those on solids (8) stay. Each
-/// piece of the surface keeps its volume.
+/// (position, triangle) => normal: on a side the side's own; elsewhere the mean over the triangles
+/// that are not part of a side, so that where the free surface ends its normal is its own.
+BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, int threads, BrimError *error);
+/// Smooths positions; vertices on sides stay on them, those on solids stay. Each piece of the
+/// surface keeps its volume.
 BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, int threads,
                        BrimError *error);

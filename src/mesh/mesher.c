@@ -9,7 +9,7 @@
 #include <string.h>
 
 BrimMeshDef brim_default_mesh_def(void) {
-    return (BrimMeshDef){.resolution = 2, .smooth = 0};
+    return (BrimMeshDef){.resolution = 2, .smooth = 3};
 }
 
 static BrimResult no_memory(BrimError *error) {
@@ -57,7 +57,9 @@ static MeshScale make_scale(const BrimSimDef *def, const BrimMeshDef *mesh) {
     double per_cell = def->particles_per_cell, spacing = cbrt(1 / per_cell);
     double radius = mesh->radius > 0 ? mesh->radius : fmin(fmax(3 * spacing, 0.5), 4);
     s.radius = (float)radius;
-    s.halo = (int)ceil(radius) + 1;
+    s.spacing = (float)spacing;
+    s.shift = sqrtf(3.0f) / (float)mesh->resolution; // the diagonal of a cube of nodes
+    s.halo = (int)ceil(radius + s.shift + spacing);
     s.reach = (float)fmin(2 * spacing, radius);
     s.alone = (float)fmin(cbrt(3 / (4 * 3.14159265358979 * per_cell)), s.reach);
     // integral of (1 - r^2 / R^2)^3 over the kernel's ball
@@ -191,7 +193,7 @@ static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, Br
     if (result != BRIM_OK) return result;
     join(w, &table, mesh);
     if (def->smooth) result = mesh_smooth(mesh, w->sides, def->smooth, w->threads, error);
-    return result == BRIM_OK ? mesh_normals(mesh, w->threads, error) : result;
+    return result == BRIM_OK ? mesh_normals(mesh, w->sides, w->threads, error) : result;
 }
 
 BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *const *solids,

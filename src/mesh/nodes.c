@@ -9,10 +9,15 @@ static const float SPARSE = 0.05f;
 /// From this part of full water on the averaged surface stands as it is: a film as thin as the
 /// spacing of particles has 0.37 at its surface.
 static const float SAMPLED = 0.3f;
+/// From this part of full water on a point is in the water however uneven its particles are: at a
+/// flat surface it is a half, and a quarter of that for chance.
+static const float CROWDED = 0.7f;
 
 /// Averaged position: |mean| is a known function of the distance to a flat surface; the profile
-/// inverts it. Between drops that surface closes where no particle is (the mean of two of them is
-/// in the middle), hence the second bound, the distance to the nearest particle.
+/// inverts it. Few particles around a point, as where sides meet and their images repeat them, make
+/// pits of chance where their mean happens to be off: there the weight's own distance, linear with
+/// its slope at a flat surface, decides. Between drops the averaged surface closes where no
+/// particle is (the mean of two of them is in the middle), hence the bound by the nearest particle.
 float level_distance(const MeshScale *s, const LevelSums *sums) {
     if (sums->weight < 1e-6f) return s->radius;
     const LevelSetProfile *p = &s->profile;
@@ -26,7 +31,9 @@ float level_distance(const MeshScale *s, const LevelSums *sums) {
     if (i < PROFILE_SIZE)
         averaged =
             scale * (p->distance[i] + (t - (float)i) * (p->distance[i + 1] - p->distance[i]));
-    float part = (sums->weight / s->full - SPARSE) / (SAMPLED - SPARSE);
+    float filled = sums->weight / s->full, crowd = 256.0f / 315 * s->radius * (CROWDED - filled);
+    if (crowd < averaged) averaged = crowd;
+    float part = (filled - SPARSE) / (SAMPLED - SPARSE);
     part = part < 0 ? 0 : part > 1 ? 1 : part;
     part = part * part * (3 - 2 * part);
     float near = sqrtf(sums->nearest) - (s->alone + part * (s->reach - s->alone));
@@ -81,6 +88,30 @@ static void node_kinds(Nodes *n, const MeshScale *s, uint8_t kind[TOUCH][TOUCH][
 
 // ------------------------------------------------------------------------------------ distance
 
+static float phi_at(const Block *block, const NodeInput *in, const float at[3],
+                    const float plane[4]) {
+    LevelSums sums;
+    in->kernels->sum(block, in->scale->radius, at, plane, &sums);
+    return level_distance(in->scale, &sums);
+}
+
+/// Moves a point that is closer than a particle's spacing to a side or solid that far away. Returns
+/// whether it did.
+static bool step_back(const MeshScale *s, float at[3], float plane[4], bool near_plane) {
+    bool moved = near_plane && plane[3] < s->spacing;
+    for (int a = 0; a < 3; a++) {
+        if (moved) at[a] += (s->spacing - plane[3]) * plane[a];
+        float low = s->spacing, high = (float)s->cells[a] - s->spacing;
+        if (at[a] >= low && at[a] <= high) continue;
+        at[a] = at[a] < low ? low : high;
+        moved = true;
+    }
+    if (near_plane && plane[3] < s->spacing) plane[3] = s->spacing;
+    return moved;
+}
+
+/// Beside a side or a solid water counts as touching it when it is there a spacing away: holes no
+/// deeper than that are chance, and images behind the wall would widen them.
 static float active_phi(const Nodes *n, const Block *block, const NodeInput *in, int x, int y,
                         int z) {
     const MeshScale *s = in->scale;
@@ -90,14 +121,13 @@ static float active_phi(const Nodes *n, const Block *block, const NodeInput *in,
     bool mirrored = n->near_solid && node_plane(n, s, x, y, z, plane);
     if (mirrored && plane[3] < 0) { // inside a solid: as at the nearest point of its surface
         float depth = -plane[3];
-        if (depth > 2 / (float)s->resolution) return s->radius;
-        float most = (float)s->halo - s->radius;
-        for (int a = 0; a < 3; a++) at[a] += (depth < most ? depth : most) * plane[a];
+        if (depth > s->shift) return s->radius;
+        for (int a = 0; a < 3; a++) at[a] += depth * plane[a];
         plane[3] = 0;
     }
-    LevelSums sums;
-    in->kernels->sum(block, s->radius, at, mirrored ? plane : NULL, &sums);
-    return level_distance(s, &sums);
+    float phi = phi_at(block, in, at, mirrored ? plane : NULL);
+    if (!step_back(s, at, plane, mirrored)) return phi;
+    return fminf(phi, phi_at(block, in, at, mirrored ? plane : NULL));
 }
 
 /// (kind, solid, block) => phi, in. Returns whether some nodes are in the water and some not.

@@ -46,24 +46,48 @@ static void area_vector(const BrimMesh *m, size_t triangle, double out[3]) {
         out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
 }
 
-static void normals(BrimMesh *m, const Fans *f, int threads) {
+/// Whether all corners of a triangle are on one side.
+static bool on_side(const BrimMesh *m, const uint8_t *sides, size_t triangle) {
+    const uint32_t *t = m->triangle[triangle];
+    int common = sides[t[0]] & sides[t[1]] & sides[t[2]] & 7 * VERTEX_ON;
+    for (int a = 0; a < 3; a++)
+        if (common & VERTEX_ON << a && m->position[t[0]][a] == m->position[t[1]][a] &&
+            m->position[t[0]][a] == m->position[t[2]][a])
+            return true;
+    return false;
+}
+
+/// Mean over a vertex's triangles, by area; those on a side only when `all`. False when it is zero.
+static bool mean_normal(const BrimMesh *m, const Fans *f, const uint8_t *sides, size_t v, bool all,
+                        float out[3]) {
+    double sum[3] = {0}, part[3], length2 = 0;
+    for (uint64_t i = f->start[v]; i < f->start[v + 1]; i++) {
+        if (!all && on_side(m, sides, f->corner[i] / 3)) continue;
+        area_vector(m, f->corner[i] / 3, part);
+        for (int k = 0; k < 3; k++) sum[k] += part[k];
+    }
+    for (int k = 0; k < 3; k++) length2 += sum[k] * sum[k];
+    for (int k = 0; k < 3 && length2 > 0; k++) out[k] = (float)(sum[k] / sqrt(length2));
+    return length2 > 0;
+}
+
+static void normals(BrimMesh *m, const Fans *f, const uint8_t *sides, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t v = 0; v < m->vertex_count; v++) {
-        double sum[3] = {0}, part[3], length2 = 0;
-        for (uint64_t i = f->start[v]; i < f->start[v + 1]; i++) {
-            area_vector(m, f->corner[i] / 3, part);
-            for (int k = 0; k < 3; k++) sum[k] += part[k];
-        }
-        for (int k = 0; k < 3; k++) length2 += sum[k] * sum[k];
-        if (!(length2 > 0)) sum[1] = length2 = 1; // the sheets of a fold cancel: any will do
-        for (int k = 0; k < 3; k++) m->normal[v][k] = (float)(sum[k] / sqrt(length2));
+        float *n = m->normal[v];
+        n[0] = 0, n[1] = 1, n[2] = 0; // the sheets of a fold may cancel: any will do
+        if (sides[v] & VERTEX_WALL)
+            for (int a = 0; a < 3; a++)
+                n[a] = !(sides[v] & VERTEX_ON << a) ? 0 : m->position[v][a] > 0 ? 1 : -1;
+        else if (!mean_normal(m, f, sides, v, false, n))
+            mean_normal(m, f, sides, v, true, n);
     }
 }
 
-BrimResult mesh_normals(BrimMesh *mesh, int threads, BrimError *error) {
+BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, int threads, BrimError *error) {
     Fans fans = {0};
     bool ready = fans_make(&fans, mesh);
-    if (ready) normals(mesh, &fans, threads);
+    if (ready) normals(mesh, &fans, sides, threads);
     fans_free(&fans);
     return ready ? BRIM_OK : no_memory(error);
 }
@@ -128,7 +152,7 @@ static bool smooth_init(Smooth *s) {
 
 /// Whether a vertex may move along an axis.
 static bool free_along(const Smooth *s, size_t v, int axis) {
-    return !(s->sides[v] & (8 | 1 << axis));
+    return !(s->sides[v] & (VERTEX_SOLID | VERTEX_HELD << axis));
 }
 
 /// Moves each vertex by `part` of the way to the mean of its neighbours. In the fan of a closed
@@ -156,7 +180,7 @@ static void relax(Smooth *s, float part) {
 static void restore(Smooth *s) {
     BrimMesh *m = s->mesh;
     piece_volumes(m, s->piece, s->after);
-    normals(m, &s->fans, s->threads);
+    normals(m, &s->fans, s->sides, s->threads);
     memset(s->gain, 0, m->vertex_count * sizeof *s->gain);
     for (size_t i = 0; i < m->triangle_count; i++) {
         double area[3];

@@ -1,0 +1,298 @@
+// brim mesh: the frames of a run as closed triangle surfaces.
+#include "frames.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct Arguments {
+    const char *folder, *format;
+    int64_t frame, first, last, resolution, smooth, threads;
+    double radius;
+    bool anisotropic, resume, overwrite, quiet, json;
+} Arguments;
+
+/// What the summary tells.
+typedef struct Totals {
+    int made, kept, empty;
+    int64_t particles, triangles;
+    double seconds; ///< reading, meshing, writing
+} Totals;
+
+typedef struct Job {
+    const Arguments *arguments;
+    Frames frames;
+    char folder[PATH_MAX]; ///< that surfaces go to
+    BrimMeshFormat format;
+    BrimMesher *mesher;
+    Totals totals;
+} Job;
+
+// Signals reach a program only through a global.
+static volatile sig_atomic_t signal_caught;
+
+static void on_signal(int number) {
+    signal_caught = number;
+}
+
+/// The first signal asks to stop after the frame, the second ends the process at once.
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+// ------------------------------------------------------------------------------ what to make
+
+static bool surface_path(const Job *job, int frame, char path[PATH_MAX]) {
+    return make_path(path, "%s/%06d.%s", job->folder, frame,
+                     job->format == BRIM_MESH_OBJ ? "obj" : "ply");
+}
+
+/// Leaves in the list the frames that were asked for.
+static int choose_frames(Job *job) {
+    const Arguments *a = job->arguments;
+    Frames *f = &job->frames;
+    int low = f->number[0], high = f->number[f->count - 1], kept = 0;
+    int64_t first = a->frame >= 0 ? a->frame : a->first, last = a->frame >= 0 ? a->frame : a->last;
+    for (int i = 0; i < f->count; i++)
+        if (f->number[i] >= first && (last < 0 || f->number[i] <= last))
+            f->number[kept++] = f->number[i];
+    f->count = kept;
+    if (kept) return EXIT_DONE;
+    if (a->frame >= 0)
+        report_error("%s has no frame %d; it has frames from %d to %d", f->folder, (int)a->frame,
+                     low, high);
+    else
+        report_error("%s has no frames in that range; it has frames from %d to %d", f->folder, low,
+                     high);
+    return EXIT_INPUT;
+}
+
+/// Surfaces that are there are only kept or replaced when the user says so.
+static int check_folder(const Job *job) {
+    const Arguments *a = job->arguments;
+    if (a->resume && a->overwrite) {
+        report_error("choose one of --resume (keep the surfaces in %s) and --overwrite (make them "
+                     "anew)",
+                     job->folder);
+        return EXIT_INPUT;
+    }
+    for (int i = 0; i < job->frames.count && !a->resume && !a->overwrite; i++) {
+        char path[PATH_MAX];
+        struct stat status;
+        if (!surface_path(job, job->frames.number[i], path)) return EXIT_INPUT;
+        if (stat(path, &status) != 0) continue;
+        report_error("%s is already there: make only what is missing (--resume), make all anew "
+                     "(--overwrite), or choose another folder (-o DIR)",
+                     path);
+        return EXIT_INPUT;
+    }
+    return EXIT_DONE;
+}
+
+static int make_folder(const char *path) {
+    struct stat status;
+    if (mkdir(path, 0777) == 0) return EXIT_DONE;
+    int code = errno;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return EXIT_DONE;
+    report_error("cannot create the folder '%s': %s", path, strerror(code));
+    return EXIT_IO;
+}
+
+static int prepare(Job *job, const char *from) {
+    const Arguments *a = job->arguments;
+    struct stat status;
+    if (stat(from, &status) == 0 && !S_ISDIR(status.st_mode)) {
+        report_error("%s is not a folder; brim mesh takes the folder of a run", from);
+        return EXIT_INPUT;
+    }
+    int code = frames_find(&job->frames, from);
+    if (code == EXIT_DONE) code = choose_frames(job);
+    if (code != EXIT_DONE) return code;
+    if (!(a->folder ? make_path(job->folder, "%s", a->folder)
+                    : make_path(job->folder, "%s/surface", job->frames.folder)))
+        return EXIT_INPUT;
+    code = check_folder(job);
+    if (code != EXIT_DONE) return code;
+    BrimMeshDef def = brim_default_mesh_def();
+    def.radius = a->radius, def.resolution = (int)a->resolution, def.smooth = (int)a->smooth;
+    def.anisotropic = a->anisotropic, def.threads = (int)a->threads;
+    BrimError error;
+    if (brim_mesher_create(brim_scene_def(job->frames.scene), &def, &job->mesher, &error) !=
+        BRIM_OK)
+        return report_result(&error, a->json);
+    return make_folder(job->folder);
+}
+
+// -------------------------------------------------------------------------------- one frame
+
+static void tell_frame(Job *job, int frame, const char *path, const BrimMesh *mesh,
+                       size_t particles, double seconds) {
+    if (particles == 0) {
+        job->totals.empty++;
+        if (!job->arguments->quiet && !job->arguments->json)
+            report_warning("frame %d has no particles: its surface is empty", frame);
+    }
+    if (!job->arguments->json) return;
+    printf("{\"event\":\"frame\",\"frame\":%d,\"path\":", frame);
+    json_text(stdout, path);
+    printf(",\"particles\":%zu,\"vertices\":%zu,\"triangles\":%zu,\"volume\":", particles,
+           mesh->vertex_count, mesh->triangle_count);
+    json_number(stdout, brim_mesh_volume(mesh));
+    fputs(",\"seconds\":", stdout);
+    json_number(stdout, seconds);
+    puts("}");
+    fflush(stdout);
+}
+
+static int mesh_frame(Job *job, int index, const char *path) {
+    char from[PATH_MAX];
+    if (!frames_path(&job->frames, index, from)) return EXIT_INPUT;
+    double began = wall_clock(), frame_rate = brim_scene_def(job->frames.scene)->frame_rate;
+    int number = job->frames.number[index];
+    BrimError error;
+    BrimFrame frame = {0};
+    BrimMesh mesh = {0};
+    BrimResult result = brim_frame_read(from, &frame, &error);
+    BrimParticles particles = brim_frame_particles(&frame);
+    if (result == BRIM_OK)
+        result = brim_mesher_mesh(job->mesher, &particles, number / frame_rate, &mesh, &error);
+    if (result == BRIM_OK)
+        result = brim_write_mesh(&mesh, number / frame_rate, number, job->format, path, &error);
+    int code = EXIT_DONE;
+    if (result == BRIM_OK) {
+        double seconds = wall_clock() - began;
+        job->totals.made++;
+        job->totals.particles += (int64_t)frame.count;
+        job->totals.triangles += (int64_t)mesh.triangle_count;
+        job->totals.seconds += seconds;
+        tell_frame(job, number, path, &mesh, frame.count, seconds);
+    } else {
+        code = report_result(&error, job->arguments->json);
+    }
+    brim_mesh_free(&mesh);
+    brim_frame_free(&frame);
+    return code;
+}
+
+// ------------------------------------------------------------------------------- all frames
+
+static void tell_totals(const Job *job) {
+    const Totals *t = &job->totals;
+    if (job->arguments->json) {
+        fputs("{\"event\":\"done\",\"folder\":", stdout);
+        json_text(stdout, job->folder);
+        printf(",\"made\":%d,\"kept\":%d,\"empty\":%d,\"triangles\":%lld,\"seconds\":", t->made,
+               t->kept, t->empty, (long long)t->triangles);
+        json_number(stdout, t->seconds);
+        puts("}");
+    } else if (!job->arguments->quiet) {
+        char text[SHORT_TEXT], time[SHORT_TEXT];
+        printf("Done: %d surface%s, %s triangles, in %s", t->made, t->made == 1 ? "" : "s",
+               show_count(text, t->triangles), show_duration(time, t->seconds));
+        if (t->particles)
+            printf(" (%.2f s for a million particles)", t->seconds / (double)t->particles * 1e6);
+        printf(".\n");
+        if (t->kept) printf("  kept        %d that were there\n", t->kept);
+        printf("  files       %s/\n", job->folder);
+    }
+}
+
+static int leave(const Job *job, const char *from) {
+    int code = signal_caught == SIGTERM ? EXIT_TERMINATE : EXIT_INTERRUPT;
+    if (!job->arguments->quiet)
+        fprintf(stderr, "Interrupted; %d surfaces are complete. To go on: brim mesh %s --resume\n",
+                job->totals.made + job->totals.kept, from);
+    return code;
+}
+
+static int mesh_frames(Job *job, const char *from) {
+    const Arguments *a = job->arguments;
+    CountProgress progress = count_progress_start(job->frames.count, !a->quiet && !a->json);
+    int code = EXIT_DONE;
+    for (int i = 0; i < job->frames.count && code == EXIT_DONE; i++) {
+        char path[PATH_MAX];
+        struct stat status;
+        if (signal_caught) {
+            count_progress_end(&progress);
+            return leave(job, from);
+        }
+        if (!surface_path(job, job->frames.number[i], path)) return EXIT_INPUT;
+        if (a->resume && stat(path, &status) == 0)
+            job->totals.kept++;
+        else
+            code = mesh_frame(job, i, path);
+        count_progress_step(&progress, i + 1, job->totals.kept);
+    }
+    count_progress_end(&progress);
+    if (code == EXIT_DONE) tell_totals(job);
+    return code;
+}
+
+static int mesh_run(const char *from, const Arguments *a) {
+    Job job = {.arguments = a};
+    if (a->format && strcmp(a->format, "obj") == 0) {
+        job.format = BRIM_MESH_OBJ;
+    } else if (a->format && strcmp(a->format, "ply") != 0) {
+        report_error("--format is ply or obj, not '%s'", a->format);
+        return EXIT_INPUT;
+    }
+    if (a->frame >= 0 && (a->first > 0 || a->last >= 0)) {
+        report_error("choose one of --frame and a range with --first and --last");
+        return EXIT_INPUT;
+    }
+    catch_signals();
+    int code = prepare(&job, from);
+    if (code == EXIT_DONE) code = mesh_frames(&job, from);
+    brim_mesher_destroy(&job.mesher);
+    frames_free(&job.frames);
+    return code;
+}
+
+int command_mesh(int argc, char **argv) {
+    BrimMeshDef def = brim_default_mesh_def();
+    Arguments a = {.frame = -1, .last = -1, .resolution = def.resolution, .smooth = def.smooth};
+    const Option options[] = {
+        {"output", 'o', OPTION_TEXT, &a.folder, "DIR", "folder for surfaces; default DIR/surface",
+         0, 0},
+        {"format", 0, OPTION_TEXT, &a.format, "ply|obj", "of the files; default ply", 0, 0},
+        {"frame", 0, OPTION_INTEGER, &a.frame, "N", "only this frame", 0, 999999},
+        {"first", 0, OPTION_INTEGER, &a.first, "N", "from this frame on", 0, 999999},
+        {"last", 0, OPTION_INTEGER, &a.last, "N", "up to this frame", 0, 999999},
+        {"resolution", 0, OPTION_INTEGER, &a.resolution, "N",
+         "1, 2 or 3 times that of the simulation; default 2", 1, 3},
+        {"radius", 0, OPTION_NUMBER, &a.radius, "CELLS",
+         "reach of a particle, 0.5 to 4; default three particle spacings", 0.5, 4},
+        {"smooth", 0, OPTION_INTEGER, &a.smooth, "N", "passes of smoothing, 0 to 100; default 3", 0,
+         100},
+        {"anisotropic", 0, OPTION_FLAG, &a.anisotropic, NULL,
+         "kernels stretched along the surface (Yu and Turk)", 0, 0},
+        {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
+         1024},
+        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep surfaces that are there, make the others",
+         0, 0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all surfaces anew", 0, 0},
+        {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
+        {"json", 0, OPTION_FLAG, &a.json, NULL,
+         "print one JSON object a line: frames, summary, errors", 0, 0},
+        {0},
+    };
+    const Usage usage = {
+        .command = "mesh",
+        .arguments = "DIR [options]",
+        .help = "Turns the frames of a run into closed triangle surfaces, DIR/surface/NNNNNN.ply,\n"
+                "with normals and velocities at vertices (obj: normals). 3D only. Where water\n"
+                "touches the domain's sides or solids the surface lies on them. The files are the\n"
+                "same bytes for any --threads.",
+        .options = options,
+        .least = 1,
+        .most = 1,
+        .positional = "a run folder",
+    };
+    int count = 0;
+    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
+    if (parsed != ARGS_OK) return parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+    return mesh_run(argv[1], &a);
+}
