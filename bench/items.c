@@ -25,6 +25,7 @@ static BrimSimDef block_in_box(int cells, float size, const int corner[3], const
     def.liquid = water, def.liquid_count = 1;
     def.particles_per_cell = 8;
     def.tolerance = 1e-4;
+    def.volume = BRIM_VOLUME_NONE;
     def.step = 0.002;
     def.frame_rate = 10; // steps are cut at frame times: keep those rare
     def.duration = 60;
@@ -47,6 +48,7 @@ static BrimScene *load_double_dam(void) {
 static Steps run_double_dam(const BrimScene *scene, int threads) {
     BrimSimDef def = *brim_scene_def(scene);
     def.threads = threads;
+    def.volume = BRIM_VOLUME_NONE;
     return measure_steps(&def, 0.6, 100, 1);
 }
 

@@ -99,6 +99,7 @@ static void validate_spin(void) {
     for (int transfer = 0; transfer < 2; transfer++)
         for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
             Case c = case_spin(runs[k].dim, runs[k].n, runs[k].step, (BrimTransfer)transfer);
+            c.def.volume = BRIM_VOLUME_NONE;
             BrimSim *sim = create(&c);
             const double centre[3] = {SPIN_BOX / 2, SPIN_BOX / 2, SPIN_BOX / 2};
             double before = spin_about(sim, centre, 2);
@@ -168,6 +169,7 @@ static void validate_fall(void) {
             case_liquid(&c,
                         box_between((BrimVec3){0.3f, 3.2f, 0.3f}, (BrimVec3){0.6f, 3.5f, 0.6f}));
             c.def.transfer = (BrimTransfer)transfer;
+            c.def.volume = BRIM_VOLUME_NONE;
             c.def.step = k == 0 ? 0.005 : 0;
             c.def.cfl = k == 1 ? 1 : 5;
             BrimSim *sim = create(&c);

@@ -147,7 +147,8 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     if (!tiles) r = fail(error, BRIM_ERROR_MEMORY, "out of memory");
     double particles = 0, emitted = 0;
     for (int i = 0; i < def->liquid_count && r == BRIM_OK; i++)
-        particles += (double)emit_count(s, (const Shape *const *)shapes, i, 0, tiles);
+        particles +=
+            (double)emit_count(s, &def->liquid[i], (const Shape *const *)shapes, i, 0, tiles);
     for (int i = 0; i < s->source_count && r == BRIM_OK; i++) {
         const BrimSourceDef *d = &s->sources[i].def;
         double span = fmin(d->stop, s->def.duration) - fmax(d->start, 0);

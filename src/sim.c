@@ -76,6 +76,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->particle_mass = def->density * s->cell_volume / def->particles_per_cell;
     s->transfer = transfer_kernels_for(s->isa);
     s->band = def->band_width > 0 ? band_kernels_for(s->isa) : NULL;
+    s->weigh = density_kernels_for(s->isa);
     s->level_set = level_set_kernels_for(s->isa);
     s->faces = face_kernels_for(s->isa);
     s->profile = level_set_profile(s->dim);
@@ -133,7 +134,8 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
     bool solids = s->solid_count > 0, flip = s->def.transfer == BRIM_TRANSFER_FLIP;
     // spare, phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component;
     // the solver's own six and its coarser levels
-    double floats = 6 + 2 * s->dim + (flip || s->band ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 8;
+    double floats =
+        6 + 2 * s->dim + (flip || s->band ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 8;
     double per_tile = 4 * floats * s->grid.tile_cells + 5 * s->grid.tile_rows + 160;
     double block = 4.0 * (s->dim == 3 ? SCATTER_3D : SCATTER_2D);
     double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
@@ -154,10 +156,11 @@ BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, Br
                     "particles.per_cell",
                     particles);
     if (need <= limit) return BRIM_OK;
-    return fail(error, BRIM_ERROR_MEMORY,
-                "%.0f or more particles on %.0f tiles need about %.3g GiB and %.3g GiB are there: lower "
-                "domain.cells or particles.per_cell",
-                particles, tiles, need / 1073741824.0, limit / 1073741824.0);
+    return fail(
+        error, BRIM_ERROR_MEMORY,
+        "%.0f or more particles on %.0f tiles need about %.3g GiB and %.3g GiB are there: lower "
+        "domain.cells or particles.per_cell",
+        particles, tiles, need / 1073741824.0, limit / 1073741824.0);
 }
 
 size_t sim_dilate(const BrimSim *s, uint8_t *tiles) {
@@ -202,7 +205,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     // What does not fit by its particles alone need not be counted to the end.
     int64_t most = (int64_t)(sim_memory_limit(s) / sizeof(float[7])) + 1;
     for (int i = 0; i < def->liquid_count && count <= most; i++)
-        count += emit_count(s, regions, i, most, tiles);
+        count += emit_count(s, &def->liquid[i], regions, i, most, tiles);
     size_t tile_count = sim_dilate(s, tiles);
     BrimResult r = sim_check_memory(s, s->band ? 0 : (double)count, (double)tile_count, error);
     if (r == BRIM_OK && s->band) {

@@ -9,7 +9,8 @@
 
 /// Section "state": the scalars.
 typedef struct SavedState {
-    double dt, dt_next, kick, velocity_time, solid_time, max_speed, start_cells, start_particles;
+    double dt, dt_next, kick, velocity_time, solid_time, max_speed, start_cells, start_volume,
+        start_particles;
     int64_t resampled;
     uint32_t next_id;
     int32_t primed, tile_count, solid_count;
@@ -81,6 +82,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     state.dt = s->dt, state.dt_next = s->dt_next, state.kick = s->kick;
     state.velocity_time = s->velocity_time, state.solid_time = s->solid_time;
     state.max_speed = s->max_speed, state.start_cells = s->start_cells;
+    state.start_volume = s->start_volume;
     state.start_particles = s->start_particles, state.next_id = s->next_id;
     state.resampled = s->resampled;
     state.primed = s->primed, state.tile_count = s->grid.tile_count;
@@ -238,6 +240,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     s->dt = state.dt, s->dt_next = state.dt_next, s->kick = state.kick;
     s->velocity_time = state.velocity_time, s->solid_time = state.solid_time;
     s->max_speed = state.max_speed, s->start_cells = state.start_cells;
+    s->start_volume = state.start_volume;
     s->start_particles = state.start_particles, s->next_id = state.next_id;
     s->resampled = state.resampled;
     s->primed = state.primed != 0, s->stats = state.stats;

@@ -8,7 +8,7 @@
     { #NAME, offsetof(BrimStats, NAME), false }
 #define STAGE(NAME, INDEX) \
     { "ms_" NAME, offsetof(BrimStats, ms[INDEX]), false }
-enum { FIRST_STAGE = 21 };
+enum { FIRST_STAGE = 30 };
 
 static const StatsColumn columns[] = {
     COUNT(step),
@@ -23,12 +23,21 @@ static const StatsColumn columns[] = {
     COUNT(interior),
     REAL(volume_ratio),
     REAL(volume_cells),
+    REAL(volume),
     REAL(kinetic_energy),
     REAL(potential_energy),
     REAL(max_speed),
     REAL(max_divergence),
     COUNT(iterations),
     REAL(residual),
+    REAL(density_error_mean),
+    REAL(density_error_max),
+    REAL(density_error_mean_after),
+    REAL(density_error_max_after),
+    REAL(displaced_mean),
+    REAL(displaced_max),
+    COUNT(particles_in_solids),
+    COUNT(density_iterations),
     COUNT(tiles),
     COUNT(memory_bytes),
     REAL(ms_total),
@@ -37,6 +46,7 @@ static const StatsColumn columns[] = {
     STAGE("advect", BRIM_STAGE_ADVECT),
     STAGE("band", BRIM_STAGE_BAND),
     STAGE("sort", BRIM_STAGE_SORT),
+    STAGE("density", BRIM_STAGE_DENSITY),
     STAGE("to_grid", BRIM_STAGE_TO_GRID),
     STAGE("surface", BRIM_STAGE_SURFACE),
     STAGE("forces", BRIM_STAGE_FORCES),

@@ -149,9 +149,10 @@ static double deepest(const BrimSim *sim, BrimVec3 centre, double radius, double
 }
 
 TEST(at_cfl_20_nothing_enters_walls_and_nothing_is_lost) {
-    for (int dim = 2; dim <= (quick() ? 2 : 3); dim++) {
-        int n = dim == 2 ? 96 : 40;
+    for (int run = 0; run < (quick() ? 2 : 4); run++) {
+        int dim = run < 2 ? 2 : 3, n = dim == 2 ? 96 : 40;
         Case c = case_box(dim, 1, n, n, dim == 3 ? n / 2 : 1);
+        c.def.volume = run & 1 ? BRIM_VOLUME_DENSITY : BRIM_VOLUME_NONE;
         float deep = dim == 3 ? 0.5f : 0;
         const BrimVec3 centre = {0.6f, 0.12f, 0.25f};
         case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.35f, 0.6f, deep}));
@@ -175,7 +176,8 @@ TEST(at_cfl_20_nothing_enters_walls_and_nothing_is_lost) {
                       p.z[k] <= deep);
         }
         CHECK(fastest > 15); // it was a test
-        CHECK_BELOW(worst, 0.1);
+        // Where the density projection pushes out, they may go a quarter of a cell into solids.
+        CHECK_BELOW(worst, run & 1 ? 0.3 : 0.1);
         brim_sim_destroy(&sim);
     }
 }
@@ -190,7 +192,7 @@ TEST(a_solid_that_appears_in_the_water_pushes_it_out) {
         BrimError error;
         BrimSim *sim;
         CHECK_OK(case_create(&c, &sim, &error), error);
-        CHECK_OK(run_until(sim, 1, &error), error);
+        CHECK_OK(run_until(sim, 1.5, &error), error); // half a cell a step
         CHECK(brim_sim_stats(sim)->particles == brim_sim_stats(sim)->seeded);
         CHECK_BELOW(deepest(sim, centre, 0.25, 1.0 / n, dim), 0.1);
         brim_sim_destroy(&sim);

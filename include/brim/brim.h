@@ -72,11 +72,11 @@ BRIM_API const char *brim_version(void);
 typedef enum BrimResult {
     BRIM_OK = 0,
     // the simulation is intact
-    BRIM_ERROR_INPUT = 1,    ///< a value, a scene or a file's content is not acceptable
-    BRIM_ERROR_IO = 2,       ///< a file or folder could not be read or written
-    BRIM_ERROR_MEMORY = 3,   ///< memory ran out, or the request is larger than the limit allows
-    BRIM_ERROR_MISSING = 4,  ///< this build lacks an optional part
-    BRIM_ERROR_DAMAGED = 5,  ///< a checkpoint or frame is truncated or its checksum is wrong
+    BRIM_ERROR_INPUT = 1,   ///< a value, a scene or a file's content is not acceptable
+    BRIM_ERROR_IO = 2,      ///< a file or folder could not be read or written
+    BRIM_ERROR_MEMORY = 3,  ///< memory ran out, or the request is larger than the limit allows
+    BRIM_ERROR_MISSING = 4, ///< this build lacks an optional part
+    BRIM_ERROR_DAMAGED = 5, ///< a checkpoint or frame is truncated or its checksum is wrong
     // the simulation is lost
     BRIM_LOST_DIVERGED = -1, ///< a value that is not a number, or a solver that failed
     BRIM_LOST_MEMORY = -2,   ///< memory ran out in the middle of a step
@@ -128,13 +128,13 @@ typedef struct BrimShapeDef {
     BrimVec3 position;
     BrimVec3 rotation; ///< degrees about x, then y, then z
     float scale;
-    BrimVec3 size;   ///< box: full edge lengths; height field: extent in x and z, y unused
-    float radius;    ///< sphere, cylinder, capsule; torus: ring
-    float tube;      ///< torus: radius of the tube
-    float height;    ///< cylinder, capsule
-    BrimVec3 normal; ///< plane
-    float blend;     ///< smooth union: radius of the rounding, m
-    const char *file; ///< mesh; height field: 8 or 16 bit PGM, scaled to [0, height]
+    BrimVec3 size;        ///< box: full edge lengths; height field: extent in x and z, y unused
+    float radius;         ///< sphere, cylinder, capsule; torus: ring
+    float tube;           ///< torus: radius of the tube
+    float height;         ///< cylinder, capsule
+    BrimVec3 normal;      ///< plane
+    float blend;          ///< smooth union: radius of the rounding, m
+    const char *file;     ///< mesh; height field: 8 or 16 bit PGM, scaled to [0, height]
     const float *heights; ///< height field: [rows_z][rows_x] heights over size.x by size.z, m
     int heights_x, heights_z;
     const BrimCanyonDef *canyon; ///< height field: procedural
@@ -176,15 +176,16 @@ typedef struct BrimLiquidDef {
     BrimShapeDef shape;
     BrimVec3 velocity; ///< m/s
     BrimVec3 spin;     ///< rad/s about the shape's position, added to velocity
+    int particles;     ///< so many at random places, however dense; 0 = the usual sampling
 } BrimLiquidDef;
 
 /// Emits a stream that fills its shape and leaves it with `velocity`. The volume that enters is
 /// `flow`, or `rate` particles a second, or, with both zero, what the stream's own speed carries.
 typedef struct BrimSourceDef {
     BrimShapeDef shape;
-    BrimVec3 velocity; ///< m/s
-    float flow;        ///< m^3/s (2D: m^2/s); 0 = unset
-    float rate;        ///< particles/s; 0 = unset
+    BrimVec3 velocity;  ///< m/s
+    float flow;         ///< m^3/s (2D: m^2/s); 0 = unset
+    float rate;         ///< particles/s; 0 = unset
     double start, stop; ///< s
 } BrimSourceDef;
 
@@ -206,6 +207,15 @@ typedef struct BrimGravityKey {
 // ------------------------------------------------------------------------------ simulation
 
 typedef enum BrimTransfer { BRIM_TRANSFER_FLIP, BRIM_TRANSFER_APIC } BrimTransfer;
+/// How the liquid keeps its volume. DENSITY: implicit density projection, which moves particles and
+/// leaves velocities alone, and pushes out what is inside solids. For comparison: NONE; DIRECT, the
+/// density error joins the pressure's right-hand side; AVERAGED, so too, spread over volume_time.
+typedef enum BrimVolume {
+    BRIM_VOLUME_DENSITY,
+    BRIM_VOLUME_NONE,
+    BRIM_VOLUME_DIRECT,
+    BRIM_VOLUME_AVERAGED
+} BrimVolume;
 typedef enum BrimSurface { BRIM_SURFACE_GHOST_FLUID, BRIM_SURFACE_FLAGS } BrimSurface;
 typedef enum BrimAdvection { BRIM_ADVECTION_RK2, BRIM_ADVECTION_RK3 } BrimAdvection;
 typedef enum BrimPreconditioner {
@@ -241,18 +251,18 @@ typedef struct BrimOutputDef {
 /// Everything that defines a simulation. Start from brim_default_sim_def(). All pointers are
 /// read by brim_sim_create and need not outlive it.
 typedef struct BrimSimDef {
-    int dim; ///< 2 or 3
-    BrimVec3 size;  ///< of the domain, m; cells are cubes, so size and cells must agree
-    int cells[3];   ///< cells[2] is 1 in 2D
+    int dim;           ///< 2 or 3
+    BrimVec3 size;     ///< of the domain, m; cells are cubes, so size and cells must agree
+    int cells[3];      ///< cells[2] is 1 in 2D
     BrimSide sides[6]; ///< x-, x+, y-, y+, z-, z+
     BrimVec3 gravity;  ///< m/s^2
     const BrimGravityKey *gravity_keys; ///< linear in between; replaces gravity when present
     int gravity_key_count;
 
-    double duration;   ///< s
-    double frame_rate; ///< frames/s
-    double step;       ///< fixed time step, s; 0 = by cfl
-    double cfl;        ///< cells that the fastest particle may cross in a step
+    double duration;           ///< s
+    double frame_rate;         ///< frames/s
+    double step;               ///< fixed time step, s; 0 = by cfl
+    double cfl;                ///< cells that the fastest particle may cross in a step
     double step_min, step_max; ///< limits of the cfl step, s; step_max 0 = a frame
 
     float density; ///< of the liquid, kg/m^3
@@ -264,6 +274,10 @@ typedef struct BrimSimDef {
     double tolerance; ///< largest |div u| dt left in a cell
     int max_iterations;
     BrimPreconditioner preconditioner;
+    BrimVolume volume;
+    double volume_tolerance; ///< largest density error that a solve for displacements may leave
+    double volume_time;      ///< of BRIM_VOLUME_AVERAGED, s
+    double pressure_from;    ///< before this time nothing keeps the liquid apart, s
 
     int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
     BrimBandCombine band_combine;
@@ -363,6 +377,7 @@ typedef enum BrimStage {
     BRIM_STAGE_ADVECT,
     BRIM_STAGE_BAND,
     BRIM_STAGE_SORT,
+    BRIM_STAGE_DENSITY,
     BRIM_STAGE_TO_GRID,
     BRIM_STAGE_SURFACE,
     BRIM_STAGE_FORCES,
@@ -383,11 +398,17 @@ typedef struct BrimStats {
     int64_t interior;  ///< with a band: particles' worth of liquid below it, where there are none
     double volume_ratio;  ///< eq. 19 of the density paper, relative to seeded + emitted - gone
     double volume_cells;  ///< cells that hold liquid, relative to the start
+    double volume;       ///< inside the liquid's level set, relative to the start
     double kinetic_energy, potential_energy; ///< J
-    double max_speed;      ///< m/s
-    double max_divergence; ///< largest |div u| dt of the projected field
+    double max_speed;                        ///< m/s
+    double max_divergence;                   ///< largest |div u| dt of the projected field
     int64_t iterations;
-    double residual; ///< of the solver, same unit as max_divergence
+    double residual;                              ///< of the solver, same unit as max_divergence
+    double density_error_mean, density_error_max; ///< of density / rest - 1, before the projection
+    double density_error_mean_after, density_error_max_after;
+    double displaced_mean, displaced_max; ///< by the density projection, cells
+    int64_t particles_in_solids; ///< at the end of the step; counted by the density projection
+    int64_t density_iterations;
     int64_t tiles;
     int64_t memory_bytes;
     double ms_total;

@@ -64,7 +64,8 @@ static uint64_t add_settings(uint64_t h, const BrimSimDef *d) {
     ADD(h, d->advection), ADD(h, d->surface), ADD(h, d->tolerance), ADD(h, d->max_iterations);
     ADD(h, d->preconditioner), ADD(h, d->particles_per_cell), ADD(h, d->jitter), ADD(h, d->seed);
     if (d->band_width) ADD(h, d->band_width), ADD(h, d->band_combine);
-    ADD(h, d->gravity_key_count);
+    ADD(h, d->volume), ADD(h, d->volume_tolerance), ADD(h, d->volume_time);
+    ADD(h, d->pressure_from), ADD(h, d->gravity_key_count);
     for (int i = 0; i < d->gravity_key_count; i++)
         ADD(h, d->gravity_keys[i].time), ADD(h, d->gravity_keys[i].gravity);
     return h;
@@ -77,6 +78,7 @@ uint64_t def_hash(const BrimSimDef *d) {
     for (int i = 0; i < d->liquid_count; i++) {
         h = add_shape(h, &d->liquid[i].shape);
         ADD(h, d->liquid[i].velocity), ADD(h, d->liquid[i].spin);
+        ADD(h, d->liquid[i].particles);
     }
     for (int i = 0; i < d->solid_count; i++) h = add_solid(h, &d->solids[i]);
     for (int i = 0; i < d->source_count; i++) h = add_source(h, &d->sources[i]);

@@ -27,7 +27,8 @@ typedef struct MoveParams {
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near
-    float low[3], high[3];    ///< the domain's box, drawn in by a hair at walls, m
+    float solid_depth;     ///< cells that a particle may go into solids; one that is deeper, not on
+    float low[3], high[3]; ///< the domain's box, drawn in by a hair at walls, m
 } MoveParams;
 
 typedef struct TransferKernels {

@@ -287,25 +287,42 @@ static inline wide solid_at(const float *solid, int edge, float inv_dx, const wi
                                     f[1], f[2], g, dim);
 }
 
-/// Moves points inside a solid to its surface along the distance's gradient; several times, since
-/// in a concave corner the first push may end in the other wall. A point that came from outside and
-/// finds no way out, as in a wall so thin that the distance has no slope, goes back to `from`.
-static inline void leave_solid(wide x[3], const wide from[3], const float *solid, int edge,
-                               float inv_dx, const float low[3], const float high[3],
+/// Where the distance rises by less than this over a cell's length the grid does not resolve a
+/// wall.
+static const float SLOPE_MIN = 0.5f;
+
+/// Moves points deeper in a solid than `depth` back to that depth along the distance's gradient;
+/// several times, since in a concave corner the first push may end in the other wall. A point that
+/// finds no way, as in a wall so thin that the distance has no slope, goes back to `from`. With a
+/// depth above 0 points that were deeper before may stay as deep as they were.
+static inline void leave_solid(wide x[3], const wide from[3], const float *solid, float depth,
+                               int edge, float inv_dx, const float low[3], const float high[3],
                                const int dim) {
     enum { PUSHES = 3 };
-    wide g[3], d;
+    wide g[3], was[3], d, before = solid_at(solid, edge, inv_dx, from, was, dim);
+    wide limit = wide_all(-depth);
+    if (depth > 0) limit = wide_select(before < limit, before, limit);
     for (int push = 0; push < PUSHES; push++) {
         d = solid_at(solid, edge, inv_dx, x, g, dim);
         wide length = wide_sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         // A hair outside, so that it is not pushed again by rounding.
-        wide distance = wide_select((d < 0.0f) & (length > 1e-9f), (1e-3f - d) / length, (wide){0});
+        wide distance =
+            wide_select((d < limit) & (length > 1e-9f), (limit + 1e-3f - d) / length, (wide){0});
         for (int a = 0; a < dim; a++)
             x[a] = wide_clamp(x[a] + distance * g[a], wide_all(low[a]), wide_all(high[a]));
     }
-    wide_int stuck = solid_at(solid, edge, inv_dx, x, g, dim) < 0.0f;
-    wide_int free_before = solid_at(solid, edge, inv_dx, from, g, dim) >= 0.0f;
-    for (int a = 0; a < dim; a++) x[a] = wide_select(stuck & free_before, from[a], x[a]);
+    d = solid_at(solid, edge, inv_dx, x, g, dim);
+    wide_int stuck = (d < limit) & (before >= limit);
+    if (depth > 0) { // beyond the middle of a thin wall it would leave on the other side
+        wide turn = {0}, slope2 = {0};
+        for (int a = 0; a < dim; a++) {
+            turn += g[a] * was[a];
+            slope2 += g[a] * g[a];
+        }
+        wide_int flat = (slope2 * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN) & (d < before);
+        stuck |= ((d < 0.0f) | (before < 0.0f)) & (before > -1.0f) & (flat | (turn < 0.0f));
+    }
+    for (int a = 0; a < dim; a++) x[a] = wide_select(stuck, from[a], x[a]);
 }
 
 static inline float clamp(float x, float low, float high) {
@@ -327,7 +344,8 @@ static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int
             advance(x, v, m->velocity, edge, scale, low, high, third_order, dim);
             for (int a = 0; a < dim; a++)
                 x[a] = wide_clamp(x[a], wide_all(low[a]), wide_all(high[a]));
-            if (m->solid) leave_solid(x, from, m->solid, edge, inv_dx, low, high, dim);
+            if (m->solid)
+                leave_solid(x, from, m->solid, m->solid_depth, edge, inv_dx, low, high, dim);
         }
         for (int a = 0; a < dim; a++) wide_store(at[a] + i, x[a]);
     }

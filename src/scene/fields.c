@@ -91,6 +91,17 @@ static const Field sim_fields[] = {
     {{"solver.preconditioner", "choice", "multigrid", "multigrid, jacobi", "",
       "jacobi is the plain reference"},
      AT(CHOICE, SIM(preconditioner))},
+    {{"solver.volume", "choice", "density", "density, none, direct, averaged", "",
+      "how the liquid keeps its volume: by density projection; the others are for comparison"},
+     AT(CHOICE, SIM(volume))},
+    {{"solver.volume_tolerance", "number", "0.01", "> 0", "",
+      "largest density error that a density solve may leave; the next step sees it again"},
+     AT(DOUBLE, SIM(volume_tolerance))},
+    {{"solver.volume_time", "number", "1", "> 0", "s", "time in which averaged corrects an error"},
+     AT(DOUBLE, SIM(volume_time))},
+    {{"solver.pressure_from", "number", "0", ">= 0", "s",
+      "before this time water has no pressure and keeps no volume"},
+     AT(DOUBLE, SIM(pressure_from))},
 
     {{"band.width", "integer", "0", "0 to 16", "cells",
       "narrow band: only so deep below the surface are there particles, the grid carries the rest; "
@@ -181,6 +192,9 @@ static const Field liquid_fields[] = {
     {{"liquid[].spin", "vector", "[0, 0, 0]", "", "rad/s",
       "rotation about the shape's center, added to velocity (2D: one number)"},
      AT(TURN, offsetof(BrimLiquidDef, spin))},
+    {{"liquid[].particles", "integer", "0", "0 to 2000000000", "",
+      "so many at random places, however dense; 0 = the usual sampling"},
+     AT(INT, offsetof(BrimLiquidDef, particles))},
 };
 const Table table_liquid = {"liquid[].", liquid_fields, COUNT(liquid_fields), sizeof(BrimLiquidDef),
                             offsetof(BrimLiquidDef, shape)};

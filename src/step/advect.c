@@ -18,8 +18,7 @@ float tile_reach(const BrimSim *s, int slot) {
     return fastest * (float)s->dt * s->inv_dx;
 }
 
-/// The box that particles stay in: drawn in at walls; beyond open sides they may go a cell.
-static void domain_box(const BrimSim *s, float low[3], float high[3]) {
+void domain_box(const BrimSim *s, float low[3], float high[3]) {
     for (int a = 0; a < 3; a++) {
         float end = (float)s->grid.cells[a] * s->dx;
         low[a] = s->sides.open[2 * a] ? -s->dx : WALL_GAP * s->dx;
@@ -27,7 +26,7 @@ static void domain_box(const BrimSim *s, float low[3], float high[3]) {
     }
 }
 
-static bool solid_near(const BrimSim *s, int slot) {
+bool solid_near(const BrimSim *s, int slot) {
     if (!s->solid_count) return false;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
@@ -68,8 +67,7 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
     }
 }
 
-/// Distance to the solids at a point by lookup, and its gradient.
-static float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
+float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
     float f[3] = {0}, value = 0;
     int cell[3] = {0};
     for (int a = 0; a < s->dim; a++) {
@@ -96,17 +94,25 @@ static float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]
 /// As leave_solid of the kernels, value by value.
 static void leave_solid_lookup(const BrimSim *s, const MoveParams *m, const float from[3],
                                float at[3]) {
-    float g[3];
+    float g[3], was[3], before = solid_lookup(s, from, was), limit = -m->solid_depth * s->dx;
+    if (m->solid_depth > 0) limit = fminf(limit, before);
     for (int push = 0; push < 3; push++) {
         float d = solid_lookup(s, at, g), length = 0;
         for (int a = 0; a < s->dim; a++) length += g[a] * g[a];
         length = sqrtf(length);
-        if (d >= 0) return;
+        if (d >= limit) break;
         for (int a = 0; a < s->dim && length > 1e-9f * s->dx; a++)
-            at[a] =
-                fminf(fmaxf(at[a] + (1e-3f * s->dx - d) * g[a] / length, m->low[a]), m->high[a]);
+            at[a] = fminf(fmaxf(at[a] + (limit + 1e-3f * s->dx - d) * g[a] / length, m->low[a]),
+                          m->high[a]);
     }
-    if (solid_lookup(s, at, g) < 0 && solid_lookup(s, from, g) >= 0)
+    float d = solid_lookup(s, at, g), turn = 0, slope2 = 0;
+    for (int a = 0; a < s->dim; a++) {
+        turn += g[a] * was[a];
+        slope2 += g[a] * g[a] * s->inv_dx * s->inv_dx;
+    }
+    bool past = m->solid_depth > 0 && (d < 0 || before < 0) && before > -s->dx &&
+                ((slope2 < 0.25f && d < before) || turn < 0);
+    if (past || (d < limit && before >= limit))
         for (int a = 0; a < s->dim; a++) at[a] = from[a];
 }
 
@@ -148,8 +154,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m) {
     }
 }
 
-/// (x) => key: the cell that each particle is in now, or KEY_LEFT beyond an open side.
-static void find_keys(BrimSim *s, uint32_t first, uint32_t end) {
+void find_keys(BrimSim *s, uint32_t first, uint32_t end) {
     Particles *p = &s->particles;
     const Grid *g = &s->grid;
     const float *x = p->attr[ATTR_X], *y = p->attr[ATTR_Y], *z = p->attr[ATTR_Z];
@@ -176,6 +181,8 @@ static void advect_tile(BrimSim *s, int slot) {
     domain_box(s, m.low, m.high);
     bool solid = solid_near(s, slot);
     if (solid) m.solid = scratch->block[3];
+    // The density projection pushes particles out of solids; without it they are put back at once.
+    m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY ? SOLID_DEPTH : 0;
     if (halo > BLOCK_HALO_MAX) {
         Span span = sim_span(s, slot, 0);
         move_far(s, &span, &m);

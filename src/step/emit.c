@@ -171,10 +171,36 @@ static float spacing_of(const BrimSim *s) {
     return s->dx / (float)seed_per_axis(s->dim, s->def.particles_per_cell);
 }
 
-int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, int64_t most,
-                   uint8_t *tiles) {
-    float low[3], high[3];
+/// So many points at random in the shape, however dense. Gives up when hardly any place is free.
+static bool visit_random(Appender *a, const float low[3], const float high[3], int wanted) {
+    BrimSim *s = a->s;
+    SeedBatch b;
+    int64_t batches = 16 + 64 * ((int64_t)wanted / SEED_BATCH + 1);
+    for (int64_t k = 0; k < batches && a->count < wanted; k++) {
+        b.count = wanted - a->count < SEED_BATCH ? (int)(wanted - a->count) : SEED_BATCH;
+        for (int i = 0; i < b.count; i++) {
+            uint64_t h = hash_3(s->def.seed, (uint64_t)k, (uint64_t)i + 1), h2 = hash_mix(h);
+            b.x[i] = low[0] + hash_unit(h, 0) * (high[0] - low[0]);
+            b.y[i] = low[1] + hash_unit(h, 1) * (high[1] - low[1]);
+            b.z[i] = s->dim == 3 ? low[2] + hash_unit(h2, 0) * (high[2] - low[2]) : 0;
+        }
+        if (!visit(a, &b)) return false;
+    }
+    return true;
+}
+
+static bool visit_liquid(Appender *a, const float low[3], const float high[3], int particles) {
     const float none[3] = {0};
+    if (particles > 0) {
+        a->jitter = false;
+        return visit_random(a, low, high, particles);
+    }
+    return seed_lattice(a->s->dim, a->spacing, none, low, high, visit, a);
+}
+
+int64_t emit_count(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shapes, int index,
+                   int64_t most, uint8_t *tiles) {
+    float low[3], high[3];
     if (!bounds(s, shapes[index], low, high)) return 0;
     Appender a = {.s = s,
                   .shape = shapes[index],
@@ -184,7 +210,7 @@ int64_t emit_count(BrimSim *s, const Shape *const *shapes, int index, int64_t mo
                   .earlier = shapes,
                   .earlier_count = index,
                   .tiles = tiles};
-    seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
+    visit_liquid(&a, low, high, def->particles);
     return a.count;
 }
 
@@ -204,7 +230,6 @@ void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *poi
 
 bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shapes, int index) {
     float low[3], high[3];
-    const float none[3] = {0};
     if (!bounds(s, shapes[index], low, high)) return true;
     Appender a = {.s = s,
                   .shape = shapes[index],
@@ -216,7 +241,7 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
                   .hide = s->band != NULL,
                   .earlier = shapes,
                   .earlier_count = index};
-    bool ok = seed_lattice(s->dim, a.spacing, none, low, high, visit, &a);
+    bool ok = visit_liquid(&a, low, high, def->particles);
     s->seeded += a.count;
     s->resampled -= a.hidden;
     return ok;

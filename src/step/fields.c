@@ -36,6 +36,8 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     }
     if (s->solid_count) {
         ok = ok && grow(&s->solid_phi, cells, before, after);
+        ok = ok && grow(&s->solid_part, cells, before, after);
+        ok = ok && grow(&s->solid_volume, cells, before, after);
         ok = ok && grow(&s->tile_solid, 1, before, after);
     }
     if (s->band) {
@@ -44,6 +46,11 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         ok = ok && grow(&s->traced, 1, before, after);
         ok = ok && grow(&s->deepest, sizeof *s->deepest, before, after);
         ok = ok && grow(&s->shallowest, sizeof *s->shallowest, before, after);
+    }
+    if (s->def.volume != BRIM_VOLUME_NONE) ok = ok && grow(&s->density, cells, before, after);
+    if (s->def.volume == BRIM_VOLUME_DENSITY && s->solid_count) {
+        for (int a = 0; a < s->dim; a++) ok = ok && grow(&s->push[a], cells, before, after);
+        ok = ok && grow(&s->push_depth, cells, before, after);
     }
     ok = ok && grow(&s->liquid, rows, before, after);
     ok = ok && grow(&s->wet, 1, before, after);
@@ -61,6 +68,7 @@ void fields_free(BrimSim *s) {
         free(s->old[a]);
         free(s->open[a]);
         free(s->wall_speed[a]);
+        free(s->push[a]);
     }
     free(s->spare);
     free(s->phi);
@@ -68,6 +76,8 @@ void fields_free(BrimSim *s) {
     free(s->rhs);
     free(s->diagonal);
     free(s->solid_phi);
+    free(s->solid_part);
+    free(s->solid_volume);
     free(s->tile_solid);
     free(s->interior);
     free(s->hidden);
@@ -75,6 +85,8 @@ void fields_free(BrimSim *s) {
     free(s->traced);
     free(s->deepest);
     free(s->shallowest);
+    free(s->density);
+    free(s->push_depth);
     free(s->liquid);
     free(s->wet);
     free(s->scatter_at);
@@ -89,6 +101,8 @@ size_t fields_bytes(const BrimSim *s) {
         per_tile += 2 * cells + rows + (s->old[a] ? cells : 0) + (s->open[a] ? cells : 0) +
                     (s->wall_speed[a] ? cells : 0);
     if (s->band) per_tile += 3 * rows + 9;
-    if (s->solid_phi) per_tile += cells + 1;
+    if (s->solid_phi) per_tile += 3 * cells + 1;
+    if (s->density) per_tile += cells;
+    if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells;
     return s->field_tiles * per_tile + s->scatter_capacity * sizeof(float);
 }

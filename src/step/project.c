@@ -8,6 +8,7 @@
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
 #include "base/error.h"
 #include "grid/mask.h"
+#include "step/density.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
@@ -76,6 +77,18 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     s->rhs[me] = -cell_outflow(s, around, slot, cell);
 }
 
+/// Eq. (8) of the density paper: what the density lacks or has too much of shall flow in or out, in
+/// a step or in volume_time.
+static void add_density_error(BrimSim *s, int slot) {
+    float error[512];
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
+    density_errors(s, s->liquid, slot, error);
+    for (int i = 0; i < s->grid.tile_cells; i++)
+        if (s->diagonal[base + (size_t)i] > 0)
+            s->rhs[base + (size_t)i] += error[i] * (float)(s->dx / time);
+}
+
 static void build_beside_walls(BrimSim *s, int slot, const Around *around, float scale) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, bytes = (size_t)g->tile_cells * 4;
@@ -94,6 +107,16 @@ static void view_velocity(const BrimSim *s, int slot, TileView v[3]) {
     for (int a = 0; a < s->dim; a++) v[a] = tile_view(&s->grid, slot, s->velocity[a], tile_zeros);
 }
 
+static void build_open(BrimSim *s, int slot, const Around *around, float scale) {
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    TileView velocity[3], phi = tile_view(&s->grid, slot, s->phi, tile_far);
+    view_velocity(s, slot, velocity);
+    SystemTile out = {s->diagonal + base, s->rhs + base, {0}, s->pressure + base};
+    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
+    s->faces->build(around, velocity, s->def.surface == BRIM_SURFACE_FLAGS ? NULL : &phi, s->dim,
+                    scale, &out);
+}
+
 /// The system of a tile, and its start value: the last pressure times `scale`, as kicks differ;
 /// that of a cell that dried counts not.
 static void build_tile(BrimSim *s, int slot, float scale) {
@@ -103,18 +126,13 @@ static void build_tile(BrimSim *s, int slot, float scale) {
         return;
     }
     Around around = look_around(s, slot);
-    if (walls_near(s, slot)) {
+    if (walls_near(s, slot))
         build_beside_walls(s, slot, &around, scale);
-        return;
-    }
-    TileView velocity[3], phi = tile_view(&s->grid, slot, s->phi, tile_far);
-    view_velocity(s, slot, velocity);
-    SystemTile out = {s->diagonal + base, s->rhs + base, {0}, s->pressure + base};
-    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
-    s->faces->build(&around, velocity, s->def.surface == BRIM_SURFACE_FLAGS ? NULL : &phi, s->dim,
-                    scale, &out);
+    else
+        build_open(s, slot, &around, scale);
+    if (s->primed && (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED))
+        add_density_error(s, slot);
 }
-
 /// Subtracts the pressure's gradient on one face, beside solids; leaves it in `coefficient`.
 static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;

@@ -1,9 +1,10 @@
 // Stage 2: solids on the grid: distance at cell corners, open parts of faces, wall velocity.
+#include "step/solid_part.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
 
-enum { NODES = TILE + 1, NODES_MAX = NODES * NODES * NODES };
+enum { NODES = PART_NODES, NODES_MAX = NODES * NODES * NODES };
 
 /// A face with less than this open is closed: its velocity would rest on a sliver.
 static const float OPEN_MIN = 0.1f;
@@ -13,7 +14,8 @@ static const float SKIN = 0.01f;
 /// Solids farther from a tile than this many cells do not touch it.
 static const float FAR = 3.0f;
 
-/// Distances of a tile's nodes and the solid that each is nearest to.
+/// Distances of a tile's nodes, those one cell around it included, and the solid that each is
+/// nearest to. Nodes beyond the domain repeat those on its sides.
 typedef struct Nodes {
     float phi[NODES_MAX];
     int16_t owner[NODES_MAX];
@@ -31,6 +33,17 @@ static bool near_tile(const BrimSim *s, const Solid *solid, int slot) {
     return true;
 }
 
+static float node_at(const BrimSim *s, int axis, int i) {
+    int last = s->grid.cells[axis];
+    return (float)(i < 0 ? 0 : i > last ? last : i) * s->dx;
+}
+
+/// Index of the low corner of a cell in `Nodes`.
+static int low_corner(int dim, int cell) {
+    int z = dim == 3 ? (cell >> 6) + 1 : 0;
+    return (z * NODES + (cell >> 3 & 7) + 1) * NODES + (cell & 7) + 1;
+}
+
 /// Fills `nodes`, slice by slice; false when no solid is near.
 static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes, bool *moving) {
     bool any = false;
@@ -46,9 +59,9 @@ static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes, bool *moving)
         for (int z = 0; z < slices; z++) {
             float x[NODES * NODES], y[NODES * NODES], at_z[NODES * NODES], d[NODES * NODES];
             for (int i = 0; i < NODES * NODES; i++) {
-                x[i] = (float)(c.x * TILE + i % NODES) * s->dx;
-                y[i] = (float)(c.y * TILE + i / NODES) * s->dx;
-                at_z[i] = s->dim == 3 ? (float)(c.z * TILE + z) * s->dx : 0.0f;
+                x[i] = node_at(s, 0, c.x * TILE + i % NODES - 1);
+                y[i] = node_at(s, 1, c.y * TILE + i / NODES - 1);
+                at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * TILE + z - 1) : 0.0f;
             }
             solid_distance(solid, NODES * NODES, x, y, at_z, d);
             for (int i = 0; i < NODES * NODES; i++)
@@ -93,8 +106,8 @@ static float open_square(float a, float b, float c, float d) {
 }
 
 /// Node indices of the corners of the lower face of a cell along an axis. Returns how many.
-static int face_corners(int dim, int axis, int x, int y, int z, int corner[4]) {
-    int at = (z * NODES + y) * NODES + x;
+static int face_corners(int dim, int axis, int cell, int corner[4]) {
+    int at = low_corner(dim, cell);
     const int stride[3] = {1, NODES, NODES * NODES};
     if (dim == 2) {
         corner[0] = at, corner[1] = at + stride[1 - axis];
@@ -107,7 +120,7 @@ static int face_corners(int dim, int axis, int x, int y, int z, int corner[4]) {
 
 static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int cell, bool moving) {
     int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
-    int n = face_corners(s->dim, axis, x, y, z, corner), nearest = corner[0];
+    int n = face_corners(s->dim, axis, cell, corner), nearest = corner[0];
     float v[4];
     for (int i = 0; i < n; i++) {
         v[i] = nodes->phi[corner[i]];
@@ -137,16 +150,18 @@ void solids_sample_tile(BrimSim *s, int slot) {
     if (!sample_nodes(s, slot, &nodes, &moving)) {
         for (int i = 0; i < s->grid.tile_cells; i++) {
             s->solid_phi[base + (size_t)i] = FAR * s->dx;
+            s->solid_part[base + (size_t)i] = s->solid_volume[base + (size_t)i] = 0;
             for (int a = 0; a < s->dim; a++) s->open[a][base + (size_t)i] = 1;
         }
         return;
     }
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
     for (int i = 0; i < s->grid.tile_cells; i++) {
-        s->solid_phi[base + (size_t)i] =
-            fminf(nodes.phi[((i >> 6) * NODES + ((i >> 3) & 7)) * NODES + (i & 7)], FAR * s->dx);
+        s->solid_phi[base + (size_t)i] = fminf(nodes.phi[low_corner(s->dim, i)], FAR * s->dx);
         for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, slot, a, i, moving);
     }
+    for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
+    solid_part(s->dim, nodes.phi, s->solid_part + base, s->solid_volume + base);
 }
 
 void stage_solids(BrimSim *s) {

@@ -37,6 +37,8 @@ static bool follow_solids(BrimSim *s) {
     memcpy(s->tile_solid, before, (size_t)n);
     free(before);
     field_follow(s, &s->solid_phi, 0);
+    field_follow(s, &s->solid_part, 0);
+    field_follow(s, &s->solid_volume, 0);
     for (int a = 0; a < s->dim; a++) {
         field_follow(s, &s->open[a], 1);
         if (s->wall_speed[a]) field_follow(s, &s->wall_speed[a], 0);

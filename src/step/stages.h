@@ -19,6 +19,11 @@ void band_trace(BrimSim *s);
 bool band_resample(BrimSim *s);
 /// (x, key) => sorted particles, grid, fields on the new tiles. False when out of memory.
 bool stage_sort(BrimSim *s);
+/// (x) => density; with BRIM_VOLUME_DENSITY particles are moved by displacements that restore the
+/// rest density and lead out of solids, and sorted again. An error loses the sim.
+BrimResult stage_density(BrimSim *s, BrimError *error);
+/// Statistics of the density as it is. (x) => density. False when out of memory.
+bool density_after(BrimSim *s);
 /// (x, v, affine) => (velocity, old, known). False when out of memory.
 bool stage_to_grid(BrimSim *s);
 /// (x, interior) => (phi, liquid, deepest)
@@ -52,6 +57,14 @@ void band_keep_tiles(BrimSim *s);
 void band_follow(BrimSim *s);
 /// Band: (phi near the surface, liquid) => phi, deepest: distance as deep as the band needs.
 void band_distance(BrimSim *s);
+/// Whether a solid meets a tile or one beside it.
+bool solid_near(const BrimSim *s, int slot);
+/// Distance to the solids at a point by looking nodes up one by one, m, and its gradient.
+float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]);
+/// The box that particles stay in, m: drawn in at walls; beyond open sides they may go a cell.
+void domain_box(const BrimSim *s, float low[3], float high[3]);
+/// (x) => key: the cell that each particle is in now, or KEY_LEFT beyond an open side.
+void find_keys(BrimSim *s, uint32_t first, uint32_t end);
 /// Velocity at a point by looking tiles up one by one; NaN components where none is known.
 void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
 /// Makes every field that is needed, large enough for so many tiles; keeps contents. False when

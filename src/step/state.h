@@ -7,6 +7,7 @@
 #include "base/simd.h"
 #include "grid/block.h"
 #include "grid/grid.h"
+#include "particles/density.h"
 #include "particles/particles.h"
 #include "particles/sort.h"
 #include "particles/transfer.h"
@@ -14,6 +15,10 @@
 #include "solve/solve.h"
 #include "step/faces.h"
 #include "surface/level_set.h"
+
+/// Cells that particles may go into solids where the density projection pushes them out again: less
+/// than half the thinnest wall that holds water, so that they leave on the side they came from.
+#define SOLID_DEPTH 0.25f
 
 /// How solids meet a tile.
 enum { SOLID_FAR, SOLID_STILL, SOLID_MOVING };
@@ -87,6 +92,8 @@ struct BrimSim {
     uint8_t *tile_solid;  ///< [tiles] SOLID_FAR, _STILL, _MOVING
     float *solid_phi;     ///< [nodes] distance, m; low corner of each cell
     float *open[3];       ///< [faces] part of the face that is not inside a solid, 0..1
+    float *solid_part;    ///< [cells] of the weight of the cell's trilinear kernel, inside solids
+    float *solid_volume;  ///< [cells] part of the cell inside solids
     float *wall_speed[3]; ///< [faces] velocity of the solid there, m/s
 
     // band: NULL without one
@@ -98,6 +105,12 @@ struct BrimSim {
     uint8_t *traced;   ///< [tiles] whether `old` holds the velocity carried along
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
     int64_t resampled;           ///< particles made less those taken, by the band
+
+    // density; NULL when nothing keeps the volume
+    const DensityKernels *weigh;
+    float *density;    ///< [cells] of particles and solids, relative to rest
+    float *push[3];    ///< [cells] displacement out of solids, cells; NULL without solids
+    float *push_depth; ///< [cells] of the deepest particle inside a solid, cells; 0 = none
 
     // particles -> grid
     size_t scatter_capacity;
@@ -124,8 +137,8 @@ struct BrimSim {
     float *tile_speed; ///< [tiles] largest velocity component, m/s
 
     // measure
-    double max_speed;                    ///< of a particle, m/s
-    double start_cells, start_particles; ///< after seeding: reference of volume_cells
+    double max_speed;                                  ///< of a particle, m/s
+    double start_cells, start_volume, start_particles; ///< after seeding: reference of volumes
     BrimStats stats;
 };
 

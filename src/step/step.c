@@ -27,6 +27,15 @@ static BrimResult out_of_memory(const BrimSim *s, const char *stage, BrimError *
         (long long)s->step + 1, s->time, stage, s->particles.count, s->grid.tile_count);
 }
 
+/// The liquid below a band has no particles whose density could be told.
+static bool keeps_volume(const BrimSim *s) {
+    return s->def.volume != BRIM_VOLUME_NONE && !s->band;
+}
+
+static bool pressure_acts(const BrimSim *s) {
+    return s->time + s->dt > s->def.pressure_from;
+}
+
 /// From sorted particles to new velocities. `kick`: seconds of gravity.
 static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimError *error) {
     if (!stage_to_grid(s)) return out_of_memory(s, "to_grid", error);
@@ -34,9 +43,11 @@ static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimErr
     stage_surface(s), lap(clock, BRIM_STAGE_SURFACE);
     if (s->band) band_combine(s), lap(clock, BRIM_STAGE_BAND);
     stage_forces(s, kick), lap(clock, BRIM_STAGE_FORCES);
-    BrimResult result = stage_project(s, kick, error);
-    lap(clock, BRIM_STAGE_PROJECT);
-    if (result != BRIM_OK) return result;
+    if (pressure_acts(s)) {
+        BrimResult result = stage_project(s, kick, error);
+        lap(clock, BRIM_STAGE_PROJECT);
+        if (result != BRIM_OK) return result;
+    }
     stage_extrapolate(s), lap(clock, BRIM_STAGE_EXTRAPOLATE);
     stage_to_particles(s), lap(clock, BRIM_STAGE_TO_PARTICLES);
     return BRIM_OK;
@@ -76,11 +87,18 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     if (s->band) lap(&clock, BRIM_STAGE_BAND);
     if (!stage_sort(s)) return out_of_memory(s, "sort", error);
     lap(&clock, BRIM_STAGE_SORT);
+    if (keeps_volume(s) && pressure_acts(s)) {
+        result = stage_density(s, error);
+        lap(&clock, BRIM_STAGE_DENSITY);
+        if (result != BRIM_OK) return result;
+    }
     result = update_velocity(s, next + 0.5 * s->dt_next - s->velocity_time, &clock, error);
     if (result != BRIM_OK) return result;
 
     s->time = next, s->frame = frame;
     s->step++;
+    if (keeps_volume(s) && !density_after(s))
+        return out_of_memory(s, "measure", error);
     result = stage_measure(s, error);
     lap(&clock, BRIM_STAGE_MEASURE);
     s->stats.ms_total = timer_ms() - begin;

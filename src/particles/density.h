@@ -1,0 +1,26 @@
+// Kernels of the density projection: particles weigh on cell centres, and are shifted by
+// displacements on faces.
+#pragma once
+#include "particles/transfer.h"
+
+enum {
+    /// Floats of a block of weights: the tile and one cell around it.
+    WEIGHT_3D = SCATTER_EDGE * SCATTER_EDGE * SCATTER_EDGE,
+    WEIGHT_2D = SCATTER_EDGE * SCATTER_EDGE,
+};
+
+/// What a shift did to a tile's particles.
+typedef struct ShiftSums {
+    float sum, largest; ///< of the distances, cells
+} ShiftSums;
+
+typedef struct DensityKernels {
+    /// (x) [n] => weights [z][y][x], added: trilinear on cell centres, a particle weighs 1.
+    void (*weigh)(const Span *p, float *block);
+    /// x += scale times the displacement interpolated from blocks of faces with a halo of one cell,
+    /// in cells; kept inside [low, high], m.
+    ShiftSums (*shift)(const Span *p, const float *const block[3], float scale, const float low[3],
+                       const float high[3]);
+} DensityKernels;
+
+BRIM_KERNELS(DensityKernels, density_kernels)

@@ -1,0 +1,313 @@
+// Stage 6: implicit density projection (Kugelstadt et al. 2019). Particles are moved so that the
+// density at cell centres becomes the rest density; their velocities stay.
+//
+// In cells, with the error e = density - 1 cut at +-1/2, displacements d on faces solve
+//   sum over faces of open_f d_f + (1 - open_f) push_f = e,    d = -(q_i - q_(i-1)),    air: q = 0
+// which is eq. (10), (11) and (18) with q = p2 dt^2 / (rho dx^2): the pressure's stencil.
+#include "step/density.h"
+#include "base/error.h"
+#include "grid/mask.h"
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/// Errors beyond this are corrected over several steps.
+static const float ERROR_MAX = 0.5f;
+/// Displacements larger than this, cells, are followed in several strides.
+static const float STRIDE = 0.5f;
+/// Where one would be larger than this, cells, all are scaled down: the rest waits for later steps.
+static const float SHIFT_MAX = 4;
+
+static inline bool has(const TileMask *m, int cell) {
+    return m->slice[cell >> 6] >> (cell & 63) & 1;
+}
+
+static bool walled(const BrimSim *s, int slot) {
+    return s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+}
+
+// ------------------------------------------------------------------------------- the system
+
+static Around look_around(const BrimSim *s, int slot) {
+    Around a = {.liquid = mask_load(&s->grid, s->liquid, slot)};
+    mask_around(&s->grid, s->liquid, slot, a.wet);
+    for (int n = 0; n < 2 * s->dim; n++)
+        a.side[n] = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
+    return a;
+}
+
+/// One row of the system. Beside solids faces weigh by their open part, and particles inside push.
+static void build_cell(BrimSim *s, const Around *around, bool walls, int slot, int cell) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    float diagonal = 0, pushed = 0;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (has(&around->side[n], cell)) continue;
+        int a = n >> 1;
+        float open = 1;
+        if (walls) {
+            int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
+            if (!(n & 1)) open = s->open[a][me];
+            if (n & 1 && next >= 0) open = s->open[a][next];
+            float push = n & 1 ? push_out_face(s, a, next, me) : push_out_face(s, a, me, next);
+            pushed += (1 - open) * (n & 1 ? push : -push);
+        }
+        diagonal += open;
+        if (!(n & 1) && has(&around->wet[n], cell)) s->coefficient[a][me] = open;
+    }
+    s->diagonal[me] = diagonal;
+    s->rhs[me] = diagonal > 0 ? s->rhs[me] - pushed : 0;
+}
+
+static DensityErrors build_tile(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells, bytes = (size_t)g->tile_cells * 4;
+    s->wet[slot] = mask_any(g, s->liquid, slot);
+    if (!s->wet[slot]) return (DensityErrors){0};
+    memset(s->diagonal + base, 0, bytes);
+    for (int a = 0; a < s->dim; a++) memset(s->coefficient[a] + base, 0, bytes);
+    float *error = s->rhs + base;
+    DensityErrors sums = density_errors(s, s->liquid, slot, error);
+    for (int i = 0; i < g->tile_cells; i++)
+        error[i] = fminf(fmaxf(error[i], -ERROR_MAX), ERROR_MAX);
+    Around around = look_around(s, slot);
+    bool walls = walled(s, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1)
+            build_cell(s, &around, walls, slot, z * 64 + __builtin_ctzll(bits));
+    return sums;
+}
+
+static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
+    if (!poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
+                         s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
+        return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage density",
+                    (long long)s->step + 1);
+    PoissonParams params = {.tolerance = s->def.volume_tolerance,
+                            .max_iterations = s->def.max_iterations,
+                            .preconditioner = s->def.preconditioner};
+    PoissonReport report = {0};
+    size_t cells = (size_t)s->grid.tile_cells;
+    for (int t = 0; t < s->grid.tile_count; t++)
+        if (s->wet[t]) memset(q + (size_t)t * cells, 0, cells * sizeof *q);
+    bool finite = poisson_solve(s->poisson, s->rhs, q, &params, &report);
+    s->stats.density_iterations = report.iterations;
+    if (!finite)
+        return fail(error, BRIM_LOST_DIVERGED,
+                    "step %lld (t = %.6g s), stage density: a displacement is not a number",
+                    (long long)s->step + 1, s->time);
+    return BRIM_OK; // what an unfinished solve leaves, the next step sees again
+}
+
+// ---------------------------------------------------------------------------- displacements
+
+/// Displacement of a face that neither side nor solid shuts fully.
+static inline float face_shift(const BrimSim *s, const float *q, const Around *around, int a,
+                               int slot, int cell, int64_t below) {
+    float high = has(&around->liquid, cell) ? q[(int64_t)slot * s->grid.tile_cells + cell] : 0;
+    float low = has(&around->wet[2 * a], cell) ? q[below] : 0;
+    return low - high;
+}
+
+/// q => displacement on a tile's lower faces, in `velocity`; `known` where it has a say.
+static void shift_faces(BrimSim *s, const float *q, int slot) {
+    const Grid *g = &s->grid;
+    Around around = look_around(s, slot);
+    bool walls = walled(s, slot);
+    for (int a = 0; a < s->dim; a++) {
+        TileMask known = mask_side_faces(g, slot, a), inside = mask_inside(g, slot);
+        float *d = s->velocity[a] + (size_t)slot * (size_t)g->tile_cells;
+        memset(d, 0, (size_t)g->tile_cells * sizeof *d);
+        for (int z = 0; z < g->tile_depth; z++) {
+            uint64_t touched = around.liquid.slice[z] | around.wet[2 * a].slice[z];
+            uint64_t faces = (walls ? inside.slice[z] : touched) & ~known.slice[z];
+            for (uint64_t bits = faces; bits; bits &= bits - 1) {
+                int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
+                int64_t me = (int64_t)slot * g->tile_cells + cell;
+                int64_t below = grid_step(g, slot, cell, a, -1);
+                bool wet = touched >> bit & 1;
+                float open = walls ? s->open[a][me] : 1;
+                float push = open < 1 ? push_out_face(s, a, me, below) : 0;
+                if (!wet && open > 0 && push == 0) continue;
+                d[cell] = (1 - open) * push;
+                if (wet && open > 0)
+                    d[cell] += open * face_shift(s, q, &around, a, slot, cell, below);
+                known.slice[z] |= (uint64_t)1 << bit;
+            }
+        }
+        mask_store(g, s->known[a], slot, &known);
+    }
+}
+
+/// Faces beside known ones take their mean: particles in the upper half of surface cells hang on
+/// faces in air. Only reads known faces and writes others.
+static void extend_faces(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    for (int a = 0; a < s->dim; a++) {
+        TileMask near[6], known = mask_load(g, s->known[a], slot), wanted = {{0}};
+        uint64_t all = ~(uint64_t)0;
+        for (int z = 0; z < g->tile_depth; z++) all &= known.slice[z];
+        if (all == ~(uint64_t)0) continue;
+        for (int n = 0; n < 2 * s->dim; n++) {
+            near[n] = mask_neighbour(g, s->known[a], slot, n >> 1, n & 1 ? 1 : -1);
+            for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] |= near[n].slice[z];
+        }
+        float *d = s->velocity[a] + (size_t)slot * (size_t)g->tile_cells;
+        for (int z = 0; z < g->tile_depth; z++)
+            for (uint64_t bits = wanted.slice[z] & ~known.slice[z]; bits; bits &= bits - 1) {
+                int cell = z * 64 + __builtin_ctzll(bits), count = 0;
+                float sum = 0;
+                for (int n = 0; n < 2 * s->dim; n++) {
+                    if (!has(&near[n], cell)) continue;
+                    sum += s->velocity[a][grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1)];
+                    count++;
+                }
+                d[cell] = sum / (float)count;
+            }
+    }
+}
+
+/// Largest displacement of a tile's faces, cells.
+static float largest_shift(const BrimSim *s, int slot) {
+    float largest = 0;
+    for (int a = 0; a < s->dim; a++) {
+        const float *d = s->velocity[a] + (size_t)slot * (size_t)s->grid.tile_cells;
+        for (int i = 0; i < s->grid.tile_cells; i++)
+            largest = fabsf(d[i]) > largest ? fabsf(d[i]) : largest;
+    }
+    return largest;
+}
+
+/// Moves particles by more than a fraction of a cell, or beside solids: along the displacements as
+/// along a flow.
+static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScratch *scratch) {
+    int halo = (int)(reach + 1.02f) + 1;
+    MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SOLID_DEPTH};
+    m.substeps = (int)fmaxf(1, ceilf(reach / STRIDE));
+    m.step = scale * s->dx / (float)m.substeps;
+    domain_box(s, m.low, m.high);
+    for (int a = 0; a < s->dim; a++) {
+        block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, 0, scratch->block[a]);
+        m.velocity[a] = scratch->block[a];
+    }
+    if (solid_near(s, slot)) {
+        m.solid = scratch->block[3];
+        block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, halo, s->dx,
+                   scratch->block[3]);
+    }
+    // The kernel of advection stops what hits a wall; here velocities stay, so it gets none.
+    Span span = sim_span(s, slot, halo);
+    for (int a = 0; a < s->dim; a++)
+        span.attr[ATTR_VX + a] =
+            s->particles.spare + (span.attr[ATTR_X] - s->particles.attr[ATTR_X]);
+    s->transfer->move(&span, &m);
+    if (m.solid)
+        push_out_rest(s, tile_first(&s->particles, &s->grid, slot),
+                      tile_end(&s->particles, &s->grid, slot), m.low, m.high);
+}
+
+static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
+    uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    uint32_t end = tile_end(&s->particles, &s->grid, slot);
+    if (first == end) return (ShiftSums){0};
+    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    const float *blocks[3] = {0};
+    float low[3], high[3], reach = 0;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0) reach = fmaxf(reach, s->tile_speed[t] * scale);
+    }
+    ShiftSums sums;
+    if (reach > STRIDE || solid_near(s, slot)) {
+        flow_tile(s, slot, reach, scale, scratch);
+        sums = (ShiftSums){reach * (float)(end - first), reach};
+    } else {
+        for (int a = 0; a < s->dim; a++) {
+            block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, 1, 0,
+                       scratch->block[a]);
+            blocks[a] = scratch->block[a];
+        }
+        Span span = sim_span(s, slot, 1);
+        domain_box(s, low, high);
+        sums = s->weigh->shift(&span, blocks, scale, low, high);
+    }
+    find_keys(s, first, end);
+    return sums;
+}
+
+static void move_particles(BrimSim *s, const float *q) {
+    int tiles = s->grid.tile_count;
+    ShiftSums *sums = (ShiftSums *)(void *)s->rhs; // [tiles], free after the solve
+    float most = 0;
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(dynamic, 4)
+        for (int t = 0; t < tiles; t++) shift_faces(s, q, t);
+#pragma omp for schedule(dynamic, 4) reduction(max : most)
+        for (int t = 0; t < tiles; t++) {
+            extend_faces(s, t);
+            s->tile_speed[t] = largest_shift(s, t);
+            most = fmaxf(most, s->tile_speed[t]);
+        }
+        float scale = most > SHIFT_MAX ? SHIFT_MAX / most : 1;
+#pragma omp for schedule(dynamic, 1)
+        for (int t = 0; t < tiles; t++) sums[t] = shift_tile(s, t, scale);
+    }
+    double sum = 0, largest = 0;
+    for (int t = 0; t < tiles; t++) {
+        sum += sums[t].sum;
+        if (!(sums[t].largest <= largest)) largest = sums[t].largest;
+    }
+    s->stats.displaced_mean = s->particles.count ? sum / (double)s->particles.count : 0;
+    s->stats.displaced_max = largest;
+}
+
+static void report_errors(const DensityErrors *sums, int tiles, double *mean, double *largest) {
+    double sum = 0, cells = 0, most = 0;
+    for (int t = 0; t < tiles; t++) {
+        sum += sums[t].sum, cells += sums[t].cells;
+        if (sums[t].largest > most) most = sums[t].largest;
+    }
+    *mean = cells > 0 ? sum / cells : 0;
+    *largest = most;
+}
+
+static BrimResult out_of_memory(const BrimSim *s, BrimError *error) {
+    return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage density",
+                (long long)s->step + 1);
+}
+
+BrimResult stage_density(BrimSim *s, BrimError *error) {
+    int tiles = s->grid.tile_count;
+    if (!density_measure(s)) return out_of_memory(s, error);
+    density_wet(s, s->liquid);
+    bool projects = s->def.volume == BRIM_VOLUME_DENSITY;
+    if (projects) push_out_find(s), redistribute(s);
+    DensityErrors *errors = (DensityErrors *)(void *)s->spare; // [tiles], free until the solve
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < tiles; t++) errors[t] = build_tile(s, t);
+    report_errors(errors, tiles, &s->stats.density_error_mean, &s->stats.density_error_max);
+    if (!projects) return BRIM_OK; // the error joins the pressure's right-hand side
+
+    float *q = s->spare;
+    BrimResult result = solve(s, q, error);
+    if (result != BRIM_OK) return result;
+    move_particles(s, q);
+    return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);
+}
+
+bool density_after(BrimSim *s) {
+    int tiles = s->grid.tile_count;
+    uint8_t *wet = (uint8_t *)s->rhs;                          // [rows]
+    DensityErrors *errors = (DensityErrors *)(void *)s->spare; // [tiles]
+    if (!density_measure(s)) return false;
+    if (s->def.volume == BRIM_VOLUME_DENSITY) s->stats.particles_in_solids = push_out_find(s);
+    density_wet(s, wet);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < tiles; t++) {
+        float error[512];
+        errors[t] = density_errors(s, wet, t, error);
+    }
+    report_errors(errors, tiles, &s->stats.density_error_mean_after,
+                  &s->stats.density_error_max_after);
+    return true;
+}

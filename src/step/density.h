@@ -1,0 +1,37 @@
+// The parts of the density projection, stage 6.
+#pragma once
+#include "step/stages.h"
+
+/// Mean and largest density error of a tile's cells, as sums.
+typedef struct DensityErrors {
+    double sum, cells;
+    float largest;
+} DensityErrors;
+
+/// (x) => density: trilinear weights of particles at cell centres; what a particle gives beyond a
+/// wall of the domain is mirrored back, what solids take of a cell's kernel counts as full. False
+/// when out of memory.
+bool density_measure(BrimSim *s);
+
+/// Cells that take part: those with a particle, holes in the midst of them, slivers beside solids
+/// that no particle fits in; not beside open sides. (occupied, solid_volume) => wet [rows]
+void density_wet(BrimSim *s, uint8_t *wet);
+
+/// Density errors of a tile's wet cells: density - 1, beside air not below 0, so that the surface
+/// does not pull itself together; 0 in other cells. => error [tile_cells]
+DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error);
+
+/// The deepest particle inside a solid in each cell gives the cell's push out of it, at most half a
+/// cell. (x, solid_phi) => (push, push_depth). Returns how many particles are inside.
+int64_t push_out_find(BrimSim *s);
+/// Displacement that particles inside solids give to the lower face of a cell, cells.
+float push_out_face(const BrimSim *s, int axis, int64_t cell, int64_t below);
+
+/// Particles that were inside, no deeper than they may go, and still are after the displacements of
+/// faces, which open parts dilute, walk the rest of their own way, eq. (13).
+void push_out_rest(BrimSim *s, uint32_t first, uint32_t end, const float low[3],
+                   const float high[3]);
+
+/// Spreads the particles of cells far above rest density over sub-cells, with the cell's mean
+/// velocity; so that particles on one spot part. (density, x, v) => (x, v)
+void redistribute(BrimSim *s);

@@ -1,0 +1,194 @@
+// Density at cell centres, eq. (12) of the density paper, and which cells it counts in.
+#include "base/memory.h"
+#include "grid/mask.h"
+#include "step/density.h"
+#include <math.h>
+#include <string.h>
+
+enum { E = SCATTER_EDGE };
+
+static size_t block_floats(const BrimSim *s) {
+    return s->dim == 3 ? WEIGHT_3D : WEIGHT_2D;
+}
+
+/// Adds a layer of a block to another.
+static void fold_layer(float *block, int axis, int depth, int from, int to) {
+    const int stride[3] = {1, E, E * E}, extent[3] = {E, E, depth};
+    int b = (axis + 1) % 3, c = (axis + 2) % 3;
+    for (int k = 0; k < extent[c]; k++)
+        for (int j = 0; j < extent[b]; j++) {
+            float *row = block + j * stride[b] + k * stride[c];
+            row[to * stride[axis]] += row[from * stride[axis]];
+            row[from * stride[axis]] = 0;
+        }
+}
+
+/// Mirrors back what lies beyond walls: for even water the same as water beyond them, and no weight
+/// is lost.
+static void fold_walls(const BrimSim *s, int slot, float *block) {
+    const int16_t c[3] = {s->grid.coord[slot].x, s->grid.coord[slot].y, s->grid.coord[slot].z};
+    int depth = s->dim == 3 ? E : 1;
+    for (int a = 0; a < s->dim; a++) {
+        int end = s->grid.cells[a] - c[a] * TILE; // cells of the domain from this tile on
+        if (c[a] == 0 && !s->sides.open[2 * a]) fold_layer(block, a, depth, 0, 1);
+        if (end <= TILE && !s->sides.open[2 * a + 1]) fold_layer(block, a, depth, end + 1, end);
+    }
+}
+
+/// Adds a neighbour's block where it overlaps a tile. d: the neighbour's offset in tiles.
+static void add_block(const float *block, const int d[3], int depth, float *sums) {
+    int first[3], count[3], to[3]; // in the block, how many, in the tile
+    for (int a = 0; a < 3; a++) {
+        first[a] = d[a] == 0 ? 1 : d[a] > 0 ? 0 : E - 1;
+        count[a] = d[a] == 0 ? TILE : 1;
+        to[a] = d[a] > 0 ? TILE - 1 : 0;
+    }
+    if (depth == 1) first[2] = to[2] = 0, count[2] = 1;
+    for (int k = 0; k < count[2]; k++)
+        for (int j = 0; j < count[1]; j++) {
+            const float *in = block + ((first[2] + k) * E + first[1] + j) * E + first[0];
+            float *out = sums + ((to[2] + k) * TILE + to[1] + j) * TILE + to[0];
+            if (count[0] == TILE)
+                for (int i = 0; i < TILE; i++) out[i] += in[i];
+            else
+                out[0] += in[0];
+        }
+}
+
+static void gather_tile(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    float *sums = s->density + (size_t)slot * (size_t)g->tile_cells;
+    memset(sums, 0, (size_t)g->tile_cells * sizeof *sums);
+    for (int n = 0; n < 27; n++) {
+        int32_t t = g->neighbour[slot][n];
+        if (t < 0 || s->scatter_at[t] < 0) continue;
+        const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
+        add_block(s->scatter + (size_t)s->scatter_at[t] * block_floats(s), d, g->tile_depth, sums);
+    }
+    float one = 1 / (float)s->def.particles_per_cell;
+    for (int i = 0; i < g->tile_cells; i++) sums[i] *= one;
+    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return;
+    const float *part = s->solid_part + (size_t)slot * (size_t)g->tile_cells;
+    for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
+}
+
+/// Numbers the tiles with particles. Returns how many there are.
+static size_t number_blocks(BrimSim *s) {
+    size_t blocks = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        bool held = tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
+        s->scatter_at[t] = held ? (int32_t)blocks++ : -1;
+    }
+    return blocks;
+}
+
+bool density_measure(BrimSim *s) {
+    size_t floats = block_floats(s), blocks = number_blocks(s);
+    if (!memory_grow((void **)&s->scatter, &s->scatter_capacity, sizeof *s->scatter,
+                     blocks * floats, 0))
+        return false;
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(dynamic, 2)
+        for (int t = 0; t < s->grid.tile_count; t++) {
+            if (s->scatter_at[t] < 0) continue;
+            float *block = s->scatter + (size_t)s->scatter_at[t] * floats;
+            memset(block, 0, floats * sizeof *block);
+            Span span = sim_span(s, t, 1);
+            s->weigh->weigh(&span, block);
+            fold_walls(s, t, block);
+        }
+#pragma omp for schedule(dynamic, 4)
+        for (int t = 0; t < s->grid.tile_count; t++) gather_tile(s, t);
+    }
+    return true;
+}
+
+// --------------------------------------------------------------------------------- wet cells
+
+/// Cells of a tile in which density may act: inside the domain, not beside an open side.
+static TileMask allowed(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    TileMask m = mask_inside(g, slot);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (!s->sides.open[n]) continue;
+        TileMask side = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~side.slice[z];
+    }
+    return m;
+}
+
+/// For each cell of a tile whether the face in a direction is shut by a wall or a solid.
+static TileMask shut(const BrimSim *s, int slot, int n) {
+    const Grid *g = &s->grid;
+    int axis = n >> 1, up = n & 1;
+    TileMask m = s->sides.open[n] ? (TileMask){{0}} : mask_side(g, slot, axis, up ? 1 : -1);
+    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return m;
+    for (int i = 0; i < g->tile_cells; i++) {
+        int64_t face = up ? grid_step(g, slot, i, axis, 1) : (int64_t)slot * g->tile_cells + i;
+        if (face >= 0 && s->open[axis][face] == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
+    }
+    return m;
+}
+
+static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
+    const Grid *g = &s->grid;
+    TileMask held = mask_load(g, s->particles.occupied, slot), may = allowed(s, slot);
+    TileMask all, any = {{0}};
+    memset(&all, 0xff, sizeof all);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask near = mask_neighbour(g, s->particles.occupied, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask closed = shut(s, slot, n);
+        for (int z = 0; z < g->tile_depth; z++) {
+            all.slice[z] &= near.slice[z] | closed.slice[z];
+            any.slice[z] |= near.slice[z] & ~closed.slice[z];
+        }
+    }
+    for (int z = 0; z < g->tile_depth; z++) held.slice[z] |= all.slice[z] & any.slice[z];
+    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) {
+        const float *filled = s->solid_volume + (size_t)slot * (size_t)g->tile_cells;
+        for (int z = 0; z < g->tile_depth; z++)
+            for (uint64_t bits = any.slice[z] & ~held.slice[z]; bits; bits &= bits - 1) {
+                int bit = __builtin_ctzll(bits);
+                if (filled[z * 64 + bit] > 0.5f) held.slice[z] |= (uint64_t)1 << bit;
+            }
+    }
+    for (int z = 0; z < g->tile_depth; z++) held.slice[z] &= may.slice[z];
+    mask_store(g, wet, slot, &held);
+}
+
+void density_wet(BrimSim *s, uint8_t *wet) {
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++) wet_tile(s, t, wet);
+}
+
+/// Wet cells of a tile that have air beside them.
+static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
+    const Grid *g = &s->grid;
+    TileMask m = {{0}};
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask near = mask_neighbour(g, wet, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask closed = shut(s, slot, n);
+        for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= ~(near.slice[z] | closed.slice[z]);
+    }
+    return m;
+}
+
+DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error) {
+    const Grid *g = &s->grid;
+    const float *density = s->density + (size_t)slot * (size_t)g->tile_cells;
+    TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot);
+    DensityErrors sums = {0};
+    memset(error, 0, (size_t)g->tile_cells * sizeof *error);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
+            int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
+            float e = density[cell] - 1;
+            if (air.slice[z] >> bit & 1) e = e > 0 ? e : 0;
+            error[cell] = e;
+            sums.sum += fabsf(e);
+            sums.cells++;
+            if (!(fabsf(e) <= sums.largest)) sums.largest = fabsf(e);
+        }
+    return sums;
+}

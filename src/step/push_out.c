@@ -1,0 +1,105 @@
+// Particles inside solids push out: section 3.3 of the density paper. They give the displacement of
+// the faces around them, which the solve then takes as a wall that moves.
+#include "grid/mask.h"
+#include "step/density.h"
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/// Particles leave a solid by this much, so that rounding does not leave them inside; cells.
+static const float MARGIN = 0.01f;
+/// They walk out at most so far in a step, cells.
+static const float STRIDE = 0.5f;
+
+/// Distance at a point of a block of nodes, in cells, and its gradient.
+static float distance_at(const float *node, const float at[3], int dim, float inv_dx,
+                         float gradient[3]) {
+    enum { EDGE = TILE + 2 };
+    const int stride[3] = {1, EDGE, EDGE * EDGE};
+    float f[3] = {0}, value = 0;
+    int low = 0;
+    for (int a = 0; a < dim; a++) {
+        int cell = (int)at[a];
+        f[a] = at[a] - (float)cell;
+        low += cell * stride[a];
+        gradient[a] = 0;
+    }
+    for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
+        float w[3],
+            phi =
+                node[low + (n & 1) * stride[0] + (n >> 1 & 1) * stride[1] + (n >> 2) * stride[2]] *
+                inv_dx;
+        for (int a = 0; a < 3; a++) w[a] = a < dim ? n >> a & 1 ? f[a] : 1 - f[a] : 1;
+        value += w[0] * w[1] * w[2] * phi;
+        gradient[0] += (n & 1 ? phi : -phi) * w[1] * w[2];
+        gradient[1] += (n >> 1 & 1 ? phi : -phi) * w[0] * w[2];
+        if (dim == 3) gradient[2] += (n >> 2 ? phi : -phi) * w[0] * w[1];
+    }
+    return value;
+}
+
+/// Keeps a particle's way out of its cell if it is the deepest there.
+static void keep_deepest(BrimSim *s, size_t cell, float depth, const float gradient[3]) {
+    if (depth <= s->push_depth[cell]) return;
+    float length = 0, way = fminf(depth + MARGIN, STRIDE);
+    for (int a = 0; a < s->dim; a++) length += gradient[a] * gradient[a];
+    length = sqrtf(length);
+    s->push_depth[cell] = depth;
+    for (int a = 0; a < s->dim; a++)
+        s->push[a][cell] = length > 1e-6f ? gradient[a] / length * way : 0;
+}
+
+static int64_t find_in_tile(BrimSim *s, int slot) {
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    const Particles *p = &s->particles;
+    memset(s->push_depth + base, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
+    if (!solid_near(s, slot)) return 0;
+    float *node = s->scratch[omp_get_thread_num()].block[0];
+    block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, 1, 3 * s->dx, node);
+    Span span = sim_span(s, slot, 1);
+    int64_t inside = 0;
+    for (int cell = 0; cell < s->grid.tile_cells; cell++) {
+        uint32_t first = p->cell_start[base + (size_t)cell];
+        for (uint32_t i = first; i < p->cell_start[base + (size_t)cell + 1]; i++) {
+            float at[3] = {0}, gradient[3];
+            for (int a = 0; a < s->dim; a++)
+                at[a] = p->attr[ATTR_X + a][i] * s->inv_dx - span.corner[a];
+            float d = distance_at(node, at, s->dim, s->inv_dx, gradient);
+            p->order[i] = d < 0 && d >= -SOLID_DEPTH;
+            if (d >= 0) continue;
+            inside++;
+            keep_deepest(s, base + (size_t)cell, -d, gradient);
+        }
+    }
+    return inside;
+}
+
+int64_t push_out_find(BrimSim *s) {
+    int64_t inside = 0;
+    if (!s->solid_count) return 0;
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4) reduction(+ : inside)
+    for (int t = 0; t < s->grid.tile_count; t++) inside += find_in_tile(s, t);
+    return inside;
+}
+
+void push_out_rest(BrimSim *s, uint32_t first, uint32_t end, const float low[3],
+                   const float high[3]) {
+    Particles *p = &s->particles;
+    for (uint32_t i = first; i < end; i++) {
+        if (!p->order[i]) continue;
+        float at[3] = {0}, gradient[3], length = 0;
+        for (int a = 0; a < s->dim; a++) at[a] = p->attr[ATTR_X + a][i];
+        float depth = -solid_lookup(s, at, gradient);
+        for (int a = 0; a < s->dim; a++) length += gradient[a] * gradient[a];
+        if (!(depth > 0) || length <= 0) continue;
+        float way = fminf(depth + MARGIN * s->dx, STRIDE * s->dx) / sqrtf(length);
+        for (int a = 0; a < s->dim; a++)
+            p->attr[ATTR_X + a][i] = fminf(fmaxf(at[a] + gradient[a] * way, low[a]), high[a]);
+    }
+}
+
+float push_out_face(const BrimSim *s, int axis, int64_t cell, int64_t below) {
+    float mine = cell >= 0 ? s->push_depth[cell] : 0, other = below >= 0 ? s->push_depth[below] : 0;
+    if (mine <= 0 && other <= 0) return 0;
+    return mine >= other ? s->push[axis][cell] : s->push[axis][below];
+}

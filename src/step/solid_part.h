@@ -1,0 +1,13 @@
+// What solids take of the cells of a tile.
+#pragma once
+
+enum {
+    /// Nodes of a tile and one cell around it: -1 to 9 along each axis.
+    PART_NODES = 11,
+};
+
+/// Distances in cells at nodes [z][y][x] (2D: one slice) => for each of the tile's cells the part
+/// of its trilinear kernel's weight, and of its volume, that lies inside solids. Integrated over
+/// octants of cells, each filled as far as a plane at the distance of its centre cuts it: exact for
+/// walls along the grid.
+void solid_part(int dim, const float *node, float *kernel, float *volume);
