@@ -61,7 +61,10 @@ static MeshScale make_scale(const BrimSimDef *def, const BrimMeshDef *mesh) {
     s.shift = sqrtf(3.0f) / (float)mesh->resolution; // the diagonal of a cube of nodes
     s.halo = (int)ceil(radius + s.shift + spacing);
     s.reach = (float)fmin(2 * spacing, radius);
-    s.alone = (float)fmin(cbrt(3 / (4 * 3.14159265358979 * per_cell)), s.reach);
+    // The lattice cuts a ball of a few nodes to a polyhedron. Balls of this radius keep, on average
+    // over where they lie, the volume of the smaller one.
+    double ball = cbrt(3 / (4 * 3.14159265358979 * per_cell)), cut = 0.66 / mesh->resolution;
+    s.alone = (float)fmin(sqrt(ball * ball + cut * cut), s.reach);
     // integral of (1 - r^2 / R^2)^3 over the kernel's ball
     s.full = (float)(per_cell * 64 * 3.14159265358979 / 315 * radius * radius * radius);
     s.dense_count = (float)fmax(1, per_cell / 4);

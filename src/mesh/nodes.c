@@ -5,13 +5,20 @@
 
 /// A point with fewer particles than this around, as a part of full water, has none beside it that
 /// could make a smooth surface: there each particle is a ball of its own volume.
-static const float SPARSE = 0.05f;
+static const float SPARSE = 0.06f;
 /// From this part of full water on the averaged surface stands as it is: a film as thin as the
 /// spacing of particles has 0.37 at its surface.
 static const float SAMPLED = 0.3f;
 /// From this part of full water on a point is in the water however uneven its particles are: at a
 /// flat surface it is a half, and a quarter of that for chance.
 static const float CROWDED = 0.7f;
+
+/// 0 below `low`, 1 above `high`, smooth in between.
+static float ramp(float low, float high, float x) {
+    float t = (x - low) / (high - low);
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    return t * t * (3 - 2 * t);
+}
 
 /// Averaged position: |mean| is a known function of the distance to a flat surface; the profile
 /// inverts it. Few particles around a point, as where sides meet and their images repeat them, make
@@ -33,11 +40,9 @@ float level_distance(const MeshScale *s, const LevelSums *sums) {
             scale * (p->distance[i] + (t - (float)i) * (p->distance[i + 1] - p->distance[i]));
     float filled = sums->weight / s->full, crowd = 256.0f / 315 * s->radius * (CROWDED - filled);
     if (crowd < averaged) averaged = crowd;
-    float part = (filled - SPARSE) / (SAMPLED - SPARSE);
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
-    part = part * part * (3 - 2 * part);
-    float near = sqrtf(sums->nearest) - (s->alone + part * (s->reach - s->alone));
-    return averaged > near ? averaged : near;
+    float room = s->alone + ramp(SPARSE, SAMPLED, filled) * (s->reach - s->alone);
+    float near = sqrtf(sums->nearest) - room;
+    return averaged > near ? near + ramp(SPARSE, 2 * SPARSE, filled) * (averaged - near) : near;
 }
 
 // --------------------------------------------------------------------------------------- kinds
