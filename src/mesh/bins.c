@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { CELLS = TILE * TILE * TILE, ROWS = TILE * TILE };
+#define IN_SOLID UINT32_MAX ///< as a key
 
 /// Arrays that only the sort needs.
 typedef struct Sort {
@@ -61,11 +62,50 @@ static size_t make_keys(const Grid *g, const MeshScale *scale, const BrimParticl
 /// (key) => first, by_tile.
 static void sort_by_tile(Sort *s, size_t count, size_t box) {
     memset(s->first, 0, (box + 1) * sizeof *s->first);
-    for (size_t i = 0; i < count; i++) s->first[s->key[i] / CELLS + 1]++;
+    for (size_t i = 0; i < count; i++)
+        if (s->key[i] != IN_SOLID) s->first[s->key[i] / CELLS + 1]++;
     for (size_t t = 0; t < box; t++) s->first[t + 1] += s->first[t];
-    for (size_t i = 0; i < count; i++) s->by_tile[s->first[s->key[i] / CELLS]++] = (uint32_t)i;
+    for (size_t i = 0; i < count; i++)
+        if (s->key[i] != IN_SOLID) s->by_tile[s->first[s->key[i] / CELLS]++] = (uint32_t)i;
     for (size_t t = box; t > 0; t--) s->first[t] = s->first[t - 1];
     s->first[0] = 0;
+}
+
+/// (first, by_tile) => key of particles of a tile that are inside solids. Returns how many are.
+static size_t find_in_solids(const Sort *s, size_t box, const BrimParticles *p,
+                             const SolidList *solids) {
+    size_t found = 0;
+    for (uint32_t first = s->first[box]; first < s->first[box + 1]; first += SOLID_CHUNK) {
+        float x[3][SOLID_CHUNK], d[SOLID_CHUNK];
+        int n = (int)(s->first[box + 1] - first);
+        if (n > SOLID_CHUNK) n = SOLID_CHUNK;
+        for (int i = 0; i < n; i++) {
+            uint32_t k = s->by_tile[first + (uint32_t)i];
+            x[0][i] = p->x[k], x[1][i] = p->y[k], x[2][i] = p->z[k];
+        }
+        solids_nearest(solids, n, x[0], x[1], x[2], d);
+        for (int i = 0; i < n; i++) {
+            if (!(d[i] < 0)) continue;
+            s->key[s->by_tile[first + (uint32_t)i]] = IN_SOLID;
+            found++;
+        }
+    }
+    return found;
+}
+
+/// Takes particles inside solids out of key, first, by_tile.
+static void drop_in_solids(Sort *s, const Grid *g, const MeshScale *scale, const BrimParticles *p,
+                           const SolidList *solids, int threads) {
+    size_t dropped = 0, box = grid_box(g);
+    if (!solids->count) return;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(+ : dropped)
+    for (size_t t = 0; t < box; t++) {
+        if (s->first[t] == s->first[t + 1]) continue;
+        size_t row = (size_t)g->tiles[0], slice = row * (size_t)g->tiles[1];
+        const int tile[3] = {(int)(t % row), (int)(t % slice / row), (int)(t / slice)};
+        if (solids_near_tile(solids, scale, tile, 0)) dropped += find_in_solids(s, t, p, solids);
+    }
+    if (dropped) sort_by_tile(s, p->count, box);
 }
 
 /// (first) => want: tiles with particles and those around them.
@@ -112,7 +152,7 @@ static void sort_cells(Bins *b, const Sort *s, int slot, const uint32_t *id) {
 }
 
 static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParticles *p,
-                       int threads, BrimError *error) {
+                       const SolidList *solids, int threads, BrimError *error) {
     size_t box = grid_box(&b->grid);
     s->key = memory_new(p->count * sizeof *s->key);
     s->by_tile = memory_new(p->count * sizeof *s->by_tile);
@@ -128,6 +168,8 @@ static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParti
                     "particle %zu is at (%g, %g, %g): a surface needs finite positions", bad,
                     (double)p->x[bad], (double)p->y[bad], (double)p->z[bad]);
     sort_by_tile(s, p->count, box);
+    drop_in_solids(s, &b->grid, scale, p, solids, threads);
+    b->count = s->first[box];
     want_tiles(&b->grid, s);
     if (!grid_rebuild(&b->grid, s->want, s->from)) return no_memory(p->count, error);
     size_t tiles = (size_t)b->grid.tile_count;
@@ -135,7 +177,7 @@ static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParti
     if (!b->start) return no_memory(p->count, error);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (int slot = 0; slot < b->grid.tile_count; slot++) sort_cells(b, s, slot, p->id);
-    b->start[tiles * CELLS] = (uint32_t)p->count;
+    b->start[tiles * CELLS] = (uint32_t)b->count;
     return BRIM_OK;
 }
 
@@ -199,12 +241,12 @@ static BrimResult tell_cells(Bins *b, const MeshScale *scale, size_t count, int 
     return BRIM_OK;
 }
 
-BrimResult bins_make(Bins *b, const MeshScale *scale, const BrimParticles *particles, int threads,
-                     BrimError *error) {
+BrimResult bins_make(Bins *b, const MeshScale *scale, const BrimParticles *particles,
+                     const SolidList *solids, int threads, BrimError *error) {
     *b = (Bins){0};
     BrimResult result = grid_init(&b->grid, 3, scale->cells, error);
     Sort s = {0};
-    if (result == BRIM_OK) result = sort(b, &s, scale, particles, threads, error);
+    if (result == BRIM_OK) result = sort(b, &s, scale, particles, solids, threads, error);
     sort_free(&s);
     if (result == BRIM_OK) result = tell_cells(b, scale, particles->count, threads, error);
     if (result != BRIM_OK) bins_free(b);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /// A vertex stays this part of an edge away from its ends, so that no triangle has no area.
-static const float SNAP = 0.02f;
+static const float SNAP = 0.01f;
 
 void tile_mesh_free(TileMesh *t) {
     free(t->cut[0]); // the others are in the same memory

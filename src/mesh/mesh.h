@@ -72,13 +72,32 @@ static inline bool node_outside(const MeshScale *s, int axis, int g) {
     return g == 0 || g >= s->nodes[axis] - 1;
 }
 
+// ------------------------------------------------------------------------------------- solids
+
+enum { SOLID_CHUNK = 128 };
+
+/// The solids that exist, in place.
+typedef struct SolidList {
+    Solid *const *solids;
+    int count;
+} SolidList;
+
+/// Distance to the nearest solid at n <= SOLID_CHUNK points, m.
+void solids_nearest(const SolidList *list, int n, const float *x, const float *y, const float *z,
+                    float *out);
+/// Whether the surface of a solid may be within `margin` cells of a tile's cells, or these in one.
+bool solids_near_tile(const SolidList *list, const MeshScale *scale, const int tile[3],
+                      float margin);
+
 // --------------------------------------------------------------------------------------- bins
 
-/// Particles by cell, and by id within a cell, so that their order in memory does not matter.
+/// Particles by cell, and by id within a cell, so that their order in memory does not matter. Those
+/// inside a solid are left out: through a thin wall they would make water on its other side.
 typedef struct Bins {
     Grid grid;         ///< tiles with particles and those around them
     uint32_t *start;   ///< [tiles * 512 + 1] first particle of each cell
     uint32_t *order;   ///< [count] particle
+    size_t count;      ///< particles outside solids
     uint8_t *occupied; ///< [tiles * 64] cells with a particle
     uint8_t *deep;     ///< cells in the middle of 27 filled ones
     uint8_t *active;   ///< cells within reach of a particle that are not deep
@@ -86,7 +105,7 @@ typedef struct Bins {
 
 /// BRIM_ERROR_INPUT when a position is not a finite number; BRIM_ERROR_MEMORY.
 BrimResult bins_make(Bins *bins, const MeshScale *scale, const BrimParticles *particles,
-                     int threads, BrimError *error);
+                     const SolidList *solids, int threads, BrimError *error);
 void bins_free(Bins *bins);
 
 // -------------------------------------------------------------------------------------- block
@@ -156,8 +175,7 @@ typedef struct NodeInput {
     const MeshScale *scale;
     const Bins *bins;
     const BrimParticles *particles;
-    Solid *const *solids; ///< those that exist, in place
-    int solid_count;
+    const SolidList *solids;
     const LevelKernels *kernels;
 } NodeInput;
 

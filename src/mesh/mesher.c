@@ -211,14 +211,14 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
     MeshScale scale = make_scale(def, mesh_def);
     Work w = {.scale = &scale};
     w.threads = mesh_def->threads > 0 ? mesh_def->threads : omp_get_max_threads();
+    SolidList list = {solids, solid_count};
     NodeInput input = {.scale = &scale,
                        .bins = &w.bins,
                        .particles = particles,
-                       .solids = solids,
-                       .solid_count = solid_count,
+                       .solids = &list,
                        .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
     w.input = &input;
-    result = bins_make(&w.bins, &scale, particles, w.threads, error);
+    result = bins_make(&w.bins, &scale, particles, &list, w.threads, error);
     if (result == BRIM_OK) result = run_stages(&w, mesh_def, mesh, error);
     work_free(&w);
     if (result != BRIM_OK) brim_mesh_free(mesh);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 128, NOT_WANTED = 0, WANTED = 1, KNOWN = 2 };
+enum { CHUNK = SOLID_CHUNK, NOT_WANTED = 0, WANTED = 1, KNOWN = 2 };
 
 static float ring_position(const MeshScale *s, int axis, int tile, int local) {
     int g = tile * s->edge + local;
@@ -12,32 +12,29 @@ static float ring_position(const MeshScale *s, int axis, int tile, int local) {
     return node_position(s, axis, g);
 }
 
-/// The nearest solid's distance at n points, in cells.
-static void distances(const NodeInput *in, int n, const float x[3][CHUNK], float *out) {
+void solids_nearest(const SolidList *list, int n, const float *x, const float *y, const float *z,
+                    float *out) {
     float d[CHUNK];
     for (int i = 0; i < n; i++) out[i] = INFINITY;
-    for (int k = 0; k < in->solid_count; k++) {
-        solid_distance(in->solids[k], n, x[0], x[1], x[2], d);
-        for (int i = 0; i < n; i++) out[i] = fminf(out[i], d[i] * in->scale->inv_dx);
+    for (int k = 0; k < list->count; k++) {
+        solid_distance(list->solids[k], n, x, y, z, d);
+        for (int i = 0; i < n; i++) out[i] = fminf(out[i], d[i]);
     }
 }
 
-/// Whether a solid's surface may be near the tile's nodes, or the nodes in it.
-static bool solid_is_near(const Nodes *n, const NodeInput *in) {
-    const MeshScale *s = in->scale;
-    if (!in->solid_count) return false;
-    float x[3][CHUNK], d;
-    for (int a = 0; a < 3; a++) x[a][0] = ((float)(TILE * n->tile[a]) + 0.5f * TILE) * s->dx;
-    distances(in, 1, x, &d);
-    float half = sqrtf(3.0f) * (0.5f * TILE + 1);
-    return d < half + s->radius;
+bool solids_near_tile(const SolidList *list, const MeshScale *s, const int tile[3], float margin) {
+    if (!list->count) return false;
+    float x[3], d, half = sqrtf(3.0f) * (0.5f * TILE + margin);
+    for (int a = 0; a < 3; a++) x[a] = ((float)(TILE * tile[a]) + 0.5f * TILE) * s->dx;
+    solids_nearest(list, 1, &x[0], &x[1], &x[2], &d);
+    return d < half * s->dx;
 }
 
 static void flush(Nodes *n, const NodeInput *in, int count, const float x[3][CHUNK],
                   const int *index) {
     float d[CHUNK];
-    distances(in, count, x, d);
-    for (int i = 0; i < count; i++) n->solid[index[i]] = d[i];
+    solids_nearest(in->solids, count, x[0], x[1], x[2], d);
+    for (int i = 0; i < count; i++) n->solid[index[i]] = d[i] * in->scale->inv_dx;
 }
 
 /// (wanted) => solid.
@@ -68,7 +65,7 @@ static void want_neighbours(Nodes *n, const MeshScale *s, int x, int y, int z) {
 
 void nodes_solid(Nodes *n, const NodeInput *in) {
     const MeshScale *s = in->scale;
-    n->near_solid = solid_is_near(n, in);
+    n->near_solid = solids_near_tile(in->solids, s, n->tile, 1 + s->radius);
     if (!n->near_solid) return;
     int edge = s->edge + 1, i = 0;
     memset(n->wanted, NOT_WANTED, sizeof n->wanted);
