@@ -11,6 +11,7 @@ static const Command commands[] = {
     {"render", "draw pictures and films of a run", command_render},
     {"plot", "plot the statistics of runs as SVG", command_plot},
     {"report", "sum a run up in one HTML page", command_report},
+    {"reproduce", "run an experiment of a paper again", command_reproduce},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -19,8 +20,8 @@ static void print_help(void) {
            "Brim simulates liquids: particles carry the water, a sparse grid keeps it\n"
            "incompressible. A scene file goes in, frames for other programs come out.\n\n"
            "Commands:\n");
-    for (int i = 0; i < COMMANDS; i++) printf("  %-9s%s\n", commands[i].name, commands[i].summary);
-    printf("  %-9s%s\n", "help", "explain a command: brim help run");
+    for (int i = 0; i < COMMANDS; i++) printf("  %-11s%s\n", commands[i].name, commands[i].summary);
+    printf("  %-11s%s\n", "help", "explain a command: brim help run");
     printf("\nOptions:\n"
            "  --help     show this text; after a command, explain the command\n"
            "  --version  show the version\n\n"

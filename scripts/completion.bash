@@ -2,7 +2,10 @@
 _brim() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run check info fields mesh render plot report --help --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "run check info fields mesh render plot report reproduce --help --version" -- "$word")
+    elif [ "$before" = reproduce ]; then
+        mapfile -t COMPREPLY < <(compgen -W "--list $(brim reproduce --list 2>/dev/null |
+            sed -n '2,/^$/s/ .*//p')" -- "$word")
     elif [ "$before" = --set ]; then
         compopt -o nospace
         mapfile -t COMPREPLY < <(compgen -S = -W "$(brim fields 2>/dev/null |

@@ -635,6 +635,9 @@ BRIM_API BrimResult brim_picture_note(const char *path, char *text, size_t text_
                                       BrimError *error);
 /// Whether this build can trace rays: whether it has Embree.
 BRIM_API bool brim_traces_rays(void);
+/// Puts PNG pictures side by side on white, in rows of `columns`, in the order given.
+BRIM_API BrimResult brim_join_pictures(const char *const *pictures, int count, int columns,
+                                       const char *path, BrimError *error);
 
 // ----------------------------------------------------------------------------------- plots
 

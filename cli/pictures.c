@@ -1,0 +1,54 @@
+// Pictures of an experiment: taken one by one, joined into one PNG.
+#include "reproduce.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static const char *part_path(Result *r, int index) {
+    return sheet_text(&r->sheet, "%s/%s-part-%02d.png", r->folder, r->experiment->name, index);
+}
+
+void picture_take(Result *r, const BrimSim *sim, const char *colour, double high) {
+    if (r->code != EXIT_DONE || r->no_pictures) return;
+    BrimParticles p = brim_sim_particles(sim);
+    BrimFrame frame = {.count = p.count,
+                       .x = (float *)p.x,
+                       .y = (float *)p.y,
+                       .z = (float *)p.z,
+                       .vx = p.vx,
+                       .vy = p.vy,
+                       .vz = p.vz,
+                       .id = (uint32_t *)p.id};
+    BrimPictureDef picture = brim_default_picture_def();
+    picture.width = 580, picture.height = 480;
+    picture.style = BRIM_STYLE_PARTICLES;
+    picture.colour = colour;
+    picture.low = 0, picture.high = high;
+    picture.threads = r->threads;
+    BrimError error;
+    BrimResult result = brim_write_picture(r->def, &frame, NULL, brim_sim_time(sim), &picture,
+                                           part_path(r, r->picture_count), &error);
+    if (result == BRIM_ERROR_MISSING)
+        r->no_pictures = true;
+    else if (result != BRIM_OK)
+        r->code = report_result(&error, false);
+    else
+        r->picture_count++;
+}
+
+void pictures_join(Result *r, int columns, const char *caption) {
+    if (r->picture_count == 0) return;
+    const char **paths = sheet_memory(&r->sheet, (size_t)r->picture_count * sizeof *paths);
+    BrimError error;
+    for (int i = 0; paths && i < r->picture_count; i++) paths[i] = part_path(r, i);
+    if (paths && r->code == EXIT_DONE &&
+        brim_join_pictures(paths, r->picture_count, columns, result_path(r, ".png"), &error) !=
+            BRIM_OK)
+        r->code = report_result(&error, false);
+    pictures_discard(r);
+    r->pictures = sheet_text(&r->sheet, "pictures: %s, %s", result_path(r, ".png"), caption);
+}
+
+void pictures_discard(Result *r) {
+    for (int i = 0; i < r->picture_count; i++) unlink(part_path(r, i));
+    r->picture_count = 0;
+}
