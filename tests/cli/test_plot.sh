@@ -19,8 +19,8 @@ test_plot_one_run() {
     brim_gives 0 plot one
     says out "one/plot.svg"
     valid_xml one/plot.svg
-    for words in "Liquid volume" "Energy" "J/m" "Largest speed" "time (s)" "Time by stage" \
-        "to grid"; do
+    for words in "Liquid volume" "Energy" "J/m" "Largest speed" "time (s)" "Time by stage" ">other<" \
+        "ms a step"; do
         says one/plot.svg "$words"
     done
     brim_gives 0 plot one/stats.csv -o by_name.svg
