@@ -36,6 +36,7 @@ BrimResult ray_scene_new(RayScene **scene, BrimError *error) {
     }
     // robust: no ray slips between two triangles
     rtcSetSceneFlags(s->scene, RTC_SCENE_FLAG_ROBUST);
+    rtcSetSceneBuildQuality(s->scene, RTC_BUILD_QUALITY_HIGH);
     return BRIM_OK;
 }
 

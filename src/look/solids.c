@@ -92,7 +92,7 @@ BrimVec3 solids_paint(const Solids *s, BrimVec3 p, BrimVec3 normal) {
         solid_distance(s->solid[k], 1, &p.x, &p.y, &p.z, &d);
         if (d < least) least = d, nearest = k;
     }
-    BrimVec3 plaster = vec(0.62f, 0.58f, 0.52f);
+    BrimVec3 clay = vec(0.46f, 0.30f, 0.20f);
     BrimVec3 rock = vec(0.26f, 0.23f, 0.20f), sand = vec(0.47f, 0.41f, 0.31f);
-    return s->ground[nearest] ? vec_mix(rock, sand, smooth_step(0.6f, 0.95f, normal.y)) : plaster;
+    return s->ground[nearest] ? vec_mix(rock, sand, smooth_step(0.6f, 0.95f, normal.y)) : clay;
 }

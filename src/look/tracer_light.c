@@ -8,11 +8,11 @@ enum { CROSSINGS_MOST = 24, OPEN_SIDE = 160, OPEN_RAYS = 48 };
 
 static const float pi = 3.14159265f;
 /// Irradiance of the sun over pi: a white matte surface that faces it shines with this.
-static const BrimVec3 sun_power = {1.72f, 1.58f, 1.36f};
+static const BrimVec3 sun_power = {2.30f, 2.08f, 1.74f};
 static const float sun_radius = 0.022f; ///< rad; wider than the true sun: softer shadows
 
 BrimVec3 tracer_sun(void) {
-    return vec_unit(vec(-0.58f, 0.70f, 0.36f));
+    return vec_unit(vec(-0.50f, 0.68f, 0.54f));
 }
 
 // ---------------------------------------------------------------------------------------- sky
@@ -20,10 +20,12 @@ BrimVec3 tracer_sun(void) {
 BrimVec3 sky_light(BrimVec3 direction, bool with_sun) {
     BrimVec3 d = vec_unit(direction);
     float up = fmaxf(d.y, 0);
-    BrimVec3 horizon = vec(0.60f, 0.71f, 0.82f), zenith = vec(0.085f, 0.21f, 0.50f);
-    BrimVec3 sky = vec_mix(horizon, zenith, powf(up, 0.55f));
+    BrimVec3 horizon = vec(0.56f, 0.69f, 0.83f), zenith = vec(0.07f, 0.19f, 0.48f);
+    BrimVec3 sky = vec_mix(horizon, zenith, powf(up, 0.5f));
     float toward = fmaxf(0, vec_dot(d, tracer_sun()));
-    float glow = 0.22f * powf(toward, 8) + 0.35f * powf(toward, 64);
+    float glow_8 = toward * toward * toward * toward, glow_64;
+    glow_8 *= glow_8, glow_64 = glow_8 * glow_8 * glow_8 * glow_8, glow_64 *= glow_64;
+    float glow = 0.22f * glow_8 + 0.35f * glow_64;
     sky = vec_add(sky, vec_mul(vec(1.0f, 0.92f, 0.78f), glow));
     if (with_sun) {
         float disk = 14 * smooth_step(0.9988f, 0.9997f, toward);
@@ -33,8 +35,8 @@ BrimVec3 sky_light(BrimVec3 direction, bool with_sun) {
 }
 
 /// Means over the sky and over the lit floor: what a matte surface gets from above and below.
-static const BrimVec3 sky_mean = {0.42f, 0.55f, 0.75f};
-static const BrimVec3 floor_mean = {0.50f, 0.48f, 0.45f};
+static const BrimVec3 sky_mean = {0.33f, 0.45f, 0.66f};
+static const BrimVec3 floor_mean = {0.42f, 0.40f, 0.36f};
 
 BrimVec3 deep_water(void) {
     return vec(0.010f, 0.105f, 0.155f);
@@ -73,6 +75,8 @@ static BrimVec3 light_through(const Tracer *t, const Ray *ray, bool wet, float *
     BrimVec3 share = vec(1, 1, 1);
     float begin = t->skin;
     *under = 0;
+    BoxSpan span = box_span(t->size, ray->origin, ray->direction);
+    if (span.begin > span.end) return share; // all that casts shadows stands in the box
     for (int k = 0; k < CROSSINGS_MOST; k++) {
         RayHit hit;
         if (!ray_meets(t->rays, ray, begin, INFINITY, &hit)) break;
@@ -199,7 +203,7 @@ static float line_cover(float x, float spacing, float width, float blur) {
 }
 
 static BrimVec3 floor_paint(const Tracer *t, const Spot *spot) {
-    BrimVec3 tile = vec(0.27f, 0.27f, 0.265f), joint = vec(0.10f, 0.104f, 0.11f), p = spot->point;
+    BrimVec3 tile = vec(0.205f, 0.208f, 0.21f), joint = vec(0.07f, 0.073f, 0.078f), p = spot->point;
     float slant = fmaxf(0.05f, fabsf(spot->direction.y));
     float blur = 1.5f * spot->travelled / t->camera.scale, width = 0.0028f * t->extent;
     float cover =
@@ -242,5 +246,5 @@ BrimVec3 light_tank(const Tracer *t, const Spot *spot, Sampler *sampler) {
     float under;
     BrimVec3 sun = sun_at(t, spot, spot->normal, sampler, &under);
     BrimVec3 around = vec_mix(floor_mean, sky_mean, 0.5f + 0.5f * spot->normal.y);
-    return vec_tint(vec(0.42f, 0.46f, 0.50f), vec_add(sun, around));
+    return vec_tint(vec(0.20f, 0.23f, 0.26f), vec_add(sun, around));
 }
