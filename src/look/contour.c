@@ -86,6 +86,24 @@ static BrimVec3 gradient(const ContourField *f, BrimVec3 p) {
     return vec_unit(vec(d[1] - d[0], d[3] - d[2], d[5] - d[4]));
 }
 
+/// Where the distance is zero between two points a cell apart along an axis, values da and db: near
+/// edges of a solid it is not linear, so twice by false position.
+static float find_zero(const ContourField *f, BrimVec3 a, int axis, float da, float db) {
+    float low = 0, high = 1, t = da / (da - db);
+    for (int k = 0; k < 2; k++) {
+        float p[3] = {a.x, a.y, a.z}, d;
+        p[axis] += t * f->spacing;
+        f->distance(f->context, 1, &p[0], &p[1], &p[2], &d);
+        if ((d < 0) == (da < 0))
+            low = t, da = d;
+        else
+            high = t, db = d;
+        if (da == db) break;
+        t = low + (high - low) * da / (da - db);
+    }
+    return t;
+}
+
 /// Where the surface cuts the cell's edges, in cells from its first corner.
 static int cell_crossings(const Work *w, const int at[3], BrimVec3 *point) {
     int n = 0;
@@ -96,7 +114,9 @@ static int cell_crossings(const Work *w, const int at[3], BrimVec3 *point) {
             float da = corner(w, at, a), db = corner(w, at, b);
             if ((da < 0) == (db < 0)) continue;
             float t[3] = {(float)(a & 1), (float)(a >> 1 & 1), (float)(a >> 2)};
-            t[axis] = da / (da - db);
+            BrimVec3 begin =
+                node_point(w->field, at[0] + (a & 1), at[1] + (a >> 1 & 1), at[2] + (a >> 2));
+            t[axis] = find_zero(w->field, begin, axis, da, db);
             point[n++] = vec(t[0], t[1], t[2]);
         }
     }
@@ -121,7 +141,7 @@ static BrimVec3 cell_vertex(const Work *w, const int at[3]) {
     int n = cell_crossings(w, at, cut);
     for (int i = 0; i < n; i++) mean = vec_add(mean, vec_mul(cut[i], 1 / (float)n));
     // a little weight on the mean settles the directions that the planes leave open
-    float m[6] = {0.02f, 0, 0, 0.02f, 0, 0.02f};
+    float m[6] = {0.004f, 0, 0, 0.004f, 0, 0.004f};
     for (int i = 0; i < n; i++) {
         BrimVec3 g = gradient(f, vec_add(first, vec_mul(cut[i], f->spacing)));
         float away = vec_dot(g, vec_sub(cut[i], mean));

@@ -73,7 +73,8 @@ typedef struct View {
 /// Three-quarter view that holds the box [0, size], with room for text at top and bottom.
 View view_camera(BrimVec3 size, int width, int height);
 /// The same for ray-traced pictures, which have no text but a horizon.
-View view_water(BrimVec3 size, int width, int height);
+/// Over `ground` it looks down, since rivers lie below their banks.
+View view_water(BrimVec3 size, bool ground, int width, int height);
 View view_from(const BrimCamera *camera, int width, int height);
 /// Parallel view along -to_light that holds the box.
 View view_light(BrimVec3 size, BrimVec3 to_light, int resolution);
@@ -224,8 +225,9 @@ void solids_distance_kind(const Solids *solids, bool clear, int n, const float *
                           const float *z, float *distance);
 /// Outward normal of the nearest solid, `otherwise` where its distance has no slope.
 BrimVec3 solids_normal(const Solids *solids, BrimVec3 point, BrimVec3 otherwise);
-/// Colour of the nearest solid's material, linear: ground is rock where steep, sand where flat.
-BrimVec3 solids_paint(const Solids *solids, BrimVec3 point, BrimVec3 normal);
+/// Colour of the nearest solid's material, linear: ground is rock where steep, grass where
+/// flat, gravel under water.
+BrimVec3 solids_paint(const Solids *solids, BrimVec3 point, BrimVec3 normal, bool wet);
 
 /// What a ray meets: the first solid and, when that is clear, the next behind it.
 typedef struct SolidHit {

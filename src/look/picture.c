@@ -54,8 +54,10 @@ View picture_camera(const Picture *p, int fine, bool text) {
     const BrimCamera *c = &p->want->camera;
     int width = p->image.width * fine, height = p->image.height * fine;
     if (vec_length(vec_sub(c->target, c->eye)) > 0) return view_from(c, width, height);
+    bool ground = false;
+    for (int i = 0; i < p->solids.count; i++) ground = ground || p->solids.ground[i];
     return text ? view_camera(p->def->size, width, height)
-                : view_water(p->def->size, width, height);
+                : view_water(p->def->size, ground, width, height);
 }
 
 static BrimResult trace_water(Picture *p, const BrimMesh *mesh, BrimError *error) {

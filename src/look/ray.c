@@ -89,18 +89,22 @@ void ray_scene_free(RayScene **scene) {
     free(s);
 }
 
+static struct RTCRay embree_ray(const Ray *ray, float begin, float end) {
+    return (struct RTCRay){.org_x = ray->origin.x,
+                           .org_y = ray->origin.y,
+                           .org_z = ray->origin.z,
+                           .dir_x = ray->direction.x,
+                           .dir_y = ray->direction.y,
+                           .dir_z = ray->direction.z,
+                           .tnear = begin,
+                           .tfar = end,
+                           .time = ray->time,
+                           .mask = 0xffffffffu};
+}
+
 bool ray_meets(const RayScene *s, const Ray *ray, float begin, float end, RayHit *hit) {
     struct RTCRayHit r = {
-        .ray = {.org_x = ray->origin.x,
-                .org_y = ray->origin.y,
-                .org_z = ray->origin.z,
-                .dir_x = ray->direction.x,
-                .dir_y = ray->direction.y,
-                .dir_z = ray->direction.z,
-                .tnear = begin,
-                .tfar = end,
-                .time = ray->time,
-                .mask = 0xffffffffu},
+        .ray = embree_ray(ray, begin, end),
         .hit = {.geomID = RTC_INVALID_GEOMETRY_ID, .primID = RTC_INVALID_GEOMETRY_ID},
     };
     struct RTCIntersectContext context;
@@ -114,6 +118,14 @@ bool ray_meets(const RayScene *s, const Ray *ray, float begin, float end, RayHit
                     .triangle = r.hit.primID,
                     .mesh = s->number[r.hit.geomID]};
     return true;
+}
+
+bool ray_blocked(const RayScene *s, const Ray *ray, float begin, float end) {
+    struct RTCRay r = embree_ray(ray, begin, end);
+    struct RTCIntersectContext context;
+    rtcInitIntersectContext(&context);
+    rtcOccluded1(s->scene, &context, &r);
+    return r.tfar < 0;
 }
 
 #else
@@ -145,6 +157,11 @@ void ray_scene_free(RayScene **scene) {
 
 bool ray_meets(const RayScene *s, const Ray *ray, float begin, float end, RayHit *hit) {
     (void)s, (void)ray, (void)begin, (void)end, (void)hit;
+    return false;
+}
+
+bool ray_blocked(const RayScene *s, const Ray *ray, float begin, float end) {
+    (void)s, (void)ray, (void)begin, (void)end;
     return false;
 }
 

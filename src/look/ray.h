@@ -38,3 +38,5 @@ void ray_scene_free(RayScene **scene);
 
 /// First triangle between two distances along the ray. May be called by many threads at once.
 bool ray_meets(const RayScene *scene, const Ray *ray, float begin, float end, RayHit *hit);
+/// Whether there is any.
+bool ray_blocked(const RayScene *scene, const Ray *ray, float begin, float end);

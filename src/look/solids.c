@@ -83,7 +83,7 @@ BrimVec3 solids_normal(const Solids *s, BrimVec3 p, BrimVec3 otherwise) {
     return sound ? vec_unit(slope) : otherwise;
 }
 
-BrimVec3 solids_paint(const Solids *s, BrimVec3 p, BrimVec3 normal) {
+BrimVec3 solids_paint(const Solids *s, BrimVec3 p, BrimVec3 normal, bool wet) {
     int nearest = 0;
     float least = INFINITY;
     for (int k = 0; k < s->count; k++) {
@@ -93,6 +93,7 @@ BrimVec3 solids_paint(const Solids *s, BrimVec3 p, BrimVec3 normal) {
         if (d < least) least = d, nearest = k;
     }
     BrimVec3 clay = vec(0.46f, 0.30f, 0.20f);
-    BrimVec3 rock = vec(0.26f, 0.23f, 0.20f), sand = vec(0.47f, 0.41f, 0.31f);
-    return s->ground[nearest] ? vec_mix(rock, sand, smooth_step(0.6f, 0.95f, normal.y)) : clay;
+    BrimVec3 rock = vec(0.17f, 0.145f, 0.12f), grass = vec(0.155f, 0.16f, 0.085f);
+    if (wet && s->ground[nearest]) return vec(0.15f, 0.145f, 0.13f); // gravel
+    return s->ground[nearest] ? vec_mix(rock, grass, smooth_step(0.6f, 0.95f, normal.y)) : clay;
 }

@@ -2,10 +2,9 @@
 #include "look/tracer.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "look/water_picture.h"
 #include <stdlib.h>
 
-enum { TILE = 16, SOLID_NODES = 240, MORE = 3 };
+enum { TILE = 16, SOLID_NODES = 12000000, MORE = 3 };
 
 // ------------------------------------------------------------------------------------- meshes
 
@@ -27,16 +26,19 @@ static void cut_distance(const void *context, int n, const float *x, const float
     }
 }
 
-static BrimResult add_solids(Tracer *t, bool clear, BrimError *error) {
+static bool any_solids(const Tracer *t, bool clear) {
     bool any = false;
     for (int i = 0; i < t->solids->count; i++) any = any || t->solids->clear[i] == clear;
-    if (!any) return BRIM_OK;
+    return any;
+}
+
+static BrimResult add_solids(Tracer *t, RayScene *to, bool clear, BrimError *error) {
     CutSolids cut = {t->solids, clear};
-    float longest = fmaxf(t->size.x, fmaxf(t->size.y, t->size.z));
     ContourField field = {.distance = cut_distance, .context = &cut, .threads = t->threads};
     // as fine as half a cell, no finer than memory allows; nodes off the box's sides by a part of
     // their spacing, so that its sides fall between two
-    field.spacing = fmaxf(0.5f * t->cell, longest / SOLID_NODES);
+    field.spacing = fmaxf(0.5f * t->cell, cbrtf(t->size.x * t->size.y * t->size.z / SOLID_NODES));
+    t->lift = fmaxf(t->lift, 0.06f * field.spacing);
     const float size[3] = {t->size.x, t->size.y, t->size.z};
     for (int k = 0; k < 3; k++) field.nodes[k] = (int)ceilf(size[k] / field.spacing + 0.5f) + 3;
     float before = -1.37f * field.spacing;
@@ -48,7 +50,7 @@ static BrimResult add_solids(Tracer *t, bool clear, BrimError *error) {
                  .triangle_count = contour.triangle_count,
                  .position = contour.position,
                  .triangle = contour.triangle};
-    result = ray_scene_add(t->rays, &mesh, clear ? MESH_GLASS : MESH_SOLID, 0, error);
+    result = ray_scene_add(to, &mesh, clear ? MESH_GLASS : MESH_SOLID, 0, error);
     contour_free(&contour);
     return result;
 }
@@ -101,18 +103,57 @@ static BrimResult add_tank(Tracer *t, const BrimSide sides[6], BrimError *error)
                  .triangle_count = 8 * (size_t)rods,
                  .position = position[0],
                  .triangle = triangle[0]};
-    return ray_scene_add(t->rays, &mesh, MESH_TANK, 0, error);
+    return ray_scene_add(t->tank, &mesh, MESH_TANK, 0, error);
 }
 
-static BrimResult build(Tracer *t, const WaterPicture *p, BrimError *error) {
-    BrimResult result = ray_scene_new(&t->rays, error);
-    if (result == BRIM_OK) result = ray_scene_add(t->rays, t->water, MESH_WATER, p->blur, error);
-    if (result == BRIM_OK) result = add_solids(t, false, error);
-    if (result == BRIM_OK) result = add_solids(t, true, error);
-    if (result == BRIM_OK) result = add_tank(t, p->def->sides, error);
-    if (result == BRIM_OK) result = ray_scene_build(t->rays, error);
+static BrimResult build_water(Tracer *t, const WaterPicture *p, BrimError *error) {
+    BrimResult result = ray_scene_new(&t->surface, error);
+    if (result == BRIM_OK) result = ray_scene_add(t->surface, t->water, MESH_WATER, p->blur, error);
+    return result == BRIM_OK ? ray_scene_build(t->surface, error) : result;
+}
+
+static BrimResult build_solids(Tracer *t, RayScene **scene, bool clear, BrimError *error) {
+    BrimResult result = ray_scene_new(scene, error);
+    if (result == BRIM_OK && any_solids(t, clear)) result = add_solids(t, *scene, clear, error);
+    return result == BRIM_OK ? ray_scene_build(*scene, error) : result;
+}
+
+static BrimResult build_tank(Tracer *t, const WaterPicture *p, BrimError *error) {
+    BrimResult result = ray_scene_new(&t->tank, error);
+    // ground that fills the box shows by itself where it ends
+    bool ground = false;
+    for (int i = 0; i < t->solids->count; i++) ground = ground || t->solids->ground[i];
+    if (result == BRIM_OK && !ground) result = add_tank(t, p->def->sides, error);
+    return result == BRIM_OK ? ray_scene_build(t->tank, error) : result;
+}
+
+BrimResult tracer_new(Tracer *t, const WaterPicture *p, BrimError *error) {
+    BrimVec3 size = p->def->size;
+    *t = (Tracer){.solids = p->solids, .water = p->water, .camera = p->camera, .size = size};
+    t->threads = p->threads;
+    t->cell = size.x / (float)p->def->cells[0];
+    t->extent = vec_length(size);
+    t->skin = 2e-3f * t->cell, t->lift = 0.03f * t->cell;
+    // the tint of a tank, whatever its size: models of large waters look as if they were large
+    t->absorption = vec_mul(vec(2.1f, 0.58f, 0.22f), 1.6f / t->extent);
+    float largest = fmaxf(size.x, size.z), power = powf(10, floorf(log10f(largest)));
+    t->line = power * (largest / power < 2.5f ? 0.2f : largest / power < 6 ? 0.5f : 1);
+    BrimResult result = build_water(t, p, error);
+    if (result == BRIM_OK) result = build_solids(t, &t->matte, false, error);
+    if (result == BRIM_OK && any_solids(t, true)) result = build_solids(t, &t->glass, true, error);
+    if (result == BRIM_OK) result = build_tank(t, p, error);
     if (result == BRIM_OK) result = tracer_light_floor(t, error);
+    if (result != BRIM_OK) tracer_free(t);
     return result;
+}
+
+void tracer_free(Tracer *t) {
+    ray_scene_free(&t->surface);
+    ray_scene_free(&t->matte);
+    ray_scene_free(&t->tank);
+    ray_scene_free(&t->glass);
+    free(t->open);
+    t->open = NULL;
 }
 
 // ------------------------------------------------------------------------------------- pixels
@@ -148,8 +189,8 @@ static BrimVec3 sample_pixel(const Tracer *t, int x, int y, int sample) {
     return vec(fminf(c.x, most), fminf(c.y, most), fminf(c.z, most));
 }
 
-/// Light of a pixel: half of `samples`, then as many again while they differ too much for their mean
-/// to be sure, up to three times `samples`.
+/// Light of a pixel: half of `samples`, then as many again while they differ too much for their
+/// mean to be sure, up to three times `samples`.
 static BrimVec3 pixel_light(const Tracer *t, int x, int y, int samples) {
     BrimVec3 sum = vec(0, 0, 0);
     float mean = 0, square = 0;
@@ -185,19 +226,10 @@ static void draw_pixels(const Tracer *t, const WaterPicture *p, Image *image) {
 }
 
 BrimResult water_picture_draw(const WaterPicture *p, Image *image, BrimError *error) {
-    BrimVec3 size = p->def->size;
-    Tracer t = {.solids = p->solids, .water = p->water, .camera = p->camera, .size = size};
-    t.threads = p->threads;
-    t.cell = size.x / (float)p->def->cells[0];
-    t.extent = vec_length(size);
-    t.skin = 2e-3f * t.cell;
-    // the tint of a tank, whatever its size: models of large waters look as if they were large
-    t.absorption = vec_mul(vec(2.1f, 0.58f, 0.22f), 1.6f / t.extent);
-    float largest = fmaxf(size.x, size.z), power = powf(10, floorf(log10f(largest)));
-    t.line = power * (largest / power < 2.5f ? 0.2f : largest / power < 6 ? 0.5f : 1);
-    BrimResult result = build(&t, p, error);
-    if (result == BRIM_OK) draw_pixels(&t, p, image);
-    ray_scene_free(&t.rays);
-    free(t.open);
-    return result;
+    Tracer t;
+    BrimResult result = tracer_new(&t, p, error);
+    if (result != BRIM_OK) return result;
+    draw_pixels(&t, p, image);
+    tracer_free(&t);
+    return BRIM_OK;
 }

@@ -6,19 +6,24 @@
 #pragma once
 #include "base/hash.h"
 #include "look/contour.h"
-#include "look/ray.h"
+#include "look/water_picture.h"
 
-enum { MESH_WATER, MESH_SOLID, MESH_GLASS, MESH_TANK };
+enum { MESH_WATER, MESH_SOLID, MESH_TANK, MESH_GLASS };
 
 typedef struct Tracer {
     const Solids *solids;
     const Mesh *water;
-    RayScene *rays;
+    // Each by itself, since water lies on solids and on glass: what touches must not be skipped.
+    RayScene *surface; ///< of the water
+    RayScene *matte;   ///< solids
+    RayScene *tank;    ///< its edges, which cast no shadows
+    RayScene *glass;   ///< clear solids; NULL: none
     View camera;
     BrimVec3 size;       ///< of the domain, m
     float cell;          ///< m
     float extent;        ///< diagonal of the domain, m
     float skin;          ///< rays start this far from what they leave, m
+    float lift;          ///< and this far from solids, whose triangles cut their true surface, m
     BrimVec3 absorption; ///< of water, 1/m
     float line;          ///< spacing of the floor's lines, m
     float *open;         ///< [open_z][open_x] share of the sky that the floor sees
@@ -27,6 +32,10 @@ typedef struct Tracer {
     float open_step;   ///< between its points, m
     int threads;
 } Tracer;
+
+/// Meshes into a tree, light of the floor. On failure there is nothing to free.
+BrimResult tracer_new(Tracer *t, const WaterPicture *picture, BrimError *error);
+void tracer_free(Tracer *t);
 
 // ------------------------------------------------------------------------------------ sampling
 

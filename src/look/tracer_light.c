@@ -4,7 +4,7 @@
 #include "look/tracer.h"
 #include <stdlib.h>
 
-enum { CROSSINGS_MOST = 24, OPEN_SIDE = 160, OPEN_RAYS = 48 };
+enum { CROSSINGS_MOST = 24, OPEN_SIDE = 112, OPEN_RAYS = 40 };
 
 static const float pi = 3.14159265f;
 /// Irradiance of the sun over pi: a white matte surface that faces it shines with this.
@@ -73,31 +73,29 @@ static void across(BrimVec3 n, BrimVec3 *u, BrimVec3 *v) {
 /// solids, some through water and glass. *under gets the way through water.
 static BrimVec3 light_through(const Tracer *t, const Ray *ray, bool wet, float *under) {
     BrimVec3 share = vec(1, 1, 1);
+    RayHit hit;
     float begin = t->skin;
     *under = 0;
     BoxSpan span = box_span(t->size, ray->origin, ray->direction);
     if (span.begin > span.end) return share; // all that casts shadows stands in the box
+    if (ray_blocked(t->matte, ray, t->skin, INFINITY)) return vec(0, 0, 0);
     for (int k = 0; k < CROSSINGS_MOST; k++) {
-        RayHit hit;
-        if (!ray_meets(t->rays, ray, begin, INFINITY, &hit)) break;
-        if (hit.mesh == MESH_SOLID) return vec(0, 0, 0);
+        if (!ray_meets(t->surface, ray, begin, INFINITY, &hit)) break;
         if (wet) *under += hit.distance - begin;
-        if (hit.mesh == MESH_GLASS) share = vec_mul(share, 0.93f);
-        if (hit.mesh == MESH_WATER) {
-            float cosine = vec_dot(vec_unit(hit.normal), ray->direction), bent;
-            // light that is bent aside arrives somewhere near: only the reflected part is lost
-            float mirror = water_mirror(fabsf(cosine), false, &bent);
-            if ((cosine < 0) != wet) share = vec_mul(share, 1 - 0.8f * mirror);
-            wet = cosine < 0;
-        }
+        float cosine = vec_dot(vec_unit(hit.normal), ray->direction), bent;
+        // light that is bent aside arrives somewhere near: only the reflected part is lost
+        float mirror = water_mirror(fabsf(cosine), false, &bent);
+        if ((cosine < 0) != wet) share = vec_mul(share, 1 - 0.8f * mirror);
+        wet = cosine < 0;
+        begin = hit.distance + t->skin;
+    }
+    begin = t->skin;
+    for (int k = 0; t->glass && k < CROSSINGS_MOST; k++) {
+        if (!ray_meets(t->glass, ray, begin, INFINITY, &hit)) break;
+        share = vec_mul(share, 0.93f);
         begin = hit.distance + t->skin;
     }
     return vec_tint(share, water_filter(t, *under));
-}
-
-/// Rays from a matte surface start this far above it: a solid's triangles cut its true surface.
-static float lift(const Tracer *t) {
-    return 0.03f * t->cell;
 }
 
 static BrimVec3 sun_at(const Tracer *t, const Spot *spot, BrimVec3 normal, Sampler *sampler,
@@ -111,7 +109,7 @@ static BrimVec3 sun_at(const Tracer *t, const Spot *spot, BrimVec3 normal, Sampl
     Ray ray = {.direction = vec_unit(vec_add(sun, aside)), .time = spot->time};
     float facing = vec_dot(normal, ray.direction);
     if (facing <= 0) return vec(0, 0, 0);
-    ray.origin = vec_add(spot->point, vec_mul(spot->normal, lift(t)));
+    ray.origin = vec_add(spot->point, vec_mul(spot->normal, t->lift));
     return vec_mul(vec_tint(sun_power, light_through(t, &ray, spot->wet, under)), facing);
 }
 
@@ -126,13 +124,12 @@ static BrimVec3 above(BrimVec3 normal, Square q) {
 
 /// Light from one direction of the surroundings.
 static BrimVec3 surroundings(const Tracer *t, const Ray *ray) {
-    RayHit hit;
     float ground = floor_distance(t, ray);
-    bool met = ray_meets(t->rays, ray, t->skin, ground, &hit);
-    if (met && hit.mesh == MESH_SOLID) return vec(0.10f, 0.10f, 0.10f);
+    if (ray_blocked(t->matte, ray, t->skin, ground)) return vec(0.10f, 0.10f, 0.10f);
     BrimVec3 light =
         ground < INFINITY ? vec_mul(floor_mean, 0.85f) : sky_light(ray->direction, false);
-    return met && hit.mesh == MESH_WATER ? vec_tint(light, vec(0.62f, 0.74f, 0.78f)) : light;
+    bool water = ray_blocked(t->surface, ray, t->skin, ground);
+    return water ? vec_tint(light, vec(0.62f, 0.74f, 0.78f)) : light;
 }
 
 // -------------------------------------------------------------------------------------- floor
@@ -144,13 +141,8 @@ static float open_at(const Tracer *t, int x, int z, int ray_count) {
     float sum = 0;
     for (int k = 0; k < ray_count; k++) {
         Ray ray = {p, above(vec(0, 1, 0), sampler_next(&sampler, k, ray_count)), 0.5f};
-        RayHit hit;
-        float begin = t->skin, share = 1;
-        for (int n = 0; n < 4 && ray_meets(t->rays, &ray, begin, INFINITY, &hit); n++) {
-            if (hit.mesh == MESH_SOLID) share = 0;
-            if (hit.mesh == MESH_WATER) share *= 0.9f;
-            begin = hit.distance + t->skin;
-        }
+        bool water = ray_blocked(t->surface, &ray, t->skin, INFINITY);
+        float share = ray_blocked(t->matte, &ray, t->skin, INFINITY) ? 0 : water ? 0.8f : 1;
         sum += share;
     }
     return sum / (float)ray_count;
@@ -228,13 +220,13 @@ BrimVec3 light_floor(const Tracer *t, const Spot *spot, Sampler *sampler) {
 // ------------------------------------------------------------------------------------- solids
 
 BrimVec3 light_solid(const Tracer *t, const Spot *spot, Sampler *sampler) {
-    BrimVec3 paint = solids_paint(t->solids, spot->point, spot->normal);
+    BrimVec3 paint = solids_paint(t->solids, spot->point, spot->normal, spot->wet);
     float under;
     BrimVec3 light = sun_at(t, spot, spot->normal, sampler, &under), around = vec(0, 0, 0);
     int rays = spot->depth == 0 ? 3 : 1;
     for (int k = 0; k < rays; k++) {
         Ray ray = {.time = spot->time};
-        ray.origin = vec_add(spot->point, vec_mul(spot->normal, lift(t)));
+        ray.origin = vec_add(spot->point, vec_mul(spot->normal, t->lift));
         ray.direction = above(spot->normal, sampler_next(sampler, k, rays));
         around = vec_add(around, vec_mul(surroundings(t, &ray), 1 / (float)rays));
     }

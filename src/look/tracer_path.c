@@ -2,13 +2,14 @@
 // the sky.
 #include "look/tracer.h"
 
-enum { STEPS_MOST = 48, SPLITS = 2, DEPTH_MOST = 10 };
+enum { STEPS_MOST = 48, PANES_MOST = 8, SPLITS = 2, DEPTH_MOST = 10 };
 
 typedef struct Path {
     Ray ray;
     float weight;    ///< share of the pixel that it will fill
     float travelled; ///< from the eye, m
     float begin;     ///< distance along the ray where it starts to look
+    float pane;      ///< the same for glass
     int depth;       ///< surfaces of water met
     bool wet;
 } Path;
@@ -16,9 +17,16 @@ typedef struct Path {
 /// What a path met: a mesh, the floor or the sky.
 typedef enum Met { MET_SKY, MET_FLOOR, MET_MESH } Met;
 
+/// A solid wins over water that lies on it: within this share of a cell they touch.
+static const float touching = 0.05f;
+
 static Met meet(const Tracer *t, const Path *p, RayHit *hit) {
     float ground = floor_distance(t, &p->ray);
-    if (ray_meets(t->rays, &p->ray, p->begin, ground, hit)) return MET_MESH;
+    bool water = ray_meets(t->surface, &p->ray, p->begin, ground, hit);
+    float end = !water ? ground : p->wet ? hit->distance + touching * t->cell : hit->distance;
+    bool solid = ray_meets(t->matte, &p->ray, 0, end, hit);
+    if (solid) end = hit->distance;
+    if (ray_meets(t->tank, &p->ray, 0, end, hit) || solid || water) return MET_MESH;
     hit->distance = ground;
     return ground < INFINITY ? MET_FLOOR : MET_SKY;
 }
@@ -45,23 +53,14 @@ static BrimVec3 water_normal_at(const Tracer *t, const RayHit *hit, BrimVec3 fla
     return same_side && vec_dot(smooth, flat) > 0.6f ? smooth : flat;
 }
 
-/// What is behind water that a ray leaves.
-typedef enum Behind { BEHIND_AIR, BEHIND_GAP, BEHIND_SOLID } Behind;
-
-/// Water that touches a solid or the floor ends there: the surface lies on it, or leaves a gap of
-/// less than a cell that is the mesh's and not the water's.
-static Behind behind_water(const Tracer *t, const Path *p, const RayHit *hit) {
+/// Whether water that a ray leaves ends at a solid or at the floor, with a gap of less than a cell
+/// that is the mesh's and not the water's.
+static bool ends_at_matte(const Tracer *t, const Path *p, const RayHit *hit) {
     BrimVec3 q = at(p, hit->distance);
-    float near = 1.2f * t->cell, distance;
+    float near = 1.2f * t->cell, distance, end = hit->distance + 3 * near;
+    if (q.y < near && floor_distance(t, &p->ray) < end) return true;
     solids_distance(t->solids, true, 1, &q.x, &q.y, &q.z, &distance, NULL);
-    if (distance < 0.05f * t->cell) return BEHIND_SOLID;
-    if (q.y > near && distance > near) return BEHIND_AIR;
-    RayHit next;
-    Path on = *p;
-    on.begin = hit->distance + t->skin;
-    Met met = meet(t, &on, &next);
-    bool matte = met == MET_FLOOR || (met == MET_MESH && next.mesh == MESH_SOLID);
-    return matte && next.distance - hit->distance < 3 * near ? BEHIND_GAP : BEHIND_AIR;
+    return distance < near && ray_blocked(t->matte, &p->ray, hit->distance, end);
 }
 
 static BrimVec3 light_matte(const Tracer *t, const Path *p, const RayHit *hit, Met met,
@@ -82,15 +81,19 @@ static BrimVec3 light_matte(const Tracer *t, const Path *p, const RayHit *hit, M
 
 static BrimVec3 trace(const Tracer *t, Path p, Sampler *sampler);
 
-/// A pane of glass: some of the sky in it, the rest goes straight on.
-static void pass_glass(Path *p, const RayHit *hit, BrimVec3 *light, BrimVec3 *filter) {
-    BrimVec3 n = vec_unit(hit->normal), d = p->ray.direction;
-    float cosine = vec_dot(n, d), away = 1 - fabsf(cosine);
-    float mirror = 0.04f + 0.6f * away * away * away * away * away;
-    BrimVec3 bounce = vec_sub(d, vec_mul(n, 2 * cosine));
-    bounce.y = fabsf(bounce.y);
-    *light = vec_add(*light, vec_mul(vec_tint(*filter, sky_light(bounce, !p->wet)), mirror));
-    *filter = vec_mul(vec_tint(*filter, vec(0.955f, 0.975f, 0.972f)), 1 - mirror);
+/// The panes of glass on the way: some of the sky in each, the rest goes straight on.
+static void pass_glass(const Tracer *t, Path *p, float end, BrimVec3 *light, BrimVec3 *filter) {
+    RayHit hit;
+    for (int k = 0; k < PANES_MOST && ray_meets(t->glass, &p->ray, p->pane, end, &hit); k++) {
+        BrimVec3 n = vec_unit(hit.normal), d = p->ray.direction;
+        float cosine = vec_dot(n, d), away = 1 - fabsf(cosine);
+        float mirror = 0.04f + 0.6f * away * away * away * away * away;
+        BrimVec3 bounce = vec_sub(d, vec_mul(n, 2 * cosine));
+        bounce.y = fabsf(bounce.y);
+        *light = vec_add(*light, vec_mul(vec_tint(*filter, sky_light(bounce, !p->wet)), mirror));
+        *filter = vec_mul(vec_tint(*filter, vec(0.955f, 0.975f, 0.972f)), 1 - mirror);
+        p->pane = hit.distance + t->skin;
+    }
 }
 
 /// Turns the path at a point of the water's surface: mirrored or, with `bent` > 0, refracted.
@@ -105,7 +108,7 @@ static void turn(const Tracer *t, Path *p, BrimVec3 point, BrimVec3 normal, floa
         d = vec_add(d, vec_mul(normal, 2 * cosine));
     }
     p->ray.origin = point, p->ray.direction = vec_unit(d);
-    p->begin = t->skin;
+    p->begin = p->pane = t->skin;
     p->depth++;
 }
 
@@ -145,6 +148,7 @@ static BrimVec3 trace(const Tracer *t, Path p, Sampler *sampler) {
     for (int step = 0; step < STEPS_MOST && p.depth < DEPTH_MOST; step++) {
         RayHit hit;
         Met met = meet(t, &p, &hit);
+        if (t->glass) pass_glass(t, &p, hit.distance, &light, &filter);
         if (p.wet) {
             BrimVec3 left = water_filter(t, fminf(hit.distance, t->extent));
             BrimVec3 lost = vec_sub(vec(1, 1, 1), left);
@@ -154,24 +158,14 @@ static BrimVec3 trace(const Tracer *t, Path p, Sampler *sampler) {
         if (met == MET_SKY)
             return vec_add(light, vec_tint(filter, sky_light(p.ray.direction, !p.wet)));
         bool water = met == MET_MESH && hit.mesh == MESH_WATER;
-        bool glass = met == MET_MESH && hit.mesh == MESH_GLASS;
-        if (!water && !glass)
-            return vec_add(light, vec_tint(filter, light_matte(t, &p, &hit, met, sampler)));
-        if (glass) pass_glass(&p, &hit, &light, &filter);
+        if (!water) return vec_add(light, vec_tint(filter, light_matte(t, &p, &hit, met, sampler)));
         bool enters = vec_dot(hit.normal, p.ray.direction) < 0;
-        if (water && enters != p.wet) {
-            Behind behind = p.wet ? behind_water(t, &p, &hit) : BEHIND_AIR;
-            if (behind == BEHIND_SOLID) {
-                hit.mesh = MESH_SOLID;
-                return vec_add(light, vec_tint(filter, light_matte(t, &p, &hit, met, sampler)));
-            }
-            if (behind == BEHIND_AIR) {
-                cross_water(t, &p, &hit, &light, &filter, sampler);
-                continue;
-            }
+        if (enters != p.wet && !(p.wet && ends_at_matte(t, &p, &hit))) {
+            cross_water(t, &p, &hit, &light, &filter, sampler);
+            continue;
         }
         p.travelled += hit.distance;
-        p.ray.origin = at(&p, hit.distance), p.begin = t->skin;
+        p.ray.origin = at(&p, hit.distance), p.begin = p.pane = t->skin;
     }
     return vec_add(light, vec_tint(filter, p.wet ? deep_water() : sky_light(vec(0, 1, 0), false)));
 }

@@ -84,16 +84,16 @@ View view_camera(BrimVec3 size, int width, int height) {
     return frame_box(size, width, height, &framing);
 }
 
-View view_water(BrimVec3 size, int width, int height) {
+View view_water(BrimVec3 size, bool ground, int width, int height) {
     // the horizon is in the picture: straight ahead lies below its middle, as when a lens is
     // shifted
     const Framing framing = {.azimuth = size.x >= size.z ? 32 : 58,
-                             .elevation = 23 - 5 * box_height(size),
+                             .elevation = ground ? 42 : 23 - 5 * box_height(size),
                              .angle = 38,
                              .top = 0.08f,
                              .bottom = 0.07f,
                              .side = 0.06f,
-                             .centre = 0.62f};
+                             .centre = ground ? 0.5f : 0.62f};
     return frame_box(size, width, height, &framing);
 }
 
