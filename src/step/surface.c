@@ -50,14 +50,12 @@ static uint8_t row_deep(const PaddedRows *rows, int dim, int y, int z) {
     return (uint8_t)((every & every << 1 & every >> 1) >> 1);
 }
 
-/// The particles of the rows around a tile. A row beyond a wall stands for the mirror image of the
-/// one before it; beyond an open side there is nothing.
-typedef struct NearRow {
-    uint32_t start[TILE + 1];  ///< of the tile's own eight cells of this row
-    uint32_t first[2], end[2]; ///< of the cell before and the cell behind them
-    bool mirror[2];            ///< whether those two are mirror images
-    float flip[3], shift[3];
-} NearRow;
+/// The rows around a tile, looked up when a cell first asks for them.
+typedef struct NearRows {
+    LevelSetNear near;
+    bool ready[TILE + 2][TILE + 2];
+    LevelSetRow at[TILE + 2][TILE + 2]; ///< [z + 1][y + 1]
+} NearRows;
 
 /// Mirrors a cell coordinate into the domain. False beyond an open side.
 static bool mirror(const BrimSim *s, int axis, int *at, float *flip, float *shift) {
@@ -71,36 +69,52 @@ static bool mirror(const BrimSim *s, int axis, int *at, float *flip, float *shif
     return true;
 }
 
-static void find_row(const BrimSim *s, int slot, int y, int z, NearRow *row) {
+static void near_begin(const BrimSim *s, int slot, NearRows *rows) {
+    TileCoord c = s->grid.coord[slot];
+    LevelSetNear *near = &rows->near;
+    near->inv_dx = s->inv_dx, near->dim = s->dim, near->planes = 0;
+    for (int a = 0; a < 3; a++) near->x[a] = s->particles.attr[ATTR_X + a];
+    near->corner[0] = (float)(c.x * TILE), near->corner[1] = (float)(c.y * TILE);
+    near->corner[2] = (float)(c.z * TILE);
+    int low = c.x * TILE - 1, high = c.x * TILE + TILE, end = s->grid.cells[0];
+    mirror(s, 0, &low, &near->flip_x[0], &near->shift_x[0]);
+    mirror(s, 0, &high, &near->flip_x[1], &near->shift_x[1]);
+    // in a tile that hangs over the domain's end
+    near->last = s->sides.open[1] || end >= (c.x + 1) * TILE ? -1 : end - 1 - c.x * TILE;
+    near->last_shift = 2.0f * (float)end;
+    memset(rows->ready, 0, sizeof rows->ready);
+}
+
+/// The particles of a row around a tile. A cell beyond a wall stands for the mirror image of the
+/// one before it; beyond an open side there is nothing.
+static void find_row(const BrimSim *s, int slot, int y, int z, LevelSetRow *row) {
+    static const uint32_t none[TILE + 1];
     const Grid *g = &s->grid;
     const uint32_t *start = s->particles.cell_start;
     TileCoord c = g->coord[slot];
-    int x = c.x * TILE, at_y = c.y * TILE + y, at_z = c.z * TILE + z;
-    memset(row, 0, sizeof *row);
-    row->flip[0] = row->flip[2] = 1;
-    if (!mirror(s, 1, &at_y, &row->flip[1], &row->shift[1]) ||
-        (s->dim == 3 && !mirror(s, 2, &at_z, &row->flip[2], &row->shift[2])))
+    int at_y = c.y * TILE + y, at_z = c.z * TILE + z;
+    *row = (LevelSetRow){.start = none, .flip = {1, 1}};
+    if (!mirror(s, 1, &at_y, &row->flip[0], &row->shift[0]) ||
+        (s->dim == 3 && !mirror(s, 2, &at_z, &row->flip[1], &row->shift[1])))
         return;
-    int64_t cell = grid_cell(g, x, at_y, at_z);
-    if (cell >= 0) memcpy(row->start, start + cell, sizeof row->start);
-    for (int k = 0; k < 2; k++) { // a tile that hangs over holds nothing behind the last cell
-        int beside = k ? x + TILE : x - 1;
-        float flip, shift;
-        row->mirror[k] = beside < 0 || beside >= g->cells[0];
-        if (!mirror(s, 0, &beside, &flip, &shift)) continue;
-        cell = grid_cell(g, beside, at_y, at_z);
-        if (cell >= 0) row->first[k] = start[cell], row->end[k] = start[cell + 1];
+    int ty = (at_y >> TILE_SHIFT) - c.y, tz = (at_z >> TILE_SHIFT) - c.z;
+    const int32_t *tiles = g->neighbour[slot] + TILE_SELF + 9 * tz + 3 * ty; // [-1 .. 1]
+    size_t cells = (size_t)g->tile_cells, first = (size_t)((at_z & 7) * 64 + (at_y & 7) * 8);
+    if (tiles[0] >= 0) row->start = start + (size_t)tiles[0] * cells + first;
+    for (int k = 0; k < 2; k++) {
+        int beside = c.x * TILE + (k ? TILE : -1);
+        bool outside = beside < 0 || beside >= g->cells[0];
+        // the image of the tile's own first or last cell; behind the last cell of a tile that
+        // hangs over there is nothing
+        int32_t tile = tiles[outside ? 0 : k ? 1 : -1];
+        if (tile < 0 || (outside && s->sides.open[k])) continue;
+        size_t cell = (size_t)tile * cells + first + (k == outside ? TILE - 1 : 0);
+        row->first[k] = start[cell], row->end[k] = start[cell + 1];
     }
 }
 
-/// Rows are looked up when a cell first asks for them.
-typedef struct NearRows {
-    NearRow at[TILE + 2][TILE + 2]; ///< [z + 1][y + 1]
-    bool ready[TILE + 2][TILE + 2];
-} NearRows;
-
-static const NearRow *near_row(const BrimSim *s, NearRows *rows, int slot, int y, int z) {
-    NearRow *row = &rows->at[z + 1][y + 1];
+static const LevelSetRow *near_row(const BrimSim *s, NearRows *rows, int slot, int y, int z) {
+    LevelSetRow *row = &rows->at[z + 1][y + 1];
     if (!rows->ready[z + 1][y + 1]) {
         find_row(s, slot, y, z, row);
         rows->ready[z + 1][y + 1] = true;
@@ -108,41 +122,9 @@ static const NearRow *near_row(const BrimSim *s, NearRows *rows, int slot, int y
     return row;
 }
 
-static int add_range(LevelSetRange *ranges, int count, const NearRow *row, uint32_t first,
-                     uint32_t end, float flip_x, float shift_x) {
-    if (first == end) return count;
-    ranges[count] = (LevelSetRange){
-        first, end, {flip_x, row->flip[1], row->flip[2]}, {shift_x, row->shift[1], row->shift[2]}};
-    return count + 1;
-}
-
-/// The particles in the 3 x 3 x 3 cells around a cell, as ranges.
-static int find_ranges(const BrimSim *s, NearRows *rows, int slot, int cell,
-                       LevelSetRange *ranges) {
-    int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6, count = 0, deep = s->dim == 3 ? 1 : 0;
-    int last = s->grid.cells[0] - 1 - s->grid.coord[slot].x * TILE; // of the domain, in the tile
-    float far = 2.0f * (float)s->grid.cells[0];
-    for (int k = -deep; k <= deep; k++)
-        for (int j = -1; j <= 1; j++) {
-            const NearRow *r = near_row(s, rows, slot, y + j, z + k);
-            if (x == 0)
-                count = add_range(ranges, count, r, r->first[0], r->end[0],
-                                  r->mirror[0] ? -1.0f : 1.0f, 0);
-            count = add_range(ranges, count, r, r->start[x > 0 ? x - 1 : 0],
-                              r->start[x < 7 ? x + 2 : 8], 1, 0);
-            if (x == 7)
-                count = add_range(ranges, count, r, r->first[1], r->end[1],
-                                  r->mirror[1] ? -1.0f : 1.0f, r->mirror[1] ? far : 0);
-            else if (x == last && !s->sides.open[1])
-                count = add_range(ranges, count, r, r->start[x], r->start[x + 1], -1, far);
-        }
-    return count;
-}
-
 /// The solid's surface near a cell as a plane: normal and the centre's distance, in cells. False
 /// when it is too far to matter.
 static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return false;
     TileCoord c = s->grid.coord[slot];
     int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
     int corners = s->dim == 3 ? 8 : 4;
@@ -164,18 +146,20 @@ static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
     return true;
 }
 
-static float cell_distance(const BrimSim *s, NearRows *rows, int slot, int cell) {
-    LevelSetRange ranges[27];
-    TileCoord c = s->grid.coord[slot];
-    const float at[3] = {(float)(c.x * TILE + (cell & 7)) + 0.5f,
-                         (float)(c.y * TILE + (cell >> 3 & 7)) + 0.5f,
-                         s->dim == 3 ? (float)(c.z * TILE + (cell >> 6)) + 0.5f : 0};
-    float plane[4];
-    const float *const x[3] = {s->particles.attr[ATTR_X], s->particles.attr[ATTR_Y],
-                               s->particles.attr[ATTR_Z]};
-    int count = find_ranges(s, rows, slot, cell, ranges);
-    return s->level_set->distance(&s->profile, x, s->inv_dx, s->dim, at, ranges, count,
-                                  solid_plane(s, slot, cell, plane) ? plane : NULL);
+/// Distances at some cells (bits) of a row.
+static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells,
+                          float out[TILE]) {
+    LevelSetNear *near = &rows->near;
+    int y = row & 7, z = row >> 3, deep = s->dim == 3 ? 1 : 0;
+    for (int k = -deep; k <= deep; k++)
+        for (int j = -1; j <= 1; j++)
+            near->row[k + 1][j + 1] = near_row(s, rows, slot, y + j, z + k);
+    near->planes = 0;
+    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR)
+        for (int x = 0; x < TILE; x++)
+            if (cells >> x & 1 && solid_plane(s, slot, row * TILE + x, near->plane[x]))
+                near->planes |= (uint8_t)(1 << x);
+    s->level_set->distances(&s->profile, near, y, z, cells, out);
 }
 
 /// Cells of a row in which liquid may be: inside the domain, not beside an open side (pressure is
@@ -234,13 +218,15 @@ static void measure_occupied(BrimSim *s, int slot) {
         if (!cells) continue;
         if (!ready) {
             pad_rows(s, full, slot, 0xff, &padded);
-            memset(near.ready, 0, sizeof near.ready);
+            near_begin(s, slot, &near);
             ready = true;
         }
         uint8_t deep = row_deep(&padded, s->dim, r & 7, r >> 3);
+        float distance[TILE];
+        if (cells & ~deep) row_distances(s, &near, slot, r, cells & (uint8_t)~deep, distance);
         for (; cells; cells &= (uint8_t)(cells - 1)) {
             int x = __builtin_ctz(cells), cell = r * TILE + x;
-            float d = deep >> x & 1 ? -LEVEL_SET_CUT : cell_distance(s, &near, slot, cell);
+            float d = deep >> x & 1 ? -LEVEL_SET_CUT : distance[x];
             // A heap of particles at its rim pulls the mean away from a full cell's centre.
             if (first[cell + 1] - first[cell] >= (uint32_t)s->def.particles_per_cell)
                 d = fminf(d, FILM);
@@ -266,14 +252,15 @@ static void measure_beside(BrimSim *s, int slot, uint8_t *found) {
             (uint8_t)((wanted.slice[r >> 3] & ~occupied.slice[r >> 3]) >> (8 * (r & 7)));
         if (cells) cells &= row_allowed(s, slot, r);
         if (cells && !ready) {
-            memset(near.ready, 0, sizeof near.ready);
+            near_begin(s, slot, &near);
             ready = true;
         }
+        float distance[TILE];
+        if (cells) row_distances(s, &near, slot, r, cells, distance);
         for (; cells; cells &= (uint8_t)(cells - 1)) {
-            int x = __builtin_ctz(cells), cell = r * TILE + x;
-            float d = cell_distance(s, &near, slot, cell);
-            s->phi[(size_t)slot * (size_t)g->tile_cells + (size_t)cell] = d;
-            found[r] |= (uint8_t)((d < 0) << x);
+            int x = __builtin_ctz(cells);
+            s->phi[(size_t)slot * (size_t)g->tile_cells + (size_t)(r * TILE + x)] = distance[x];
+            found[r] |= (uint8_t)((distance[x] < 0) << x);
         }
     }
 }

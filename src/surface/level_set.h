@@ -23,20 +23,34 @@ typedef struct LevelSetProfile {
 /// The profile for two or three dimensions.
 LevelSetProfile level_set_profile(int dim);
 
-/// Particles [first, end) seen from a cell; reflected where they stand in for what a wall hides:
-/// position' = flip * position + shift, per axis, in cells.
-typedef struct LevelSetRange {
-    uint32_t first, end;
-    float flip[3], shift[3];
-} LevelSetRange;
+/// The particles of ten cells along x, the cells -1 to 8 of a tile's row. Those that stand in for
+/// what a wall hides are reflected: position' = flip * position + shift, in cells.
+typedef struct LevelSetRow {
+    const uint32_t *start;     ///< [9] first particles of the cells 0 to 8
+    uint32_t first[2], end[2]; ///< particles of the cells -1 and 8
+    float flip[2], shift[2];   ///< along y and z
+} LevelSetRow;
+
+/// What a row of a tile's cells sees.
+typedef struct LevelSetNear {
+    const float *x[3]; ///< positions of the particles, m; read up to 15 floats beyond a range's end
+    float inv_dx;
+    int dim;
+    float corner[3];              ///< of the tile, in cells
+    float flip_x[2], shift_x[2];  ///< reflections of the cells -1 and 8
+    int last;                     ///< cell with a wall behind it whose image it sees; or -1
+    float last_shift;             ///< of that image
+    const LevelSetRow *row[3][3]; ///< [dz + 1][dy + 1]; in 2D only [1]
+    /// The solid's surface near a cell in which the particles are mirrored as well: normal and
+    /// distance of the cell's centre from it, in cells.
+    float plane[TILE][4];
+    uint8_t planes; ///< cells that have one
+} LevelSetNear;
 
 typedef struct LevelSetKernels {
-    /// Signed distance at a point `at` (in cells) from the particles in some ranges, in cells.
-    /// `plane` (normal, distance of the point from it in cells), or NULL: a solid's surface in
-    /// which the particles are mirrored as well. The arrays x may be read 15 floats beyond `end`.
-    float (*distance)(const LevelSetProfile *profile, const float *const x[3], float inv_dx,
-                      int dim, const float at[3], const LevelSetRange *ranges, int range_count,
-                      const float plane[4]);
+    /// Signed distances, in cells, at the centres of some cells (bits) of the row y, z of a tile.
+    void (*distances)(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
+                      uint8_t cells, float out[TILE]);
 } LevelSetKernels;
 
 BRIM_KERNELS(LevelSetKernels, level_set_kernels)

@@ -3,6 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define INLINE static inline __attribute__((always_inline))
+
 enum { LANES = 16 };
 typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t i16 __attribute__((vector_size(64), aligned(4), may_alias));
@@ -12,14 +16,13 @@ typedef struct Sums {
     f16 w, x[3];
 } Sums;
 
-static inline __attribute__((always_inline)) f16 load(const float *p) {
+INLINE f16 load(const float *p) {
     f16 v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-static inline void add(Sums *sums, const f16 offset[3], i16 valid, float inv_radius2,
-                       const int dim) {
+INLINE void add(Sums *sums, const f16 offset[3], i16 valid, float inv_radius2, const int dim) {
     f16 d2 = offset[0] * offset[0] + offset[1] * offset[1];
     if (dim == 3) d2 += offset[2] * offset[2];
     f16 k = 1.0f - d2 * inv_radius2;
@@ -29,57 +32,131 @@ static inline void add(Sums *sums, const f16 offset[3], i16 valid, float inv_rad
     for (int a = 0; a < dim; a++) sums->x[a] += w * offset[a];
 }
 
-static inline void add_range(Sums *sums, const float *const x[3], float inv_dx,
-                             const LevelSetRange *r, const float at[3], const float plane[4],
-                             float inv_radius2, const int dim) {
+/// A point, and how particles are seen from it: offset = scale * position + shift.
+typedef struct Eye {
+    const float *x[3];
+    float scale[3], shift[3];
+    const float *plane;
+    float inv_radius2;
+} Eye;
+
+/// Adds the particles [first, end).
+INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, const int dim) {
     static const i16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    for (uint32_t i = r->first; i < r->end; i += LANES) {
-        i16 valid = lane < (int32_t)(r->end - i);
+    for (uint32_t i = first; i < end; i += LANES) {
+        i16 valid = lane < (int32_t)(end - i);
         f16 offset[3] = {0};
         for (int a = 0; a < dim; a++) {
-            offset[a] = load(x[a] + i) * (inv_dx * r->flip[a]) + (r->shift[a] - at[a]);
+            offset[a] = load(eye->x[a] + i) * eye->scale[a] + eye->shift[a];
             offset[a] = (f16)((i16)offset[a] & valid); // what lies beyond the end may be anything
         }
-        add(sums, offset, valid, inv_radius2, dim);
+        add(sums, offset, valid, eye->inv_radius2, dim);
+        const float *plane = eye->plane;
         if (!plane) continue;
         f16 above = offset[0] * plane[0] + offset[1] * plane[1] + plane[3];
         if (dim == 3) above += offset[2] * plane[2];
         for (int a = 0; a < dim; a++) offset[a] -= 2.0f * above * plane[a];
-        add(sums, offset, valid & (above > 0.0f), inv_radius2, dim);
+        add(sums, offset, valid & (above > 0.0f), eye->inv_radius2, dim);
     }
 }
 
-static inline float fold(f16 v) {
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) v[i] += v[i + half];
-    return v[0];
+/// Each lane i and the one half of the lanes further on, until one is left.
+INLINE float fold(f16 v) {
+    f8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+           __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    f4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+    f4 c = b + __builtin_shufflevector(b, b, 2, 3, 2, 3);
+    return c[0] + c[1];
 }
 
-static inline float distance_dim(const LevelSetProfile *profile, const float *const x[3],
-                                 float inv_dx, const float at[3], const LevelSetRange *ranges,
-                                 int range_count, const float plane[4], const int dim) {
-    Sums sums = {0};
-    float inv_radius2 = 1.0f / (profile->radius * profile->radius);
-    for (int r = 0; r < range_count; r++)
-        add_range(&sums, x, inv_dx, &ranges[r], at, plane, inv_radius2, dim);
-    float w = fold(sums.w), d2 = 0;
-    if (w < 1e-6f) return LEVEL_SET_CUT;
-    for (int a = 0; a < dim; a++) {
-        float m = fold(sums.x[a]) / w;
-        d2 += m * m;
+/// Folded sums of a row's cells.
+typedef struct RowSums {
+    float w[TILE], x[3][TILE];
+} RowSums;
+
+INLINE void fold_cell(RowSums *row, int cell, const Sums *sums, const int dim) {
+    row->w[cell] = fold(sums->w);
+    for (int a = 0; a < dim; a++) row->x[a][cell] = fold(sums->x[a]);
+}
+
+/// Adds particles that are reflected along x.
+INLINE void add_reflected(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, float flip,
+                          float shift, const int dim) {
+    Eye mirrored = *eye;
+    mirrored.scale[0] *= flip;
+    mirrored.shift[0] += shift;
+    add_range(sums, &mirrored, first, end, dim);
+}
+
+/// Adds what cell x sees of a row.
+INLINE void add_row(Sums *sums, const LevelSetNear *near, const LevelSetRow *row, const Eye *eye,
+                    int x, const int dim) {
+    if (x == 0)
+        add_reflected(sums, eye, row->first[0], row->end[0], near->flip_x[0], near->shift_x[0],
+                      dim);
+    add_range(sums, eye, row->start[x > 0 ? x - 1 : 0], row->start[x < 7 ? x + 2 : 8], dim);
+    if (x == 7)
+        add_reflected(sums, eye, row->first[1], row->end[1], near->flip_x[1], near->shift_x[1],
+                      dim);
+    else if (x == near->last)
+        add_reflected(sums, eye, row->start[x], row->start[x + 1], -1, near->last_shift, dim);
+}
+
+INLINE void sum_cell(const LevelSetNear *near, int x, int y, int z, float inv_radius2,
+                     const float *plane, Sums *sums, const int dim) {
+    const float at[3] = {near->corner[0] + (float)x + 0.5f, near->corner[1] + (float)y + 0.5f,
+                         near->corner[2] + (float)z + 0.5f};
+    Eye eye = {.scale = {near->inv_dx, near->inv_dx, near->inv_dx},
+               .shift = {-at[0], -at[1], -at[2]},
+               .plane = plane,
+               .inv_radius2 = inv_radius2};
+    for (int a = 0; a < 3; a++) eye.x[a] = near->x[a];
+    for (int k = dim == 3 ? 0 : 1; k <= (dim == 3 ? 2 : 1); k++)
+        for (int j = 0; j < 3; j++) {
+            const LevelSetRow *row = near->row[k][j];
+            eye.scale[1] = near->inv_dx * row->flip[0], eye.shift[1] = row->shift[0] - at[1];
+            eye.scale[2] = near->inv_dx * row->flip[1], eye.shift[2] = row->shift[1] - at[2];
+            add_row(sums, near, row, &eye, x, dim);
+        }
+}
+
+INLINE void sum_row(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
+                    uint8_t cells, RowSums *out, const int dim) {
+    const float inv_radius2 = 1.0f / (profile->radius * profile->radius);
+    for (; cells; cells &= (uint8_t)(cells - 1)) {
+        int x = __builtin_ctz(cells);
+        Sums sums = {0};
+        if (near->planes >> x & 1)
+            sum_cell(near, x, y, z, inv_radius2, near->plane[x], &sums, dim);
+        else
+            sum_cell(near, x, y, z, inv_radius2, NULL, &sums, dim);
+        fold_cell(out, x, &sums, dim);
     }
-    float t = (sqrtf(d2) - profile->offset - profile->low) / profile->step;
-    int i = (int)t;
-    if (i >= PROFILE_SIZE) return LEVEL_SET_CUT;
-    return profile->distance[i] +
-           (t - (float)i) * (profile->distance[i + 1] - profile->distance[i]);
 }
 
-static float distance(const LevelSetProfile *profile, const float *const x[3], float inv_dx,
-                      int dim, const float at[3], const LevelSetRange *ranges, int range_count,
-                      const float plane[4]) {
-    return dim == 3 ? distance_dim(profile, x, inv_dx, at, ranges, range_count, plane, 3)
-                    : distance_dim(profile, x, inv_dx, at, ranges, range_count, plane, 2);
+static void distances(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
+                      uint8_t cells, float out[TILE]) {
+    RowSums sums = {0};
+    if (near->dim == 3)
+        sum_row(profile, near, y, z, cells, &sums, 3);
+    else
+        sum_row(profile, near, y, z, cells, &sums, 2);
+    float t[TILE];
+    for (int i = 0; i < TILE; i++) {
+        float w = sums.w[i] < 1e-6f ? 1.0f : sums.w[i], d2 = 0;
+        for (int a = 0; a < 3; a++) {
+            float m = sums.x[a][i] / w;
+            d2 += m * m;
+        }
+        t[i] = (sqrtf(d2) - profile->offset - profile->low) / profile->step;
+    }
+    for (int i = 0; i < TILE; i++) {
+        int k = (int)t[i];
+        out[i] = LEVEL_SET_CUT;
+        if (sums.w[i] >= 1e-6f && k < PROFILE_SIZE)
+            out[i] = profile->distance[k] +
+                     (t[i] - (float)k) * (profile->distance[k + 1] - profile->distance[k]);
+    }
 }
 
-const LevelSetKernels ISA(level_set_kernels) = {distance};
+const LevelSetKernels ISA(level_set_kernels) = {distances};
