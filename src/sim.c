@@ -137,7 +137,8 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
     double floats =
         6 + 2 * s->dim + (flip || s->band ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 8;
     double per_tile = 4 * floats * s->grid.tile_cells + 5 * s->grid.tile_rows + 160;
-    double block = 4.0 * (s->dim == 3 ? SCATTER_3D : SCATTER_2D);
+    double block =
+        4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
     double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
     return 9 * (double)grid_box(&s->grid) + tiles * (per_tile + block) + particles * per_particle +
            (double)s->threads_most * sizeof(ThreadScratch);

@@ -76,23 +76,63 @@ TEST(scatter_equals_its_plain_twin) {
         }
 }
 
-TEST(average_equals_its_plain_twin) {
-    enum { CELLS = 512 };
-    float sums[CELLS][2];
-    const TransferKernels *kernels[3];
-    int n = all_kernels(kernels);
-    for (int i = 0; i < CELLS; i++) {
-        sums[i][1] = unit(i, 60) < 0.3f ? 1e-7f * unit(i, 61) : 8 * unit(i, 61);
-        sums[i][0] = (2 * unit(i, 62) - 1) * sums[i][1];
+/// One component of the blocks of a tile and its neighbours, with some of their rows.
+typedef struct Blocks {
+    float block[27][SCATTER_EDGE][SCATTER_EDGE][SCATTER_EDGE][2]; ///< [n][z][y][x]
+    float side[27][2][SCATTER_EDGE][SCATTER_EDGE][2];
+    ScatterNear near;
+} Blocks;
+
+/// Row z, y of the block of neighbour n that lies over row z, y of the tile; -1: none does.
+static int over(int at, int d) {
+    int row = at + 1 - TILE * d;
+    return row >= 0 && row < SCATTER_EDGE ? row : -1;
+}
+
+static void fill_blocks(Blocks *b) {
+    float *all = &b->block[0][0][0][0][0];
+    for (int i = 0; i < (int)(sizeof b->block / sizeof *all); i += 2) {
+        all[i + 1] = unit(i, 60) < 0.3f ? 1e-8f * unit(i, 61) : unit(i, 61);
+        all[i] = (2 * unit(i, 62) - 1) * all[i + 1];
     }
-    for (int k = 0; k < n; k++) {
-        float velocity[CELLS];
-        uint8_t known[CELLS / 8];
-        kernels[k]->average((const float(*)[2])sums, CELLS, 1e-6f, velocity, known);
-        for (int i = 0; i < CELLS; i++) {
-            bool has = sums[i][1] > 1e-6f;
+    memset(&b->near, 0, sizeof b->near);
+    for (int n = 0; n < 27; n++) {
+        for (int i = 0; i < SCATTER_EDGE * SCATTER_EDGE; i++) {
+            memcpy(b->side[n][0][0][i], b->block[n][0][i][0], 8);
+            memcpy(b->side[n][1][0][i], b->block[n][0][i][SCATTER_EDGE - 1], 8);
+        }
+        b->near.block[n] = b->block[n][0][0][0];
+        b->near.side[n] = b->side[n][0][0][0];
+        for (int row = 0; row < 64; row++) {
+            bool meets = over(row & 7, n / 3 % 3 - 1) >= 0 && over(row >> 3, n / 9 - 1) >= 0;
+            if (meets && hash_3(3, (uint64_t)n, (uint64_t)row) % 3 && row % 7)
+                b->near.reach[n] |= (uint64_t)1 << row;
+        }
+    }
+}
+
+TEST(blocks_are_summed_as_by_their_plain_twin) {
+    static Blocks b;
+    const TransferKernels *kernels[3];
+    int count = all_kernels(kernels);
+    fill_blocks(&b);
+    for (int k = 0; k < count; k++) {
+        float velocity[512], old[512], weight[512];
+        uint8_t known[64];
+        kernels[k]->gather(&b.near, 3, 1e-6f, velocity, old, weight, known);
+        CHECK(memcmp(velocity, old, sizeof old) == 0);
+        for (int i = 0; i < 512; i++) {
+            float sum[2] = {0};
+            for (int n = 0; n < 27; n++) {
+                int x = over(i & 7, n % 3 - 1), y = over(i >> 3 & 7, n / 3 % 3 - 1);
+                int z = over(i >> 6, n / 9 - 1);
+                if (!(b.near.reach[n] >> (i >> 3) & 1) || x < 0) continue;
+                sum[0] += b.block[n][z][y][x][0], sum[1] += b.block[n][z][y][x][1];
+            }
+            bool has = sum[1] > 1e-6f;
+            CHECK(weight[i] == sum[1]);
             CHECK((known[i / 8] >> (i & 7) & 1) == has);
-            CHECK(velocity[i] == (has ? sums[i][0] / sums[i][1] : 0));
+            CHECK(velocity[i] == (has ? sum[0] / sum[1] : 0));
         }
     }
 }
@@ -337,14 +377,22 @@ TEST(apic_is_exact_for_affine_fields) {
 
 /// Sum over all faces of weight * velocity and of the weight, component a, from the blocks.
 static void block_sums(const BrimSim *s, int a, double *momentum, double *mass) {
-    size_t floats = s->dim == 3 ? SCATTER_3D : SCATTER_2D, part = floats / (size_t)s->dim;
+    enum { E = SCATTER_EDGE };
+    size_t part = s->dim == 3 ? SCATTER_3D / 3 : SCATTER_2D / 2;
+    size_t side = s->dim == 3 ? SCATTER_SIDE_3D : SCATTER_SIDE_2D;
     *momentum = *mass = 0;
-    for (int t = 0; t < s->grid.tile_count; t++)
-        for (size_t i = 0; s->scatter_at[t] >= 0 && i < part; i += 2) {
-            const float *at = s->scatter + (size_t)s->scatter_at[t] * floats + (size_t)a * part + i;
-            *momentum += at[0];
-            *mass += at[1];
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        if (s->scatter_at[t] < 0) continue;
+        const float *block = s->scatter +
+                             (size_t)s->scatter_at[t] * (size_t)s->dim * (part + 2 * side) +
+                             (size_t)a * part;
+        for (size_t i = 0; i < part; i += 2) {
+            size_t row = i / (2 * E);
+            if (!(s->scatter_rows[t].rows[row / E] >> (row % E) & 1)) continue;
+            *momentum += block[i];
+            *mass += block[i + 1];
         }
+    }
 }
 
 TEST(particles_to_grid_conserves_momentum) {

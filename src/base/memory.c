@@ -2,11 +2,30 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, LARGE = 32 * PAGE };
+
+/// Asks for huge pages. A step walks through dozens of large arrays tile by tile: with small pages
+/// it would wait for the table of pages as much as for the data. Arrays that lie side by side can
+/// share a huge page, so the whole of each is named.
+static void wish_huge_pages(void *p, size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+    uintptr_t first = (uintptr_t)p & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = ((uintptr_t)p + bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    // Where it cannot be had everything works the same.
+    (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+#else
+    (void)p, (void)bytes;
+#endif
+}
 
 void *memory_new(size_t bytes) {
     if (bytes > SIZE_MAX - 64) return NULL;
     size_t rounded = (bytes + 63) & ~(size_t)63;
-    return aligned_alloc(64, rounded ? rounded : 64);
+    void *p = aligned_alloc(64, rounded ? rounded : 64);
+    if (p && rounded >= LARGE) wish_huge_pages(p, rounded);
+    return p;
 }
 
 void *memory_zero(size_t bytes) {

@@ -72,6 +72,22 @@ static inline void mask_around(const Grid *g, const uint8_t *mask, int slot, Til
     }
 }
 
+/// Which of the eight rows of a slice hold a cell, bit y.
+static inline unsigned mask_rows(uint64_t slice) {
+    slice |= slice >> 4;
+    slice |= slice >> 2;
+    slice |= slice >> 1;
+    return (unsigned)((slice & MASK_COLUMN_0) * 0x0102040810204080u >> 56);
+}
+
+/// Which of the eight columns of a slice hold a cell, bit x.
+static inline unsigned mask_columns(uint64_t slice) {
+    slice |= slice >> 32;
+    slice |= slice >> 16;
+    slice |= slice >> 8;
+    return (unsigned)(slice & 0xff);
+}
+
 static inline bool mask_any(const Grid *g, const uint8_t *mask, int slot) {
     uint64_t any = 0;
     for (int z = 0; z < g->tile_depth; z++) any |= mask_word(g, mask, slot, z);

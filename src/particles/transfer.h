@@ -9,7 +9,23 @@ enum {
     /// Floats of a scatter block: (momentum, weight) pairs for each velocity component.
     SCATTER_3D = SCATTER_EDGE * SCATTER_EDGE * SCATTER_EDGE * 2 * 3,
     SCATTER_2D = SCATTER_EDGE * SCATTER_EDGE * 2 * 2,
+    /// Floats of the first, or the last, column along x of one component.
+    SCATTER_SIDE_3D = SCATTER_EDGE * SCATTER_EDGE * 2,
+    SCATTER_SIDE_2D = SCATTER_EDGE * 2,
 };
+
+/// Where a scatter block holds something. Other rows are not even cleared.
+typedef struct ScatterRows {
+    uint16_t rows[SCATTER_EDGE]; ///< [z] bit y; in 2D only [0]
+    uint16_t columns;            ///< bit x
+} ScatterRows;
+
+/// One component of the blocks around a tile, by neighbour.
+typedef struct ScatterNear {
+    uint64_t reach[27]; ///< rows of the tile that the block gives something to, bit z * 8 + y
+    const float *block[27];
+    const float *side[27]; ///< the block's first and last columns, packed: [2][z][y] pairs
+} ScatterNear;
 
 /// A tile's particles, and where its block's first cell lies.
 typedef struct Span {
@@ -35,10 +51,11 @@ typedef struct TransferKernels {
     /// Particles -> block. (x, v, affine) [n] => (momentum, weight) pairs [dim][z][y][x], added.
     /// Trilinear on the faces; a particle weighs 1.
     void (*to_block)(const Span *p, bool affine, float *block);
-    /// (momentum, weight) [cells] => velocity [cells], 0 where the weight is not above `least`, and
-    /// one bit a cell where it is.
-    void (*average)(const float (*sums)[2], int cells, float least, float *velocity,
-                    uint8_t *known);
+    /// Sums one component of the blocks that reach a tile, over the neighbours in order, and
+    /// divides. => velocity (and the same in `old`, or NULL) [cells], 0 where the weight is not
+    /// above `least`; known [rows], one bit a cell where it is; weight (or NULL) [cells].
+    void (*gather)(const ScatterNear *near, int dim, float least, float *velocity, float *old,
+                   float *weight, uint8_t *known);
     /// Block -> particles. v = ratio v + interpolated block, so that the caller's block decides:
     /// FLIP: new - ratio old; PIC and APIC: new, ratio 0. affine: gradient as well. Where the block
     /// is not a number (a crack with all faces shut) a particle keeps its velocity.

@@ -112,23 +112,62 @@ static void to_block(const Span *p, bool affine, float *block) {
         affine ? to_block_dim(p, true, block, 2) : to_block_dim(p, false, block, 2);
 }
 
-static void average(const float (*sums)[2], int cells, float least, float *velocity,
-                    uint8_t *known) {
-    wide_int lane;
-    for (int i = 0; i < WIDE; i++) lane[i] = 2 * i;
-    uint32_t row = 0;
-    for (int i = 0; i < cells; i += WIDE) {
-        wide momentum = wide_gather(&sums[i][0], lane), weight = wide_gather(&sums[i][1], lane);
-        wide_int has = weight > least;
-        wide v = momentum / wide_select(has, weight, wide_all(1.0f));
-        wide_store(velocity + i, (wide)((wide_int)v & has));
-        uint32_t bits = wide_bits(has);
-        if (WIDE == 4) { // two make a row
-            row |= bits << (i & 4);
-            if (i & 4) known[i / 8] = (uint8_t)row, row = 0;
-        } else {
-            memcpy(known + i / 8, &bits, WIDE / 8);
+/// The (momentum, weight) pairs of a row of eight faces.
+typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float f2 __attribute__((vector_size(8), aligned(4), may_alias));
+
+/// Adds what the block of neighbour n gives to a tile's rows.
+static inline void add_block(float sums[64][2 * TILE], const ScatterNear *near, int n,
+                             const int dim) {
+    const int dx = n % 3 - 1, dy = n / 3 % 3 - 1, dz = n / 9 - 1;
+    // row z * 8 + y of the tile is row (z + 1) * 10 + y + 1 of its own block
+    const int shift = dim == 3 ? ((1 - TILE * dz) * SCATTER_EDGE + 1 - TILE * dy) : 1 - TILE * dy;
+    const float *block = near->block[n] + 2, *side = near->side[n];
+    if (dx < 0) side += dim == 3 ? SCATTER_SIDE_3D : SCATTER_SIDE_2D;
+    for (uint64_t rows = near->reach[n]; rows; rows &= rows - 1) {
+        const int row = __builtin_ctzll(rows);
+        const int from = (row >> 3) * SCATTER_EDGE + (row & 7) + shift;
+        if (dx == 0)
+            *(f16 *)sums[row] += *(const f16 *)(block + 2 * SCATTER_EDGE * from);
+        else
+            *(f2 *)(sums[row] + (dx > 0 ? 2 * TILE - 2 : 0)) += *(const f2 *)(side + 2 * from);
+    }
+}
+
+static inline uint8_t row_bits(i8x mask) {
+#if defined(__AVX2__)
+    return (uint8_t)_mm256_movemask_ps((__m256)mask);
+#else
+    unsigned bits = 0;
+    for (int i = 0; i < 8; i++) bits |= (unsigned)(mask[i] & 1) << i;
+    return (uint8_t)bits;
+#endif
+}
+
+static void gather(const ScatterNear *near, int dim, float least, float *velocity, float *old,
+                   float *weight, uint8_t *known) {
+    float sums[64][2 * TILE];
+    uint64_t live = 0;
+    for (int n = 0; n < 27; n++) live |= near->reach[n];
+    for (uint64_t rows = live; rows; rows &= rows - 1)
+        *(f16 *)sums[__builtin_ctzll(rows)] = (f16){0};
+    for (int n = 0; n < 27; n++)
+        if (near->reach[n]) dim == 3 ? add_block(sums, near, n, 3) : add_block(sums, near, n, 2);
+    for (int row = 0; row < (dim == 3 ? 64 : 8); row++) {
+        f8 v = {0}, mass = {0};
+        known[row] = 0;
+        if (live >> row & 1) {
+            const f16 s = *(const f16 *)sums[row];
+            f8 momentum = __builtin_shufflevector(s, s, 0, 2, 4, 6, 8, 10, 12, 14);
+            mass = __builtin_shufflevector(s, s, 1, 3, 5, 7, 9, 11, 13, 15);
+            i8x has = mass > least;
+            f8 divisor = (f8)(((i8x)mass & has) | ((i8x)((f8){0} + 1.0f) & ~has));
+            v = (f8)((i8x)(momentum / divisor) & has);
+            known[row] = row_bits(has);
         }
+        *(f8 *)(velocity + row * TILE) = v;
+        if (old) *(f8 *)(old + row * TILE) = v;
+        if (weight) *(f8 *)(weight + row * TILE) = mass;
     }
 }
 
@@ -391,4 +430,4 @@ static void move(const Span *p, const MoveParams *m) {
         third ? move_dim(p, m, true, 2) : move_dim(p, m, false, 2);
 }
 
-const TransferKernels ISA(transfer_kernels) = {to_block, average, from_block, move};
+const TransferKernels ISA(transfer_kernels) = {to_block, gather, from_block, move};

@@ -55,6 +55,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     ok = ok && grow(&s->liquid, rows, before, after);
     ok = ok && grow(&s->wet, 1, before, after);
     ok = ok && grow(&s->scatter_at, sizeof *s->scatter_at, before, after);
+    ok = ok && grow(&s->scatter_rows, sizeof *s->scatter_rows, before, after);
     ok = ok && grow(&s->tile_speed, sizeof *s->tile_speed, before, after);
     if (ok) s->field_tiles = after;
     return ok;
@@ -90,13 +91,15 @@ void fields_free(BrimSim *s) {
     free(s->liquid);
     free(s->wet);
     free(s->scatter_at);
+    free(s->scatter_rows);
     free(s->scatter);
     free(s->tile_speed);
 }
 
 size_t fields_bytes(const BrimSim *s) {
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
-    size_t per_tile = 5 * cells + rows + 9; // spare, phi, pressure, rhs, diagonal; liquid
+    size_t per_tile = 5 * cells + rows + 9 +
+                      sizeof *s->scatter_rows; // spare, phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++)
         per_tile += 2 * cells + rows + (s->old[a] ? cells : 0) + (s->open[a] ? cells : 0) +
                     (s->wall_speed[a] ? cells : 0);

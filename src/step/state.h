@@ -114,10 +114,11 @@ struct BrimSim {
 
     // particles -> grid
     size_t scatter_capacity;
-    float *scatter;      ///< [occupied tiles] blocks of (momentum, weight)
-    int32_t *scatter_at; ///< [tiles] index of the tile's block, -1 without particles
-    float *old[3];       ///< [faces] velocity before forces and pressure, m/s; FLIP or band
-    uint8_t *known[3];   ///< [rows] faces with a velocity
+    float *scatter;            ///< [occupied tiles] blocks of (momentum, weight)
+    int32_t *scatter_at;       ///< [tiles] index of the tile's block, -1 without particles
+    ScatterRows *scatter_rows; ///< [tiles] where the block holds something
+    float *old[3];             ///< [faces] velocity before forces and pressure, m/s; FLIP or band
+    uint8_t *known[3];         ///< [rows] faces with a velocity
 
     // surface
     float *phi;      ///< [cells] signed distance to the liquid's surface in cells, cut at +-2;

@@ -10,38 +10,72 @@
 /// Blocks that weigh less than this on a face say nothing about its velocity.
 static const float WEIGHT_MIN = 1e-6f;
 
+/// Floats of one component of a block, and of the copy of its two sides behind the block.
+static size_t component_floats(const BrimSim *s) {
+    return s->dim == 3 ? SCATTER_3D / 3 : SCATTER_2D / 2;
+}
+static size_t side_floats(const BrimSim *s) {
+    return s->dim == 3 ? SCATTER_SIDE_3D : SCATTER_SIDE_2D;
+}
 static size_t block_floats(const BrimSim *s) {
-    return s->dim == 3 ? SCATTER_3D : SCATTER_2D;
+    return (size_t)s->dim * (component_floats(s) + 2 * side_floats(s));
+}
+
+/// The rows of a tile's block that its particles reach: one cell around them.
+static ScatterRows find_rows(const BrimSim *s, int slot) {
+    ScatterRows out = {{0}, 0};
+    for (int z = 0; z < s->grid.tile_depth; z++) {
+        uint64_t slice = mask_word(&s->grid, s->particles.occupied, slot, z);
+        unsigned rows = mask_rows(slice), columns = mask_columns(slice);
+        rows |= rows << 1 | rows << 2;
+        out.columns |= (uint16_t)(columns | columns << 1 | columns << 2);
+        for (int k = z; k <= (s->dim == 3 ? z + 2 : z); k++) out.rows[k] |= (uint16_t)rows;
+    }
+    return out;
+}
+
+static void clear_rows(const BrimSim *s, const ScatterRows *touched, float *block) {
+    enum { E = SCATTER_EDGE };
+    size_t component = component_floats(s);
+    for (int z = 0; z < (s->dim == 3 ? E : 1); z++) {
+        unsigned rows = touched->rows[z];
+        if (!rows) continue;
+        int first = __builtin_ctz(rows), count = 32 - __builtin_clz(rows) - first;
+        for (int a = 0; a < s->dim; a++)
+            memset(block + (size_t)a * component + 2 * E * (z * E + first), 0,
+                   sizeof(float) * (size_t)(2 * E * count));
+    }
 }
 
 /// Adds a layer of (momentum, weight) pairs of one component to another: what a particle gives to
 /// nodes beyond the domain goes to the last ones inside, as grid -> particles repeats those.
-static void fold_layer(float *component, int axis, int depth, int from, int to) {
+static void fold_layer(float *component, const ScatterRows *touched, int axis, int depth, int from,
+                       int to) {
     enum { E = SCATTER_EDGE };
-    const int stride[3] = {2, 2 * E, 2 * E * E};
-    const int extent[3] = {E, E, depth};
-    int b = (axis + 1) % 3, c = (axis + 2) % 3;
-    for (int k = 0; k < extent[c]; k++)
-        for (int j = 0; j < extent[b]; j++) {
-            float *row = component + j * stride[b] + k * stride[c];
-            for (int i = 0; i < 2; i++) {
-                row[to * stride[axis] + i] += row[from * stride[axis] + i];
-                row[from * stride[axis] + i] = 0;
-            }
+    const int step = (to - from) * (axis == 0 ? 2 : axis == 1 ? 2 * E : 2 * E * E);
+    for (int z = 0; z < depth; z++)
+        for (int y = 0; y < E; y++) {
+            if (!(touched->rows[z] >> y & 1) || (axis == 1 && y != from) ||
+                (axis == 2 && z != from))
+                continue;
+            float *row = component + 2 * E * (z * E + y);
+            for (int i = axis == 0 ? 2 * from : 0; i < (axis == 0 ? 2 * from + 2 : 2 * E); i++)
+                row[i + step] += row[i], row[i] = 0;
         }
 }
 
-static void fold_sides(const BrimSim *s, int slot, float *block) {
+static void fold_sides(const BrimSim *s, int slot, const ScatterRows *touched, float *block) {
     const Grid *g = &s->grid;
     const int16_t c[3] = {g->coord[slot].x, g->coord[slot].y, g->coord[slot].z};
     int depth = s->dim == 3 ? SCATTER_EDGE : 1;
-    size_t component = block_floats(s) / (size_t)s->dim;
+    size_t component = component_floats(s);
     for (int axis = 0; axis < s->dim; axis++) {
         int end = g->cells[axis] - c[axis] * TILE; // cells of the domain from this tile on
         for (int a = 0; a < s->dim; a++) {
             if (a == axis) continue; // the normal component ends on the wall itself
-            if (c[axis] == 0) fold_layer(block + (size_t)a * component, axis, depth, 0, 1);
-            if (end <= TILE) fold_layer(block + (size_t)a * component, axis, depth, end + 1, end);
+            float *at = block + (size_t)a * component;
+            if (c[axis] == 0) fold_layer(at, touched, axis, depth, 0, 1);
+            if (end <= TILE) fold_layer(at, touched, axis, depth, end + 1, end);
         }
     }
 }
@@ -57,53 +91,74 @@ static size_t number_blocks(BrimSim *s) {
     return blocks;
 }
 
-/// Adds a neighbour's block where it overlaps a tile. d: the neighbour's offset in tiles.
-static void add_block(const float *component, const int d[3], int depth, float sums[][2]) {
+/// Copies the first and the last column of a block to behind it: for the tiles beside, which would
+/// else fetch a whole line of memory for each pair.
+static void pack_sides(const BrimSim *s, const ScatterRows *touched, float *block) {
     enum { E = SCATTER_EDGE };
-    int first[3], count[3], to[3]; // in the block, how many, in the tile
-    for (int a = 0; a < 3; a++) {
-        first[a] = d[a] == 0 ? 1 : d[a] > 0 ? 0 : E - 1;
-        count[a] = d[a] == 0 ? TILE : 1;
-        to[a] = d[a] > 0 ? TILE - 1 : 0;
+    size_t side = side_floats(s);
+    for (int a = 0; a < s->dim; a++) {
+        const float *from = block + (size_t)a * component_floats(s);
+        float *to = block + (size_t)s->dim * component_floats(s) + (size_t)a * 2 * side;
+        for (int z = 0; z < (s->dim == 3 ? E : 1); z++)
+            for (unsigned rows = touched->rows[z]; rows; rows &= rows - 1) {
+                int row = z * E + __builtin_ctz(rows);
+                memcpy(to + 2 * row, from + 2 * E * row, 2 * sizeof(float));
+                memcpy(to + side + 2 * row, from + 2 * E * row + 2 * (E - 1), 2 * sizeof(float));
+            }
     }
-    if (depth == 1) first[2] = to[2] = 0, count[2] = 1;
-    for (int k = 0; k < count[2]; k++)
-        for (int j = 0; j < count[1]; j++) {
-            const float *in = component + 2 * (((first[2] + k) * E + first[1] + j) * E + first[0]);
-            float *out = sums[((to[2] + k) * TILE + to[1] + j) * TILE + to[0]];
-            if (count[0] == TILE)
-                for (int i = 0; i < 2 * TILE; i++) out[i] += in[i];
-            else
-                out[0] += in[0], out[1] += in[1];
-        }
+}
+
+/// A tile's particles into its block.
+static void scatter_tile(BrimSim *s, int slot) {
+    float *block = s->scatter + (size_t)s->scatter_at[slot] * block_floats(s);
+    ScatterRows *touched = &s->scatter_rows[slot];
+    *touched = find_rows(s, slot);
+    clear_rows(s, touched, block);
+    Span span = sim_span(s, slot, 1);
+    s->transfer->to_block(&span, s->particles.affine, block);
+    fold_sides(s, slot, touched, block);
+    if (touched->columns & (1 | 1 << (SCATTER_EDGE - 1))) pack_sides(s, touched, block);
+}
+
+/// Rows of a tile that a neighbour's block reaches, bit z * 8 + y. d: its offset in tiles.
+static uint64_t reached_rows(const Grid *g, const ScatterRows *from, const int d[3]) {
+    if ((d[0] < 0 && !(from->columns >> (SCATTER_EDGE - 1))) || (d[0] > 0 && !(from->columns & 1)))
+        return 0;
+    uint64_t rows = 0;
+    for (int z = d[2] > 0 ? TILE - 1 : 0; z < (d[2] < 0 ? 1 : g->tile_depth); z++) {
+        unsigned bits = from->rows[g->dim == 3 ? z + 1 - TILE * d[2] : 0];
+        bits = d[1] == 0 ? bits >> 1 & 0xff : d[1] < 0 ? bits >> (TILE + 1) & 1 : (bits & 1) << 7;
+        rows |= (uint64_t)bits << (8 * z);
+    }
+    return rows;
 }
 
 /// Sums the blocks that reach a tile and divides. => velocity, old, known
 static void gather_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    size_t floats = block_floats(s), component = floats / (size_t)s->dim;
-    float sums[512][2];
+    size_t floats = block_floats(s), sides = (size_t)s->dim * component_floats(s);
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    bool weights = s->band && s->def.band_combine == BRIM_BAND_DENSITY;
+    ScatterNear near = {{0}, {0}, {0}};
+    for (int n = 0; n < 27; n++) {
+        int32_t t = g->neighbour[slot][n];
+        if (t < 0 || s->scatter_at[t] < 0) continue;
+        const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
+        near.reach[n] = reached_rows(g, &s->scatter_rows[t], d);
+        near.block[n] = s->scatter + (size_t)s->scatter_at[t] * floats;
+        near.side[n] = near.block[n] + sides;
+    }
+    TileMask inside = mask_inside(g, slot);
     for (int a = 0; a < s->dim; a++) {
-        memset(sums, 0, (size_t)g->tile_cells * sizeof *sums);
-        for (int n = 0; n < 27; n++) {
-            int32_t t = g->neighbour[slot][n];
-            if (t < 0 || s->scatter_at[t] < 0) continue;
-            const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-            add_block(s->scatter + (size_t)s->scatter_at[t] * floats + (size_t)a * component, d,
-                      g->tile_depth, sums);
-        }
-        size_t base = (size_t)slot * (size_t)g->tile_cells;
-        float *velocity = s->velocity[a] + base, *old = s->old[a] ? s->old[a] + base : NULL;
-        TileMask inside = mask_inside(g, slot), far = mask_layer(g, slot, a, g->cells[a]);
-        TileMask known = {{0}};
-        s->transfer->average((const float(*)[2])sums, g->tile_cells, WEIGHT_MIN, velocity,
-                             (uint8_t *)known.slice);
+        TileMask known, far = mask_layer(g, slot, a, g->cells[a]);
+        s->transfer->gather(&near, s->dim, WEIGHT_MIN, s->velocity[a] + base,
+                            s->old[a] && !s->band ? s->old[a] + base : NULL,
+                            weights ? s->coefficient[a] + base : NULL, (uint8_t *)known.slice);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
         mask_store(g, s->known[a], slot, &known);
-        if (old && !s->band) memcpy(old, velocity, (size_t)g->tile_cells * sizeof *old);
-        if (s->band && s->def.band_combine == BRIM_BAND_DENSITY)
-            for (int i = 0; i < g->tile_cells; i++)
-                s->coefficient[a][base + (size_t)i] = sums[i][1];
+        for (int n = 0; n < 27; n++)
+            if (near.reach[n])
+                near.block[n] += component_floats(s), near.side[n] += 2 * side_floats(s);
     }
 }
 
@@ -112,18 +167,11 @@ bool stage_to_grid(BrimSim *s) {
     if (!memory_grow((void **)&s->scatter, &s->scatter_capacity, sizeof *s->scatter,
                      blocks * floats, 0))
         return false;
-    bool affine = s->particles.affine;
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < s->grid.tile_count; t++) {
-            if (s->scatter_at[t] < 0) continue;
-            float *block = s->scatter + (size_t)s->scatter_at[t] * floats;
-            memset(block, 0, floats * sizeof *block);
-            Span span = sim_span(s, t, 1);
-            s->transfer->to_block(&span, affine, block);
-            fold_sides(s, t, block);
-        }
+        for (int t = 0; t < s->grid.tile_count; t++)
+            if (s->scatter_at[t] >= 0) scatter_tile(s, t);
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < s->grid.tile_count; t++) gather_tile(s, t);
     }
