@@ -630,7 +630,7 @@ BRIM_API BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *f
 BRIM_API BrimResult brim_picture_range(const BrimSimDef *def, const BrimFrame *frame,
                                        const BrimPictureDef *picture, double *low, double *high,
                                        BrimError *error);
-/// The note of a picture, "" when it has none.
+/// The note of a picture, "" when it has none. Fails when the picture is not whole.
 BRIM_API BrimResult brim_picture_note(const char *path, char *text, size_t text_size,
                                       BrimError *error);
 /// Whether this build can trace rays: whether it has Embree.

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/// Pictures with a shorter side have no room for text.
+enum { TEXT_SIDE = 160 };
+
 void image_line(Image *image, float x0, float y0, float x1, float y1, float width, BrimVec3 colour,
                 float alpha) {
     float reach = 0.5f * width + 1;
@@ -86,7 +89,9 @@ static void paint_legend(Picture *p, float u, BrimVec3 ink) {
 }
 
 void paint_text(Picture *p) {
-    float u = (float)(p->image.height < p->image.width ? p->image.height : p->image.width) / 720;
+    int side = p->image.height < p->image.width ? p->image.height : p->image.width;
+    if (side < TEXT_SIDE) return;
+    float u = (float)side / 720;
     BrimVec3 ink = colour_hex(0x26323d), pale = colour_hex(0x5d6b78);
     char text[64], count[40];
     snprintf(text, sizeof text, "%.3f s", p->time);

@@ -83,7 +83,7 @@ BrimResult png_write(const Image *image, const char *note, const char *path, Bri
     return result;
 }
 
-/// The text under our key, before the pixels; false when the file is no PNG.
+/// The text under our key; false when the file is no PNG or not whole.
 static bool read_note(png_structp png, png_infop info, FILE *file, char *text, size_t size) {
     png_textp notes;
     int count = 0;
@@ -93,6 +93,13 @@ static bool read_note(png_structp png, png_infop info, FILE *file, char *text, s
     png_get_text(png, info, &notes, &count);
     for (int i = 0; i < count; i++)
         if (strcmp(notes[i].key, note_key) == 0) snprintf(text, size, "%s", notes[i].text);
+    int passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+    png_uint_32 rows = png_get_image_height(png, info);
+    // rows without a place to go are read and checked all the same
+    for (int pass = 0; pass < passes; pass++)
+        for (png_uint_32 y = 0; y < rows; y++) png_read_row(png, NULL, NULL);
+    png_read_end(png, NULL);
     return true;
 }
 
@@ -105,7 +112,7 @@ BrimResult brim_picture_note(const char *path, char *text, size_t text_size, Bri
     bool sound = info && read_note(png, info, file, text, text_size);
     png_destroy_read_struct(&png, &info, NULL);
     fclose(file);
-    return sound ? BRIM_OK : fail(error, BRIM_ERROR_INPUT, "'%s' is not a PNG picture", path);
+    return sound ? BRIM_OK : fail(error, BRIM_ERROR_INPUT, "'%s' is not a whole PNG picture", path);
 }
 
 #else

@@ -4,7 +4,7 @@
 #include "look/tracer.h"
 #include <stdlib.h>
 
-enum { CROSSINGS_MOST = 24, OPEN_SIDE = 112, OPEN_RAYS = 40 };
+enum { CROSSINGS_MOST = 24, OPEN_RAYS = 40 };
 
 static const float pi = 3.14159265f;
 /// Irradiance of the sun over pi: a white matte surface that faces it shines with this.
@@ -161,7 +161,9 @@ BrimResult tracer_light_floor(Tracer *t, BrimError *error) {
     float margin = 0.8f * t->size.y;
     t->open_low = vec(-margin, 0, -margin);
     float wide = t->size.x + 2 * margin, deep = t->size.z + 2 * margin;
-    t->open_step = fmaxf(wide, deep) / (OPEN_SIDE - 1);
+    // 112 points for a picture of the usual size
+    t->open_step =
+        fmaxf(wide, deep) / (float)(31 + (t->camera.width < 1280 ? t->camera.width : 1280) / 16);
     t->open_x = (int)ceilf(wide / t->open_step) + 1,
     t->open_z = (int)ceilf(deep / t->open_step) + 1;
     int n = t->open_x * t->open_z;
