@@ -108,14 +108,27 @@ static void drop_in_solids(Sort *s, const Grid *g, const MeshScale *scale, const
     if (dropped) sort_by_tile(s, p->count, box);
 }
 
-/// (first) => want: tiles with particles and those around them.
-static void want_tiles(const Grid *g, Sort *s) {
+/// Index among filled->grid's tiles of the one at the same place, -1 without one.
+static int filled_slot(FilledCells filled, int x, int y, int z) {
+    return filled.mask ? grid_slot(filled.grid, x, y, z) : -1;
+}
+
+static bool holds_water(const Grid *g, const Sort *s, FilledCells filled, int x, int y, int z) {
+    int32_t t = grid_box_index(g, x, y, z);
+    int slot = filled_slot(filled, x, y, z);
+    if (s->first[t] != s->first[t + 1]) return true;
+    for (int i = 0; i < ROWS && slot >= 0; i++)
+        if (filled.mask[slot * ROWS + i]) return true;
+    return false;
+}
+
+/// (first, filled) => want: tiles with water and those around them.
+static void want_tiles(const Grid *g, Sort *s, FilledCells filled) {
     memset(s->want, 0, grid_box(g));
     for (int z = 0; z < g->tiles[2]; z++)
         for (int y = 0; y < g->tiles[1]; y++)
             for (int x = 0; x < g->tiles[0]; x++) {
-                int32_t t = grid_box_index(g, x, y, z);
-                if (s->first[t] == s->first[t + 1]) continue;
+                if (!holds_water(g, s, filled, x, y, z)) continue;
                 for (int n = 0; n < 27; n++) {
                     int a = x + n % 3 - 1, b = y + n / 3 % 3 - 1, c = z + n / 9 - 1;
                     if (a >= 0 && b >= 0 && c >= 0 && a < g->tiles[0] && b < g->tiles[1] &&
@@ -152,7 +165,7 @@ static void sort_cells(Bins *b, const Sort *s, int slot, const uint32_t *id) {
 }
 
 static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParticles *p,
-                       const SolidList *solids, int threads, BrimError *error) {
+                       const SolidList *solids, FilledCells filled, int threads, BrimError *error) {
     size_t box = grid_box(&b->grid);
     s->key = memory_new(p->count * sizeof *s->key);
     s->by_tile = memory_new(p->count * sizeof *s->by_tile);
@@ -170,7 +183,7 @@ static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParti
     sort_by_tile(s, p->count, box);
     drop_in_solids(s, &b->grid, scale, p, solids, threads);
     b->count = s->first[box];
-    want_tiles(&b->grid, s);
+    want_tiles(&b->grid, s, filled);
     if (!grid_rebuild(&b->grid, s->want, s->from)) return no_memory(p->count, error);
     size_t tiles = (size_t)b->grid.tile_count;
     b->start = memory_new((tiles * CELLS + 1) * sizeof *b->start);
@@ -204,7 +217,8 @@ static void spread_box(const Grid *g, uint8_t *mask, uint8_t *spare, int threads
 }
 
 /// (start) => occupied; `empty`: cells of the domain that are not filled.
-static void look_at_counts(const Bins *b, const MeshScale *scale, uint8_t *empty, int slot) {
+static void look_at_counts(const Bins *b, const MeshScale *scale, FilledCells full, uint8_t *empty,
+                           int slot) {
     const uint32_t *start = b->start + (size_t)slot * CELLS;
     TileMask occupied = {{0}}, filled = {{0}}, inside = mask_inside(&b->grid, slot);
     for (int k = 0; k < CELLS; k++) {
@@ -212,14 +226,20 @@ static void look_at_counts(const Bins *b, const MeshScale *scale, uint8_t *empty
         occupied.slice[k >> 6] |= (uint64_t)(n > 0) << (k & 63);
         filled.slice[k >> 6] |= (uint64_t)((float)n >= scale->dense_count) << (k & 63);
     }
+    TileCoord c = b->grid.coord[slot];
+    int other = filled_slot(full, c.x, c.y, c.z);
+    for (int z = 0; z < TILE && other >= 0; z++) {
+        uint64_t more = mask_word(full.grid, full.mask, other, z);
+        occupied.slice[z] |= more, filled.slice[z] |= more;
+    }
     mask_store(&b->grid, b->occupied, slot, &occupied);
     for (int z = 0; z < TILE; z++) inside.slice[z] &= ~filled.slice[z];
     mask_store(&b->grid, empty, slot, &inside);
 }
 
 /// (start) => occupied, deep, active.
-static BrimResult tell_cells(Bins *b, const MeshScale *scale, size_t count, int threads,
-                             BrimError *error) {
+static BrimResult tell_cells(Bins *b, const MeshScale *scale, FilledCells filled, size_t count,
+                             int threads, BrimError *error) {
     size_t rows = (size_t)b->grid.tile_count * ROWS;
     b->occupied = memory_new(rows), b->deep = memory_new(rows), b->active = memory_new(rows);
     uint8_t *spare = memory_new(rows);
@@ -228,7 +248,8 @@ static BrimResult tell_cells(Bins *b, const MeshScale *scale, size_t count, int 
         return no_memory(count, error);
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int slot = 0; slot < b->grid.tile_count; slot++) look_at_counts(b, scale, b->deep, slot);
+    for (int slot = 0; slot < b->grid.tile_count; slot++)
+        look_at_counts(b, scale, filled, b->deep, slot);
     spread_box(&b->grid, b->deep, spare, threads);
     memcpy(b->active, b->occupied, rows);
     for (int ring = 0; (float)ring < scale->reach; ring++)
@@ -242,13 +263,13 @@ static BrimResult tell_cells(Bins *b, const MeshScale *scale, size_t count, int 
 }
 
 BrimResult bins_make(Bins *b, const MeshScale *scale, const BrimParticles *particles,
-                     const SolidList *solids, int threads, BrimError *error) {
+                     const SolidList *solids, FilledCells filled, int threads, BrimError *error) {
     *b = (Bins){0};
     BrimResult result = grid_init(&b->grid, 3, scale->cells, error);
     Sort s = {0};
-    if (result == BRIM_OK) result = sort(b, &s, scale, particles, solids, threads, error);
+    if (result == BRIM_OK) result = sort(b, &s, scale, particles, solids, filled, threads, error);
     sort_free(&s);
-    if (result == BRIM_OK) result = tell_cells(b, scale, particles->count, threads, error);
+    if (result == BRIM_OK) result = tell_cells(b, scale, filled, particles->count, threads, error);
     if (result != BRIM_OK) bins_free(b);
     return result;
 }

@@ -23,6 +23,7 @@
 #include "brim/brim.h"
 #include "grid/grid.h"
 #include "grid/mask.h"
+#include "mesh/mesher.h"
 #include "solid/solid.h"
 #include "surface/level_set.h"
 
@@ -105,7 +106,7 @@ typedef struct Bins {
 
 /// BRIM_ERROR_INPUT when a position is not a finite number; BRIM_ERROR_MEMORY.
 BrimResult bins_make(Bins *bins, const MeshScale *scale, const BrimParticles *particles,
-                     const SolidList *solids, int threads, BrimError *error);
+                     const SolidList *solids, FilledCells filled, int threads, BrimError *error);
 void bins_free(Bins *bins);
 
 // -------------------------------------------------------------------------------------- block

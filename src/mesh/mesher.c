@@ -200,8 +200,8 @@ static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, Br
 }
 
 BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *const *solids,
-                     int solid_count, const BrimParticles *particles, BrimMesh *mesh,
-                     BrimError *error) {
+                     int solid_count, const BrimParticles *particles, FilledCells filled,
+                     BrimMesh *mesh, BrimError *error) {
     *mesh = (BrimMesh){0};
     BrimResult result = mesh_check(def, mesh_def, error);
     if (result != BRIM_OK || particles->count == 0) return result;
@@ -218,7 +218,7 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
                        .solids = &list,
                        .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
     w.input = &input;
-    result = bins_make(&w.bins, &scale, particles, &list, w.threads, error);
+    result = bins_make(&w.bins, &scale, particles, &list, filled, w.threads, error);
     if (result == BRIM_OK) result = run_stages(&w, mesh_def, mesh, error);
     work_free(&w);
     if (result != BRIM_OK) brim_mesh_free(mesh);
@@ -252,6 +252,10 @@ BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def
     *mesher = NULL;
     BrimResult result = mesh_check(def, mesh_def, error);
     if (result != BRIM_OK) return result;
+    if (def->band_width)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "frames of a run with a narrow band (band.width) do not hold the water below "
+                    "it: let the run itself make surfaces (output.surface: ply)");
     BrimMesher *m = calloc(1, sizeof *m);
     if (!m) return no_memory(error);
     m->def = *def, m->mesh = *mesh_def;
@@ -279,7 +283,8 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
         solid_place(m->solids[i], time, 0);
         m->present[present++] = m->solids[i];
     }
-    return mesh_make(&m->def, &m->mesh, m->present, present, particles, mesh, error);
+    return mesh_make(&m->def, &m->mesh, m->present, present, particles, (FilledCells){0}, mesh,
+                     error);
 }
 
 void brim_mesh_free(BrimMesh *mesh) {
