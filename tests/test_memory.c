@@ -105,6 +105,29 @@ TEST(stepping_survives_every_failing_allocation) {
     }
 }
 
+TEST(meshing_survives_every_failing_allocation) {
+    Case c = greedy_case(3);
+    BrimSim *sim;
+    BrimError error;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    for (int anisotropic = 0; anisotropic < 2; anisotropic++) {
+        BrimMeshDef def = brim_default_mesh_def();
+        def.resolution = 1, def.threads = 1, def.anisotropic = anisotropic;
+        BrimResult r = BRIM_ERROR_MEMORY;
+        int tries = 0;
+        for (; r != BRIM_OK && tries < 2000; tries += 1 + tries / 20) {
+            BrimMesh mesh;
+            fail_after(tries, true);
+            r = brim_sim_mesh(sim, &def, &mesh, &error);
+            heal();
+            CHECK(r == BRIM_OK || (r == BRIM_ERROR_MEMORY && !mesh.position && error.message[0]));
+            brim_mesh_free(&mesh);
+        }
+        CHECK(tries > 20 && tries < 2000);
+    }
+    brim_sim_destroy(&sim);
+}
+
 TEST(saving_and_loading_survive_every_failing_allocation) {
     Case c = greedy_case(2);
     BrimSim *sim, *other;

@@ -193,13 +193,13 @@ static bool column(double x, double y, double z) {
 
 TEST(mesh_volume_is_that_of_the_particles) {
     bool (*const shapes[])(double, double, double) = {half_tank, drop, column};
-    static const int per_cell[] = {8, 8, 8, 27, 27};
-    static const int resolution[] = {1, 2, 3, 2, 3};
+    static const int per_cell[] = {8, 8, 8, 27}, resolution[] = {1, 2, 3, 2};
+    static const int cells[] = {20, 20, 28};
     for (int shape = 0; shape < 3; shape++)
-        for (int i = shape > 0; i < (quick() ? 2 : 5); i++) // 1 node a cell cuts off arcs and edges
-            for (int anisotropic = 0; anisotropic < 2; anisotropic++) {
+        for (int i = shape > 0; i < (quick() ? 2 : 4); i++) // 1 node a cell cuts off arcs and edges
+            for (int anisotropic = 0; anisotropic < (i == 1 ? 2 : 1); anisotropic++) {
                 Cloud c = cloud_new();
-                BrimSimDef def = cube_def(20, per_cell[i]);
+                BrimSimDef def = cube_def(cells[shape], per_cell[i]);
                 cloud_fill(&c, &def, 0.5, shapes[shape]);
                 BrimMeshDef md = brim_default_mesh_def();
                 md.resolution = resolution[i], md.anisotropic = anisotropic;
@@ -207,7 +207,7 @@ TEST(mesh_volume_is_that_of_the_particles) {
                 BrimError error;
                 CHECK_OK(make(&def, &md, &c, &mesh, &error), error);
                 CHECK_CLOSED(&mesh, 0.05);
-                double wanted = (double)c.count / per_cell[i] / (20.0 * 20 * 20);
+                double wanted = (double)c.count / per_cell[i] / pow(cells[shape], 3);
                 CHECK_NEAR(brim_mesh_volume(&mesh) / wanted, 1, 0.02);
                 brim_mesh_free(&mesh);
                 cloud_free(&c);
@@ -296,11 +296,12 @@ TEST(mesh_is_flat_at_walls) {
                 CHECK_NEAR(side_area(&mesh, 2, side, 20, &worst), 0.5, 0.02);
             }
             CHECK_BELOW(worst, 0.05);
-            // the free surface reaches the walls level: no rim, no gap
+            // the free surface reaches the walls level to a spacing: no rim, no gap
             for (size_t v = 0; v < mesh.vertex_count; v++) {
                 const float *p = mesh.position[v];
+                bool beside = p[0] < 0.05f || p[0] > 0.95f || p[2] < 0.05f || p[2] > 0.95f;
                 bool open = mesh.normal[v][1] > 0.7f;
-                CHECK(!open || fabs(p[1] - 0.5) * 20 < 0.35);
+                CHECK(!open || !beside || fabs(p[1] - 0.5) * 20 < 0.5);
             }
             brim_mesh_free(&mesh);
             cloud_free(&c);

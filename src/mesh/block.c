@@ -1,6 +1,6 @@
 // The particles around a tile, gathered into one small array with their mirror images.
 #include "base/memory.h"
-#include "mesh/mesh.h"
+#include "mesh/stretch.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +14,24 @@ void block_free(Block *b) {
         free(b->x[a]), free(b->v[a]);
         b->x[a] = b->v[a] = NULL;
     }
+    for (int a = 0; a < 7; a++) {
+        free(b->g[a]);
+        b->g[a] = NULL;
+    }
     b->capacity = 0;
 }
 
-static bool reserve(Block *b, size_t count) {
+static bool reserve(Block *b, size_t count, bool stretched) {
     if (count + PADDING <= b->capacity) return true;
     block_free(b);
     size_t room = count + count / 4 + PADDING;
     for (int a = 0; a < 3; a++) {
         b->x[a] = memory_zero(room * sizeof(float)), b->v[a] = memory_zero(room * sizeof(float));
         if (!b->x[a] || !b->v[a]) return false;
+    }
+    for (int a = 0; a < 7 && stretched; a++) {
+        b->g[a] = memory_zero(room * sizeof(float));
+        if (!b->g[a]) return false;
     }
     b->capacity = room;
     return true;
@@ -104,31 +112,42 @@ static Image image_of(const Block *b, const MeshScale *scale, const Bins *bins, 
     return image;
 }
 
-static void copy(Block *b, const MeshScale *scale, const Bins *bins, const BrimParticles *p,
-                 const Image *image) {
+static void copy(Block *b, const BlockInput *in, const Image *image) {
+    const MeshScale *scale = in->scale;
+    const BrimParticles *p = in->particles;
     const float *const x[3] = {p->x, p->y, p->z};
     const float *const v[3] = {p->vx, p->vy, p->vz};
     for (uint32_t k = image->first; k < image->end; k++, b->count++) {
-        uint32_t i = bins->order[k];
+        uint32_t i = in->bins->order[k];
         for (int a = 0; a < 3; a++) {
             float at = x[a][i] * scale->inv_dx;
             at = at < 0 ? 0 : at > (float)scale->cells[a] ? (float)scale->cells[a] : at;
+            if (in->stretched) at = in->stretched[k].position[a];
             b->x[a][b->count] = at * image->flip[a] + image->shift[a];
             b->v[a][b->count] = v[a] ? v[a][i] * image->flip[a] : 0;
         }
+        if (!in->stretched) continue;
+        for (int a = 0; a < 3; a++) {
+            b->g[a][b->count] = in->stretched[k].g[a];
+            b->g[3 + a][b->count] =
+                in->stretched[k].g[3 + a] * image->flip[a] * image->flip[(a + 1) % 3];
+        }
+        b->g[6][b->count] = in->stretched[k].weight;
     }
 }
 
-bool block_fill(Block *b, const MeshScale *scale, const Bins *bins, const BrimParticles *particles,
-                const int tile[3], bool near_solid) {
-    b->edge = TOUCH + 2 * scale->halo;
-    for (int a = 0; a < 3; a++) b->origin[a] = TILE * tile[a] - 2 - scale->halo;
+bool block_fill(Block *b, const BlockInput *in, const int tile[3], bool near_solid) {
+    b->edge = TOUCH + 2 * in->scale->halo;
+    for (int a = 0; a < 3; a++) b->origin[a] = TILE * tile[a] - 2 - in->scale->halo;
     Rows needed;
     b->count = 0;
-    if (!find_needed(b, scale, bins, near_solid, needed)) return true;
+    if (in->all)
+        memset(needed, 0xff, sizeof needed);
+    else if (!find_needed(b, in->scale, in->bins, near_solid, needed))
+        return true;
     size_t count = 0;
     for (int pass = 0; pass < 2; pass++) {
-        if (pass && !reserve(b, count)) return false;
+        if (pass && !reserve(b, count, in->stretched)) return false;
         uint32_t *start = b->start;
         b->count = 0;
         for (int z = 0; z < b->edge; z++)
@@ -136,9 +155,9 @@ bool block_fill(Block *b, const MeshScale *scale, const Bins *bins, const BrimPa
                 for (int x = 0; x < b->edge; x++) {
                     *start++ = b->count;
                     if (!(needed[z][y] >> x & 1)) continue;
-                    Image image = image_of(b, scale, bins, x, y, z);
+                    Image image = image_of(b, in->scale, in->bins, x, y, z);
                     count += image.end - image.first;
-                    if (pass) copy(b, scale, bins, particles, &image);
+                    if (pass) copy(b, in, &image);
                 }
         *start = b->count;
     }

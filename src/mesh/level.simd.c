@@ -9,8 +9,10 @@ typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t i16 __attribute__((vector_size(64), aligned(4), may_alias));
 
 typedef struct Sums {
-    f16 w, x[3], nearest;
+    f16 w, x[3], nearest, second[6];
 } Sums;
+
+typedef enum What { OFFSETS, VELOCITY, MOMENTS, STRETCHED } What;
 
 static inline __attribute__((always_inline)) f16 load(const float *p) {
     f16 v;
@@ -70,6 +72,48 @@ static inline void add_velocity(Sums *sums, const Block *b, uint32_t first, uint
     }
 }
 
+static inline void add_moments(Sums *sums, const Block *b, uint32_t first, uint32_t end,
+                               const float at[3], float inv_radius2) {
+    for (uint32_t i = first; i < end; i += LANES) {
+        i16 valid = lane < (int32_t)(end - i);
+        f16 offset[3], w = 1.0f - offsets(b, i, at, valid, offset) * inv_radius2;
+        w = (f16)((i16)w & (w > 0.0f) & valid);
+        sums->w += w;
+        for (int a = 0; a < 3; a++) {
+            f16 part = w * offset[a];
+            sums->x[a] += part;
+            sums->second[a] += part * offset[a];
+            sums->second[3 + a] += part * offset[(a + 1) % 3];
+        }
+    }
+}
+
+static inline void add_kernel(Sums *sums, const Block *b, uint32_t i, const f16 d[3], i16 valid) {
+    f16 xy = load(b->g[3] + i), yz = load(b->g[4] + i), zx = load(b->g[5] + i);
+    f16 x = load(b->g[0] + i) * d[0] + xy * d[1] + zx * d[2];
+    f16 y = xy * d[0] + load(b->g[1] + i) * d[1] + yz * d[2];
+    f16 z = zx * d[0] + yz * d[1] + load(b->g[2] + i) * d[2];
+    f16 q2 = x * x + y * y + z * z, w = weight(q2, valid, 1.0f) * load(b->g[6] + i);
+    sums->w += (f16)((i16)w & valid);
+    i16 nearer = valid & (q2 < sums->nearest);
+    sums->nearest = (f16)(((i16)q2 & nearer) | ((i16)sums->nearest & ~nearer));
+}
+
+static inline void add_stretched(Sums *sums, const Block *b, uint32_t first, uint32_t end,
+                                 const float at[3], const float plane[4]) {
+    for (uint32_t i = first; i < end; i += LANES) {
+        i16 valid = lane < (int32_t)(end - i);
+        f16 offset[3];
+        offsets(b, i, at, valid, offset);
+        add_kernel(sums, b, i, offset, valid);
+        if (!plane) continue;
+        // the image's kernel at the point is the particle's own at the point's image
+        f16 above = offset[0] * plane[0] + offset[1] * plane[1] + offset[2] * plane[2] + plane[3];
+        for (int a = 0; a < 3; a++) offset[a] += 2.0f * plane[3] * plane[a];
+        add_kernel(sums, b, i, offset, valid & (above > 0.0f));
+    }
+}
+
 static inline float fold(f16 v) {
     for (int half = LANES / 2; half; half /= 2)
         for (int i = 0; i < half; i++) v[i] += v[i + half];
@@ -91,7 +135,7 @@ static inline float away(const Block *b, int axis, int k, float at) {
 }
 
 static inline void visit(const Block *b, float radius, const float at[3], const float plane[4],
-                         const bool velocity, LevelSums *out) {
+                         const What what, LevelSums *out) {
     Sums sums = {0};
     sums.nearest = sums.nearest + INFINITY;
     float radius2 = radius * radius, inv_radius2 = 1.0f / radius2;
@@ -107,7 +151,11 @@ static inline void visit(const Block *b, float radius, const float at[3], const 
             int x0, x1;
             span(b, 0, at[0] - half, at[0] + half, &x0, &x1);
             const uint32_t *start = b->start + (z * b->edge + y) * b->edge;
-            if (velocity)
+            if (what == MOMENTS)
+                add_moments(&sums, b, start[x0], start[x1 + 1], at, inv_radius2);
+            else if (what == STRETCHED)
+                add_stretched(&sums, b, start[x0], start[x1 + 1], at, plane);
+            else if (what == VELOCITY)
                 add_velocity(&sums, b, start[x0], start[x1 + 1], at, inv_radius2);
             else
                 add_range(&sums, b, start[x0], start[x1 + 1], at, plane, inv_radius2);
@@ -115,20 +163,30 @@ static inline void visit(const Block *b, float radius, const float at[3], const 
     out->weight = fold(sums.w);
     for (int a = 0; a < 3; a++) out->mean[a] = fold(sums.x[a]);
     out->nearest = INFINITY;
-    for (int i = 0; i < LANES && !velocity; i++)
+    for (int k = 0; k < 6 && what == MOMENTS; k++) out->second[k] = fold(sums.second[k]);
+    for (int i = 0; i < LANES && (what == OFFSETS || what == STRETCHED); i++)
         if (sums.nearest[i] < out->nearest) out->nearest = sums.nearest[i];
 }
 
 static void sum(const Block *b, float radius, const float at[3], const float plane[4],
                 LevelSums *sums) {
     if (plane)
-        visit(b, radius, at, plane, false, sums);
+        visit(b, radius, at, plane, OFFSETS, sums);
     else
-        visit(b, radius, at, NULL, false, sums);
+        visit(b, radius, at, NULL, OFFSETS, sums);
 }
 
 static void velocity(const Block *b, float radius, const float at[3], LevelSums *sums) {
-    visit(b, radius, at, NULL, true, sums);
+    visit(b, radius, at, NULL, VELOCITY, sums);
 }
 
-const LevelKernels ISA(level_kernels) = {sum, velocity};
+static void moments(const Block *b, float radius, const float at[3], LevelSums *sums) {
+    visit(b, radius, at, NULL, MOMENTS, sums);
+}
+
+static void stretched(const Block *b, float radius, const float at[3], const float plane[4],
+                      LevelSums *sums) {
+    visit(b, radius, at, plane, STRETCHED, sums);
+}
+
+const LevelKernels ISA(level_kernels) = {sum, velocity, moments, stretched};

@@ -33,7 +33,7 @@ enum {
     NODES_ALL = NODES_MAX * NODES_MAX * NODES_MAX,
     RING_MAX = NODES_MAX + 2, ///< with a ring of nodes around them
     RING_ALL = RING_MAX * RING_MAX * RING_MAX,
-    HALO_MAX = 8,                      ///< cells around those that a tile's nodes touch
+    HALO_MAX = 10,                     ///< cells around those that a tile's nodes touch
     TOUCH = TILE + 2,                  ///< cells that a tile's nodes touch: 8 T - 2 to 8 T + 7
     BLOCK_EDGE = TOUCH + 2 * HALO_MAX, ///< of the largest block, in cells
 };
@@ -119,21 +119,33 @@ typedef struct Block {
     uint32_t count;
     size_t capacity;
     float *x[3], *v[3]; ///< cells, m/s; readable 15 floats beyond the end
+    float *g[7];        ///< stretched kernels alone: matrix and weight
 } Block;
+
+struct StretchedKernel;
+
+/// Where the particles of a block come from.
+typedef struct BlockInput {
+    const MeshScale *scale;
+    const Bins *bins;
+    const BrimParticles *particles;
+    const struct StretchedKernel *stretched; ///< NULL: particles as they are
+    bool all; ///< of all cells, not only what cells that the surface may pass can see
+} BlockInput;
 
 /// Fills the block with what cells that the surface may pass can see; others stay empty. False: out
 /// of memory.
-bool block_fill(Block *block, const MeshScale *scale, const Bins *bins,
-                const BrimParticles *particles, const int tile[3], bool near_solid);
+bool block_fill(Block *block, const BlockInput *input, const int tile[3], bool near_solid);
 void block_free(Block *block);
 
 // -------------------------------------------------------------------------------------- level
 
 /// What the particles within the radius of a point say.
 typedef struct LevelSums {
-    float weight;  ///< sum of kernel weights
-    float mean[3]; ///< weighted sum of offsets from the point, or of velocities
-    float nearest; ///< squared distance of the nearest, INFINITY when there is none
+    float weight;    ///< sum of kernel weights
+    float mean[3];   ///< weighted sum of offsets from the point, or of velocities
+    float nearest;   ///< squared distance of the nearest, INFINITY when there is none
+    float second[6]; ///< weighted sums of products of offsets: xx, yy, zz, xy, yz, zx
 } LevelSums;
 
 typedef struct LevelKernels {
@@ -143,6 +155,12 @@ typedef struct LevelKernels {
                 LevelSums *sums);
     /// The same with velocities instead of offsets.
     void (*velocity)(const Block *block, float radius, const float at[3], LevelSums *sums);
+    /// Weights 1 - s^2 and the first and second moments of offsets.
+    void (*moments)(const Block *block, float radius, const float at[3], LevelSums *sums);
+    /// Sum of stretched kernels at `at`, as weight; nearest: the least |G (x - position)|^2.
+    /// `radius` bounds how far kernels reach.
+    void (*stretched)(const Block *block, float radius, const float at[3], const float plane[4],
+                      LevelSums *sums);
 } LevelKernels;
 
 BRIM_KERNELS(LevelKernels, level_kernels)
@@ -172,11 +190,13 @@ static inline int ring_index(const MeshScale *s, int x, int y, int z) {
     return ((z + 1) * edge + y + 1) * edge + x + 1;
 }
 
+struct StretchScale;
+
 typedef struct NodeInput {
     const MeshScale *scale;
-    const Bins *bins;
-    const BrimParticles *particles;
+    BlockInput block;
     const SolidList *solids;
+    const struct StretchScale *stretch; ///< NULL: averaged positions
     const LevelKernels *kernels;
 } NodeInput;
 

@@ -2,7 +2,7 @@
 #include "mesh/mesher.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mesh/mesh.h"
+#include "mesh/stretch.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -58,8 +58,9 @@ static MeshScale make_scale(const BrimSimDef *def, const BrimMeshDef *mesh) {
     double radius = mesh->radius > 0 ? mesh->radius : fmin(fmax(3 * spacing, 0.5), 4);
     s.radius = (float)radius;
     s.spacing = (float)spacing;
-    s.shift = sqrtf(3.0f) / (float)mesh->resolution; // the diagonal of a cube of nodes
-    s.halo = (int)ceil(radius + s.shift + spacing);
+    s.shift = sqrtf(3.0f) / (float)mesh->resolution;          // the diagonal of a cube of nodes
+    double sight = mesh->anisotropic ? 1.3 * radius : radius; // the support of stretched kernels
+    s.halo = (int)ceil(sight + s.shift + spacing);
     s.reach = (float)fmin(2 * spacing, radius);
     // The lattice cuts a ball of a few nodes to a polyhedron. Balls of this radius keep, on average
     // over where they lie, the volume of the smaller one.
@@ -84,12 +85,14 @@ typedef struct Work {
     TileMesh *tiles;
     int tile_count;
     uint8_t *sides; ///< [vertex_count]
+    StretchScale stretch;
+    StretchedKernel *stretched; ///< NULL: averaged positions
 } Work;
 
 static void work_free(Work *w) {
     bins_free(&w->bins);
     for (int i = 0; i < w->tile_count; i++) tile_mesh_free(&w->tiles[i]);
-    free(w->tiles), free(w->box.slot_of), free(w->sides);
+    free(w->tiles), free(w->box.slot_of), free(w->sides), free(w->stretched);
 }
 
 /// Tiles of nodes that touch a tile of cells with water in reach, in the order of the box.
@@ -213,12 +216,18 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
     w.threads = mesh_def->threads > 0 ? mesh_def->threads : omp_get_max_threads();
     SolidList list = {solids, solid_count};
     NodeInput input = {.scale = &scale,
-                       .bins = &w.bins,
-                       .particles = particles,
+                       .block = {.scale = &scale, .bins = &w.bins, .particles = particles},
                        .solids = &list,
                        .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
     w.input = &input;
     result = bins_make(&w.bins, &scale, particles, &list, filled, w.threads, error);
+    if (result == BRIM_OK && mesh_def->anisotropic) {
+        w.stretch = stretch_scale(&scale, def->particles_per_cell);
+        w.stretched =
+            stretch_particles(&scale, &w.stretch, &w.bins, particles, input.kernels, w.threads);
+        input.stretch = &w.stretch, input.block.stretched = w.stretched;
+        if (!w.stretched) result = no_memory(error);
+    }
     if (result == BRIM_OK) result = run_stages(&w, mesh_def, mesh, error);
     work_free(&w);
     if (result != BRIM_OK) brim_mesh_free(mesh);

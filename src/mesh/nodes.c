@@ -1,5 +1,5 @@
 // The lattice nodes of a tile: which are in the water, and how far from its surface.
-#include "mesh/mesh.h"
+#include "mesh/stretch.h"
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ float level_distance(const MeshScale *s, const LevelSums *sums) {
 
 /// Kinds of the cells that a tile's nodes touch.
 static void cell_kinds(const Nodes *n, const NodeInput *in, uint8_t kind[TOUCH][TOUCH][TOUCH]) {
-    const Bins *b = in->bins;
+    const Bins *b = in->block.bins;
     for (int z = 0; z < TOUCH; z++)
         for (int y = 0; y < TOUCH; y++)
             for (int x = 0; x < TOUCH; x++) {
@@ -96,6 +96,11 @@ static void node_kinds(Nodes *n, const MeshScale *s, uint8_t kind[TOUCH][TOUCH][
 static float phi_at(const Block *block, const NodeInput *in, const float at[3],
                     const float plane[4]) {
     LevelSums sums;
+    if (in->stretch) {
+        const StretchScale *s = in->stretch;
+        in->kernels->stretched(block, s->support, at, plane, &sums);
+        return fminf(stretch_distance(s, &sums), in->scale->radius);
+    }
     in->kernels->sum(block, in->scale->radius, at, plane, &sums);
     return level_distance(in->scale, &sums);
 }
@@ -161,8 +166,6 @@ NodesResult nodes_fill(Nodes *nodes, Block *block, const NodeInput *input) {
     cell_kinds(nodes, input, kind);
     node_kinds(nodes, input->scale, kind);
     nodes_solid(nodes, input);
-    if (!block_fill(block, input->scale, input->bins, input->particles, nodes->tile,
-                    nodes->near_solid))
-        return NODES_NO_MEMORY;
+    if (!block_fill(block, &input->block, nodes->tile, nodes->near_solid)) return NODES_NO_MEMORY;
     return node_levels(nodes, block, input) ? NODES_SOME : NODES_NONE;
 }

@@ -4,7 +4,7 @@ test_help_and_version() {
     brim_gives 0 --help
     says out "brim COMMAND"
     says out "Exit codes:"
-    for command in run check info fields render plot report reproduce; do
+    for command in run check info fields mesh render plot report reproduce; do
         says out "  $command"
     done
     silent err
@@ -15,7 +15,7 @@ test_help_and_version() {
 }
 
 test_help_of_each_command() {
-    for command in run check info fields render plot report reproduce; do
+    for command in run check info fields mesh render plot report reproduce; do
         brim_gives 0 "$command" --help
         says out "Usage: brim $command"
         mv out by_option
