@@ -193,11 +193,12 @@ StretchedKernel *stretch_particles(const MeshScale *scale, const StretchScale *s
                                    const Bins *bins, const BrimParticles *particles,
                                    const LevelKernels *kernels, int threads) {
     StretchedKernel *out = memory_new((bins->count + 1) * sizeof *out);
-    bool failed = !out;
+    bool failed = false;
+    if (!out) return NULL;
 #pragma omp parallel num_threads(threads) reduction(|| : failed)
     {
         Block *block = memory_zero(sizeof *block);
-        failed = failed || !block;
+        failed = !block;
 #pragma omp for schedule(dynamic, 1)
         for (int slot = 0; slot < bins->grid.tile_count; slot++)
             if (!failed && is_asked(bins, scale, slot))
