@@ -20,6 +20,9 @@ typedef struct BandKernels {
     /// Paths back in time from the cell centres of a tile, fourth-order Runge-Kutta. => back: by
     /// how many cells the liquid in each centre came, not a number where a velocity is missing.
     void (*trace)(const TraceParams *params, float back[3][BAND_CELLS]);
+    /// Paths of the lower faces of a tile along an axis from those of its cells: the mean of two,
+    /// or on the tile's own lower side the line through the next two. => out [cells of a tile]
+    void (*face_paths)(const float *back, int axis, int dim, float *out);
     /// Trilinear values of a block at its own nodes less `back`; `missing` where back is not a
     /// number. => out [cells of a tile]
     void (*carry)(const float *block, int halo, int dim, const float back[3][BAND_CELLS],

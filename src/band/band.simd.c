@@ -100,6 +100,40 @@ static void trace(const TraceParams *p, float back[3][BAND_CELLS]) {
     p->dim == 3 ? trace_dim(p, back, 3) : trace_dim(p, back, 2);
 }
 
+static inline f8 load8(const float *p) {
+    f8 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/// A point on the line from a to b; the other where one is not a number.
+static inline f8 along(f8 a, f8 b, float weight) {
+    f8 v = a + weight * (b - a);
+    i8x fine = v == v, first = a == a;
+    f8 either = (f8)(((i8x)a & first) | ((i8x)b & ~first));
+    return (f8)(((i8x)v & fine) | ((i8x)either & ~fine));
+}
+
+static void face_paths(const float *back, int axis, int dim, float *out) {
+    const int rows = dim == 3 ? TILE * TILE : TILE, step = axis == 1 ? TILE : TILE * TILE;
+    for (int r = 0; r < rows; r++) {
+        const float *at = back + r * TILE;
+        f8 here = load8(at), face;
+        if (axis == 0) {
+            f8 low = __builtin_shufflevector(here, here, 0, 0, 1, 2, 3, 4, 5, 6);
+            f8 first =
+                along(here, __builtin_shufflevector(here, here, 1, 1, 1, 1, 1, 1, 1, 1), -0.5f);
+            face = along(here, low, 0.5f);
+            face[0] = first[0];
+        } else if (axis == 1 ? (r & 7) > 0 : r >= TILE) {
+            face = along(here, load8(at - step), 0.5f);
+        } else {
+            face = along(here, load8(at + step), -0.5f);
+        }
+        memcpy(out + r * TILE, &face, sizeof face);
+    }
+}
+
 static inline void carry_dim(const float *block, int halo, const float back[3][BAND_CELLS],
                              float missing, float *out, const int dim) {
     const int cells = dim == 3 ? BAND_CELLS : TILE * TILE, edge = TILE + 2 * halo;
@@ -186,4 +220,4 @@ static bool deepen(const float *block, int dim, const uint8_t *fixed, float *out
     return dim == 3 ? deepen_dim(block, fixed, out, 3) : deepen_dim(block, fixed, out, 2);
 }
 
-const BandKernels ISA(band_kernels) = {trace, carry, deepen};
+const BandKernels ISA(band_kernels) = {trace, face_paths, carry, deepen};

@@ -1,11 +1,14 @@
 // Band, stage 7: the particles' velocity near the surface, the grid's own below.
+#include "grid/mask.h"
 #include "step/band.h"
 #include <math.h>
 #include <string.h>
 
 /// How deep a face lies: the mean of its cells, of one where the other does not exist.
-static float face_phi(const BrimSim *s, int64_t cell, int64_t below) {
-    return below < 0 ? s->phi[cell] : 0.5f * (s->phi[cell] + s->phi[below]);
+static float face_phi(const BrimSim *s, int slot, int cell, int axis) {
+    int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
+    float phi = s->phi[(int64_t)slot * s->grid.tile_cells + cell];
+    return below < 0 ? phi : 0.5f * (phi + s->phi[below]);
 }
 
 /// One component of a tile. Faces deeper than r = R - 1 take the velocity carried along, the others
@@ -19,22 +22,58 @@ static void combine_component(BrimSim *s, int slot, int axis) {
     uint8_t *known = s->known[axis] + (size_t)slot * (size_t)g->tile_rows;
     bool blend = s->def.band_combine == BRIM_BAND_DENSITY;
     float inner = band_inner(s);
-    for (int i = 0; i < g->tile_cells && s->traced[slot]; i++) {
-        int64_t me = (int64_t)base + i, below = grid_step(g, slot, i, axis, -1);
-        bool given = known[i >> 3] >> (i & 7) & 1;
-        bool interior = band_bit(s->interior, me) || (below >= 0 && band_bit(s->interior, below));
-        if (!interior || !(carried[i] == carried[i])) continue;
-        if (blend && given)
-            u[i] = carried[i] + fminf(1, weight[i]) * (u[i] - carried[i]);
-        else if (!given || (!blend && face_phi(s, me, below) < -inner))
-            u[i] = carried[i];
-        known[i >> 3] |= (uint8_t)(1 << (i & 7));
+    TileMask wanted = {{0}};
+    if (s->traced[slot]) {
+        TileMask own = mask_load(g, s->interior, slot);
+        TileMask low = mask_neighbour(g, s->interior, slot, axis, -1);
+        for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] = own.slice[z] | low.slice[z];
     }
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
+            int i = z * 64 + __builtin_ctzll(bits);
+            bool given = known[i >> 3] >> (i & 7) & 1;
+            if (!(carried[i] == carried[i])) continue;
+            if (blend && given)
+                u[i] = carried[i] + fminf(1, weight[i]) * (u[i] - carried[i]);
+            else if (!given || (!blend && face_phi(s, slot, i, axis) < -inner))
+                u[i] = carried[i];
+            known[i >> 3] |= (uint8_t)(1 << (i & 7));
+        }
     memcpy(carried, u, (size_t)g->tile_cells * sizeof *u);
+}
+
+/// Whether all faces of a tile lie deeper than r and have a velocity carried along: the usual case
+/// below the band.
+static bool all_carried(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    if (!s->traced[slot] || s->def.band_combine == BRIM_BAND_DENSITY) return false;
+    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) return false;
+    for (int a = -1; a < s->dim; a++) {
+        static const int offset[3] = {1, 3, 9};
+        int32_t t = a < 0 ? slot : g->neighbour[slot][TILE_SELF - offset[a]];
+        if (t >= 0 && s->shallowest[t] >= -band_inner(s)) return false;
+    }
+    TileMask inside = mask_inside(g, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        if (~inside.slice[z]) return false;
+    return true;
+}
+
+static void combine_tile(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    bool whole = all_carried(s, slot);
+    for (int a = 0; a < s->dim; a++) {
+        if (!whole) {
+            combine_component(s, slot, a);
+            continue;
+        }
+        memcpy(s->velocity[a] + base, s->old[a] + base, (size_t)g->tile_cells * sizeof(float));
+        memset(s->known[a] + (size_t)slot * (size_t)g->tile_rows, 0xff, (size_t)g->tile_rows);
+    }
 }
 
 void band_combine(BrimSim *s) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++)
-        for (int a = 0; a < s->dim; a++) combine_component(s, t, a);
+    for (int t = 0; t < s->grid.tile_count; t++) combine_tile(s, t);
 }

@@ -18,6 +18,8 @@ enum { SOLID_LAYERS = 2 };
 typedef struct Passes {
     uint8_t *air, *shut, *fixed;
     uint8_t *lit;        ///< tiles with a cell beside air
+    uint8_t *near;       ///< tiles that depths may reach
+    uint8_t *around;     ///< those and the tiles around them: their depths are read
     uint8_t *changed[2]; ///< tiles whose depths the last and this pass changed
     float *depth[2];
 } Passes;
@@ -29,7 +31,9 @@ static Passes passes_of(BrimSim *s) {
                     .shut = first + rows,
                     .fixed = first + 2 * rows,
                     .lit = first + 3 * rows,
-                    .changed = {first + 3 * rows + tiles, first + 3 * rows + 2 * tiles},
+                    .near = first + 3 * rows + tiles,
+                    .around = first + 3 * rows + 2 * tiles,
+                    .changed = {first + 3 * rows + 3 * tiles, first + 3 * rows + 4 * tiles},
                     .depth = {s->rhs, s->diagonal}};
 }
 
@@ -82,10 +86,9 @@ static TileMask beside_air(const BrimSim *s, int slot, const Passes *p) {
     return out;
 }
 
-/// Depths to begin with. A tile in which all liquid lies beside air is done.
-static void begin_tile(BrimSim *s, int slot, Passes *p) {
+/// Finds a tile's cells beside air. A tile in which all liquid lies beside air is done.
+static void light_tile(BrimSim *s, int slot, Passes *p) {
     const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_cells;
     TileMask liquid = mask_load(g, s->liquid, slot), surface = beside_air(s, slot, p), fixed;
     uint64_t any = 0, deep = 0;
     for (int z = 0; z < g->tile_depth; z++) {
@@ -96,13 +99,21 @@ static void begin_tile(BrimSim *s, int slot, Passes *p) {
     p->lit[slot] = any != 0;
     p->changed[0][slot] = deep != 0;
     mask_store(g, p->fixed, slot, &fixed);
+}
+
+/// Depths to begin with.
+static void begin_tile(BrimSim *s, int slot, const Passes *p) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    if (!p->around[slot]) return;
+    TileMask liquid = mask_load(g, s->liquid, slot), fixed = mask_load(g, p->fixed, slot);
     for (int i = 0; i < g->tile_cells; i++) {
         float depth = BAND_FAR;
-        if (surface.slice[i >> 6] >> (i & 63) & 1) {
+        if ((liquid.slice[i >> 6] & fixed.slice[i >> 6]) >> (i & 63) & 1) {
             float *phi = &s->phi[base + (size_t)i];
             if (*phi <= -LEVEL_SET_CUT && !band_bit(s->particles.occupied, (int64_t)base + i))
                 *phi = -UNSEEN;
-            depth = fminf(-*phi, 1); // beside air, whatever the particles say
+            depth = -*phi < 1 ? -*phi : 1; // beside air, whatever the particles say
         }
         p->depth[0][base + (size_t)i] = p->depth[1][base + (size_t)i] = depth;
     }
@@ -115,6 +126,17 @@ static bool awake(const BrimSim *s, const uint8_t *changed, int slot) {
         if (t >= 0 && changed[t]) return true;
     }
     return false;
+}
+
+/// Marks the tiles that depths may reach, from those with cells beside air, and those around.
+static void mark_near(BrimSim *s, Passes *p) {
+    int tiles = s->grid.tile_count;
+    memcpy(p->around, p->lit, (size_t)tiles);
+    for (int cells = s->def.band_width + 3; cells > -TILE; cells -= TILE) {
+        uint8_t *swap = p->near;
+        p->near = p->around, p->around = swap;
+        for (int t = 0; t < tiles; t++) p->around[t] = awake(s, p->near, t);
+    }
 }
 
 /// The first pass has work where liquid without a depth is near cells with one.
@@ -141,7 +163,7 @@ static void run_passes(BrimSim *s, Passes *p) {
         uint8_t *last = p->changed[from], *next = p->changed[1 - from];
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8) reduction(| : any)
         for (int t = 0; t < tiles; t++) {
-            bool wanted = pass ? awake(s, last, t) : begins(s, p, t);
+            bool wanted = p->near[t] && (pass ? awake(s, last, t) : begins(s, p, t));
             next[t] = wanted && pass_tile(s, t, p, from);
             any |= next[t];
         }
@@ -154,14 +176,18 @@ static void end_tile(BrimSim *s, int slot, const Passes *p) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const uint8_t *fixed = p->fixed + (size_t)slot * (size_t)g->tile_rows;
+    const uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
+    const float *one = p->depth[0] + base, *two = p->depth[1] + base;
     float *phi = s->phi + base, cut = band_cut(s), deepest = LEVEL_SET_CUT;
-    TileMask liquid = mask_load(g, s->liquid, slot);
     for (int i = 0; i < g->tile_cells; i++) {
-        if (!(liquid.slice[i >> 6] >> (i & 63) & 1)) continue;
-        // A tile that slept since has the same in both.
-        float depth = fminf(p->depth[0][base + (size_t)i], p->depth[1][base + (size_t)i]);
-        if (!(fixed[i >> 3] >> (i & 7) & 1)) phi[i] = -fminf(depth, cut);
-        deepest = fminf(deepest, -fminf(depth, cut));
+        if (!(liquid[i >> 3] >> (i & 7) & 1)) continue;
+        float depth = cut;
+        if (p->near[slot]) { // a tile that slept since has the same in both
+            depth = one[i] < two[i] ? one[i] : two[i];
+            depth = depth < cut ? depth : cut;
+        }
+        if (!(fixed[i >> 3] >> (i & 7) & 1)) phi[i] = -depth;
+        deepest = -depth < deepest ? -depth : deepest;
     }
     s->deepest[slot] = deepest;
 }
@@ -181,8 +207,10 @@ static void fill_shut(BrimSim *s, int slot, const Passes *p, const uint8_t *know
             int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
             float phi = -BAND_FAR;
             for (int n = 0; n < 2 * s->dim; n++)
-                if (near[n].slice[z] >> bit & 1)
-                    phi = fmaxf(phi, s->phi[grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1)]);
+                if (near[n].slice[z] >> bit & 1) {
+                    float beside = s->phi[grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1)];
+                    phi = beside > phi ? beside : phi;
+                }
             s->phi[(int64_t)slot * g->tile_cells + cell] = phi;
             here.slice[z] |= (uint64_t)1 << bit;
         }
@@ -214,8 +242,10 @@ static void range_tile(BrimSim *s, int slot) {
     float high = -BAND_FAR;
     for (int r = 0; r < g->tile_rows; r++) {
         uint8_t inside = row_inside(g, slot, r);
-        for (int x = 0; x < TILE; x++)
-            if (inside >> x & 1) high = fmaxf(high, phi[r * TILE + x]);
+        for (int x = 0; x < TILE; x++) {
+            float here = inside >> x & 1 ? phi[r * TILE + x] : -BAND_FAR;
+            high = here > high ? here : high;
+        }
     }
     s->shallowest[slot] = high;
 }
@@ -228,8 +258,11 @@ void band_distance(BrimSim *s) {
 #pragma omp for schedule(dynamic, 8)
         for (int t = 0; t < tiles; t++) sort_cells(s, t, &p);
 #pragma omp for schedule(dynamic, 8)
-        for (int t = 0; t < tiles; t++) begin_tile(s, t, &p);
+        for (int t = 0; t < tiles; t++) light_tile(s, t, &p);
     }
+    mark_near(s, &p);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
+    for (int t = 0; t < tiles; t++) begin_tile(s, t, &p);
     run_passes(s, &p);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
     for (int t = 0; t < tiles; t++) end_tile(s, t, &p);

@@ -137,6 +137,44 @@ static bool in_solid(const Lattice *l, const float at[3]) {
     return sum < 0;
 }
 
+enum { FROM_NONE, FROM_SOME, FROM_ALL };
+
+/// Whether the liquid in a cell came from hidden cells: none of it, all, or it takes looking at the
+/// points. From the cell's path, and how much those around it differ.
+static int cell_rises(const Lattice *l, int cell) {
+    enum { EDGE = TILE + 2 };
+    const BrimSim *s = l->s;
+    static const int stride[3] = {1, EDGE, EDGE * EDGE};
+    const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+    TileCoord c = s->grid.coord[l->slot];
+    const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
+    int node = ((s->dim == 3 ? local[2] + 1 : 0) * EDGE + local[1] + 1) * EDGE + local[0] + 1;
+    int low[3] = {0}, high[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        float d = l->back[a][node], spread = 0;
+        if (!(d == d)) return FROM_SOME;
+        for (int b = 0; b < s->dim; b++) {
+            float up = fabsf(l->back[a][node + stride[b]] - d);
+            float down = fabsf(l->back[a][node - stride[b]] - d);
+            spread += 0.5f * fmaxf(up == up ? up : 0, down == down ? down : 0);
+        }
+        float middle = (float)(tile[a] + local[a]) + 0.5f - d;
+        float half = 0.5f - 0.5f * (1 - s->def.jitter) / (float)l->per_axis + spread;
+        int last = s->grid.cells[a] - 1;
+        low[a] = (int)fminf(fmaxf(floorf(middle - half), 0), (float)last);
+        high[a] = (int)fminf(fmaxf(floorf(middle + half), 0), (float)last);
+    }
+    bool all = true, any = false;
+    for (int z = low[2]; z <= high[2]; z++)
+        for (int y = low[1]; y <= high[1]; y++)
+            for (int x = low[0]; x <= high[0]; x++) {
+                int64_t i = grid_cell(&s->grid, x, y, z);
+                bool hidden = i >= 0 && band_bit(s->hidden, i);
+                all &= hidden, any |= hidden;
+            }
+    return !any ? FROM_NONE : all ? FROM_ALL : FROM_SOME;
+}
+
 /// Whether a point holds liquid that had no particle before the step. => where that came from
 static bool rises(const Lattice *l, int cell, const float at[3], float from[3]) {
     const BrimSim *s = l->s;
@@ -162,12 +200,18 @@ static uint32_t count_tile(const BrimSim *s, int slot, const uint8_t *rim) {
     uint32_t count = 0;
     float at[3], from[3];
     for (int r = 0; r < g->tile_rows; r++)
-        for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1))
+        for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
+            int cell = r * TILE + __builtin_ctz(bits), fate = cell_rises(&l, cell);
+            if (fate == FROM_NONE) continue;
+            if (fate == FROM_ALL && !l.solid) {
+                count += (uint32_t)s->def.particles_per_cell;
+                continue;
+            }
             for (int i = 0; i < s->def.particles_per_cell; i++) {
-                int cell = r * TILE + __builtin_ctz(bits);
                 point(&l, cell, i, at);
                 count += rises(&l, cell, at, from);
             }
+        }
     return count;
 }
 
@@ -199,11 +243,12 @@ static void fill_tile(BrimSim *s, int slot, const uint8_t *rim, uint32_t next, u
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
     float at[3], from[3];
     for (int r = 0; r < g->tile_rows; r++)
-        for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1))
-            for (int i = 0; i < s->def.particles_per_cell; i++) {
-                int cell = r * TILE + __builtin_ctz(bits);
+        for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
+            int cell = r * TILE + __builtin_ctz(bits), fate = cell_rises(&l, cell);
+            for (int i = 0; fate != FROM_NONE && i < s->def.particles_per_cell; i++) {
                 point(&l, cell, i, at);
-                if (!rises(&l, cell, at, from)) continue;
+                bool up = rises(&l, cell, at, from);
+                if (!up && !(fate == FROM_ALL && !l.solid)) continue;
                 for (int a = 0; a < 3; a++)
                     p->attr[ATTR_X + a][next] = a < s->dim ? ((float)tile[a] + at[a]) * s->dx : 0;
                 give_velocity(s, slot, from, next);
@@ -212,6 +257,7 @@ static void fill_tile(BrimSim *s, int slot, const uint8_t *rim, uint32_t next, u
                                         p->attr[ATTR_Z][next]);
                 next++;
             }
+        }
 }
 
 /// What a drain's shape holds of the particles in [first, end) is gone at once.

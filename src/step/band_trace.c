@@ -2,7 +2,7 @@
 //
 // A path back in time (Runge-Kutta 4) is followed from each cell centre; a face takes the mean of
 // the paths of its two cells, which is as exact as the linear interpolation at the path's end. So a
-// cell costs one path and not four.
+// cell costs one path and not four, and a tile needs nothing of its neighbours but velocities.
 #include "grid/mask.h"
 #include "step/band.h"
 #include <math.h>
@@ -127,8 +127,10 @@ static void carry_far(const BrimSim *s, int slot, const float *field, Place plac
 
 // ------------------------------------------------------------------------------------- tiles
 
+/// Cells around a tile that paths read: from half a cell below the first face to one node above
+/// the last.
 static int halo_for(float reach) {
-    return reach < 100 ? (int)(reach + 1.02f) + 1 : 100;
+    return reach < 100 ? (int)(reach + 0.52f) + 1 : 100;
 }
 
 /// (velocity) => back [3][cells]
@@ -159,17 +161,13 @@ static void trace_tile(const BrimSim *s, int slot, float reach, float back[3][BA
     }
 }
 
-/// A field at the ends of a tile's paths.
-static void carry(const BrimSim *s, int slot, float reach, const float *field, Place place,
-                  const float back[3][BAND_CELLS], float missing, float *out) {
-    int halo = halo_for(reach);
-    if (halo > BLOCK_HALO_MAX) {
+/// A field at the ends of a tile's paths; the block that it was loaded to, or lookups.
+static void carry(const BrimSim *s, int slot, int halo, const float *field, const float *block,
+                  Place place, const float back[3][BAND_CELLS], float missing, float *out) {
+    if (halo > BLOCK_HALO_MAX)
         carry_far(s, slot, field, place, back, missing, out);
-        return;
-    }
-    float *block = s->scratch[omp_get_thread_num()].block[3];
-    block_load(&s->grid, slot, field, place, &s->sides, halo, missing, block);
-    s->band->carry(block, halo, s->dim, back, missing, out);
+    else
+        s->band->carry(block, halo, s->dim, back, missing, out);
 }
 
 /// No liquid stays hidden where a drain takes it.
@@ -197,91 +195,77 @@ static void open_drains(const BrimSim *s, int slot, float *phi) {
     }
 }
 
-/// Follows the paths of a tile and carries the level set. => coefficient: paths; next masks
-static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
+/// A tile that no deep liquid can reach.
+static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
-    s->traced[slot] = band_deep_near(s, slot);
-    if (!s->traced[slot]) {
-        memset(next->interior + rows, 0, (size_t)g->tile_rows);
-        memset(next->hidden + rows, 0, (size_t)g->tile_rows);
-        memset(next->rim + rows, 0, (size_t)g->tile_rows);
-        for (int a = 0; a < s->dim; a++)
-            for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
-        return;
-    }
-    float back[3][BAND_CELLS], phi[BAND_CELLS], reach = tile_reach(s, slot);
-    trace_tile(s, slot, reach, back);
+    memset(next->interior + rows, 0, (size_t)g->tile_rows);
+    memset(next->hidden + rows, 0, (size_t)g->tile_rows);
+    memset(next->rim + rows, 0, (size_t)g->tile_rows);
     for (int a = 0; a < s->dim; a++)
-        memcpy(s->coefficient[a] + base, back[a], (size_t)g->tile_cells * sizeof(float));
-    if (all_deep(s, slot))
-        for (int i = 0; i < g->tile_cells; i++) phi[i] = -band_cut(s);
-    else
-        carry(s, slot, reach, s->phi, PLACE_CELL, (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT,
-              phi);
-    open_drains(s, slot, phi);
+        for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
+}
+
+/// (level set carried along) => next masks of a tile
+static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNext *next) {
+    const Grid *g = &s->grid;
     float width = (float)s->def.band_width;
     for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t inside = row_inside(g, slot, r), interior = 0, hidden = 0;
+        uint8_t inside = row_inside(g, slot, r), interior = 0, hidden = 0, rim = 0;
         for (int x = 0; x < TILE; x++) {
-            interior |= (uint8_t)((phi[r * TILE + x] < -1) << x);
-            hidden |= (uint8_t)((phi[r * TILE + x] < -width) << x);
+            float here = phi[r * TILE + x];
+            interior |= (uint8_t)((here < -1) << x);
+            hidden |= (uint8_t)((here < -width) << x);
+            // Liquid whose path began in a hidden cell lies at most two cells above the band's
+            // edge, or where a drain uncovered it.
+            rim |= (uint8_t)((here < 2 - width || here == UNCOVERED) << x);
         }
-        next->interior[rows + (size_t)r] = interior & inside;
-        next->hidden[rows + (size_t)r] = hidden & inside;
-    }
-    // Liquid whose path began in a hidden cell lies at most two cells above the band's edge, or
-    // where a drain uncovered it.
-    for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t rim = 0;
-        for (int x = 0; x < TILE; x++)
-            rim |=
-                (uint8_t)((phi[r * TILE + x] < 2 - width || phi[r * TILE + x] == UNCOVERED) << x);
-        next->rim[rows + (size_t)r] =
-            rim & row_inside(g, slot, r) & (uint8_t)~next->hidden[rows + (size_t)r];
+        size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
+        next->interior[at] = interior & inside;
+        next->hidden[at] = hidden & inside;
+        next->rim[at] = rim & inside & (uint8_t)~hidden;
     }
 }
 
-/// Paths of a tile's lower faces along an axis: the mean over the two cells, or that of the one
-/// that has one.
-static void face_paths(const BrimSim *s, int slot, int axis, float out[3][BAND_CELLS]) {
-    static const int offset[3] = {1, 3, 9};
-    const Grid *g = &s->grid;
-    const int stride = 1 << 3 * axis;
-    int32_t below = g->neighbour[slot][TILE_SELF - offset[axis]];
-    size_t cells = (size_t)g->tile_cells;
-    for (int b = 0; b < s->dim; b++) {
-        const float *own = s->coefficient[b] + (size_t)slot * cells;
-        const float *far = below < 0 ? NULL : s->coefficient[b] + (size_t)below * cells;
-        for (int i = 0; i < g->tile_cells; i++) {
-            bool first = (i >> 3 * axis & 7) == 0;
-            float d = own[i], e = !first ? own[i - stride] : far ? far[i + 7 * stride] : d;
-            float mean = 0.5f * (d + e);
-            out[b][i] = mean == mean ? mean : d == d ? d : e;
-        }
+/// Follows the paths of a tile and carries along what the grid keeps. (velocity, phi) => old; next
+/// masks; coefficient: paths, where particles may rise
+static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
+    s->traced[slot] = band_deep_near(s, slot);
+    if (!s->traced[slot]) {
+        leave_tile(s, slot, next);
+        return;
     }
-}
-
-/// (velocity, paths) => old
-static void carry_velocity(BrimSim *s, int slot) {
-    if (!s->traced[slot]) return;
-    float back[3][BAND_CELLS], reach = tile_reach(s, slot);
+    const size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    float back[3][BAND_CELLS], faces[3][BAND_CELLS], phi[BAND_CELLS], reach = tile_reach(s, slot);
+    int halo = halo_for(reach);
+    bool deep = all_deep(s, slot);
+    trace_tile(s, slot, reach, back);
+    if (deep)
+        for (int i = 0; i < s->grid.tile_cells; i++) phi[i] = -band_cut(s);
+    else {
+        if (halo <= BLOCK_HALO_MAX)
+            block_load(&s->grid, slot, s->phi, PLACE_CELL, &s->sides, halo, LEVEL_SET_CUT,
+                       scratch->block[3]);
+        carry(s, slot, halo, s->phi, scratch->block[3], PLACE_CELL,
+              (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT, phi);
+    }
+    open_drains(s, slot, phi);
+    mask_tile(s, slot, phi, next);
+    // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.
+    for (int a = 0; a < s->dim && !(deep && reach < 2); a++)
+        memcpy(s->coefficient[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
     for (int a = 0; a < s->dim; a++) {
-        face_paths(s, slot, a, back);
-        carry(s, slot, reach, s->velocity[a], (Place)a, (const float(*)[BAND_CELLS])back, NAN,
-              s->old[a] + (size_t)slot * (size_t)s->grid.tile_cells);
+        for (int b = 0; b < s->dim; b++) s->band->face_paths(back[b], a, s->dim, faces[b]);
+        carry(s, slot, halo, s->velocity[a], scratch->block[a], (Place)a,
+              (const float(*)[BAND_CELLS])faces, NAN, s->old[a] + base);
     }
 }
 
 void band_trace(BrimSim *s) {
     BandNext next = band_next(s);
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(dynamic, 2)
-        for (int t = 0; t < s->grid.tile_count; t++) follow_tile(s, t, &next);
-#pragma omp for schedule(dynamic, 2)
-        for (int t = 0; t < s->grid.tile_count; t++) carry_velocity(s, t);
-    }
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
+    for (int t = 0; t < s->grid.tile_count; t++) follow_tile(s, t, &next);
 }
 
 // ---------------------------------------------------------------------------- tiles that stay

@@ -4,6 +4,7 @@
 #include "step/band.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /// Sums of one tile.
 typedef struct TileSums {
@@ -59,36 +60,67 @@ static void count_cells(const BrimSim *s, int slot, TileSums *out) {
     out->cells = cells;
 }
 
-/// The mean of a component's square over a cell, from the values on its two faces.
-static double mean_square(double a, double b) {
-    return (a * a + a * b + b * b) / 3;
+/// The mean of a component's square over a cell, from the values on its two faces; one that is not
+/// a number, inside a solid, counts as the other.
+static inline float mean_square(float a, float b) {
+    float c = a == a ? a : b == b ? b : 0, d = b == b ? b : c;
+    return (c * c + c * d + d * d) * (1.0f / 3.0f);
+}
+
+/// Square of the velocity, mean over each cell of a tile's row.
+static void row_speed2(const BrimSim *s, int slot, int row, float out[TILE]) {
+    static const int offset[3] = {1, 3, 9};
+    const size_t cells = (size_t)s->grid.tile_cells;
+    const int step[3] = {0, 1, TILE}, at[3] = {0, row & 7, row >> 3};
+    for (int x = 0; x < TILE; x++) out[x] = 0;
+    for (int a = 0; a < s->dim; a++) {
+        const float *low = s->velocity[a] + (size_t)slot * cells + (size_t)(row * TILE);
+        const float *high = low + step[a] * TILE;
+        int32_t next = s->grid.neighbour[slot][TILE_SELF + offset[a]];
+        float shifted[TILE];
+        if (a == 0) {
+            memcpy(shifted, low + 1, (TILE - 1) * sizeof *low);
+            shifted[TILE - 1] = next < 0
+                                    ? low[TILE - 1]
+                                    : s->velocity[0][(size_t)next * cells + (size_t)row * TILE];
+            high = shifted;
+        } else if (at[a] == TILE - 1) {
+            int first = row - (TILE - 1) * step[a];
+            high = next < 0 ? low : s->velocity[a] + (size_t)next * cells + (size_t)(first * TILE);
+        }
+        for (int x = 0; x < TILE; x++) out[x] += mean_square(low[x], high[x]);
+    }
 }
 
 /// What the liquid below the band adds: cells without particles count as if they were full of them.
 static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     const Grid *g = &s->grid;
-    TileMask hidden = mask_load(g, s->hidden, slot);
+    const uint8_t *hidden = s->hidden + (size_t)slot * (size_t)g->tile_rows;
+    bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     TileCoord c = g->coord[slot];
-    for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1) {
-            int cell = z * 64 + __builtin_ctzll(bits), points = band_points(s, slot, cell);
-            int64_t me = (int64_t)slot * g->tile_cells + cell;
-            double square = 0;
-            if (!points) continue; // inside a solid
-            for (int a = 0; a < s->dim && s->primed; a++) {
-                int64_t up = grid_step(g, slot, cell, a, 1);
-                double low = s->velocity[a][me], high = up < 0 ? low : s->velocity[a][up];
-                square += mean_square(low == low ? low : high, high == high ? high : low);
-            }
-            const int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
-                               c.z * TILE + z};
-            for (int a = 0; a < s->dim; a++)
-                out->position[a] += points * (at[a] + 0.5) * (double)s->dx;
-            out->speed2 += points * square;
-            out->hidden += points;
-            if (!(square <= out->fastest2)) out->fastest2 = (float)square;
-            out->filled += points;
+    for (int r = 0; r < g->tile_rows; r++) {
+        if (!hidden[r]) continue;
+        float speed2[TILE] = {0}, points[TILE];
+        for (int x = 0; x < TILE; x++) {
+            bool here = hidden[r] >> x & 1;
+            points[x] = !here   ? 0
+                        : solid ? (float)band_points(s, slot, r * TILE + x)
+                                : (float)s->def.particles_per_cell;
         }
+        if (s->primed) row_speed2(s, slot, r, speed2);
+        double sum = 0;
+        for (int x = 0; x < TILE; x++) {
+            float square = points[x] > 0 ? speed2[x] : 0;
+            sum += points[x];
+            out->speed2 += points[x] * square;
+            out->position[0] += points[x] * ((float)(c.x * TILE + x) + 0.5f) * s->dx;
+            if (!(square <= out->fastest2)) out->fastest2 = square;
+        }
+        out->position[1] += sum * (c.y * TILE + (r & 7) + 0.5) * (double)s->dx;
+        if (s->dim == 3) out->position[2] += sum * (c.z * TILE + (r >> 3) + 0.5) * (double)s->dx;
+        out->hidden += sum;
+        out->filled += sum;
+    }
     const uint8_t *occupied = s->particles.occupied, *interior = s->interior;
     for (int z = 0; z < g->tile_depth; z++)
         out->cells += __builtin_popcountll(mask_word(g, interior, slot, z) &
