@@ -212,7 +212,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     if (r == BRIM_OK && s->band) {
         if (!band_start(s, regions, def->liquid_count, tiles))
             r = fail(error, BRIM_ERROR_MEMORY, "out of memory for %zu tiles", tile_count);
-        count -= band_hidden_points(s);
+        count -= (int64_t)band_hidden_particles(s);
         if (r == BRIM_OK) r = sim_check_memory(s, (double)count, (double)tile_count, error);
     }
     free(tiles);

@@ -33,10 +33,26 @@ static inline bool band_bit(const uint8_t *mask, int64_t cell) {
 
 /// Whether a tile holds, or may get in this step, liquid as deep as the grid's own velocity goes.
 bool band_deep_near(const BrimSim *s, int slot);
-/// Particles that a hidden cell stands for: its lattice points outside solids.
-int band_points(const BrimSim *s, int slot, int cell);
-/// All that the hidden cells stand for.
-int64_t band_hidden_points(const BrimSim *s);
-/// A velocity component at a point given in its own nodes, in cells of the domain; its gradient
-/// over a cell when not NULL. 0 where none is known.
-float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);
+/// Part of a cell that hidden liquid fills, 0 to 1.
+static inline float band_part(const BrimSim *s, int slot, int cell) {
+    int64_t i = (int64_t)slot * s->grid.tile_cells + cell;
+    if (!band_bit(s->hidden, i)) return 0;
+    return s->solid_count && s->tile_solid[slot] != SOLID_FAR ? 1 - s->solid_volume[i] : 1;
+}
+/// Particles that all hidden liquid would have.
+double band_hidden_particles(const BrimSim *s);
+/// => full: cells with particles, and interior ones
+void band_full(BrimSim *s);
+/// A velocity component of a field of faces at a point given in its own nodes, in cells of the
+/// domain; its gradient over a cell when not NULL. 0 where none is known.
+float band_velocity(const BrimSim *s, const float *field, int axis, const float node[3],
+                    float *gradient);
+
+/// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
+/// => spare: parts of cells that are hidden
+void band_weigh_begin(BrimSim *s);
+/// Adds the hidden liquid to a tile's density [cells]. (spare) => density
+void band_weigh(const BrimSim *s, int slot, float *density);
+/// After particles were displaced: those that sank go, those that rose come. Displacements on faces
+/// are in `velocity`, times `scale` in cells, `largest` the largest. False when out of memory.
+bool band_resample_shift(BrimSim *s, float scale, float largest);

@@ -49,6 +49,13 @@ typedef struct Lattice {
     bool solid;           ///< solids are near
 } Lattice;
 
+/// An exchange of particles across the band's edge.
+typedef struct Exchange {
+    const uint8_t *hidden;  ///< [rows] cells that shall hold none; the sim's own are those before
+    const uint8_t *rim;     ///< [rows] cells to look at for liquid that came up
+    float *const *velocity; ///< [faces] that this liquid has, where it came from
+} Exchange;
+
 /// The paths of a tile and around it into the thread's blocks.
 static Lattice lattice_of(const BrimSim *s, int slot) {
     Lattice l = {.s = s,
@@ -216,7 +223,8 @@ static uint32_t count_tile(const BrimSim *s, int slot, const uint8_t *rim) {
 }
 
 /// Velocity, and with APIC its gradient, of the liquid that came from a point.
-static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i) {
+static void give_velocity(BrimSim *s, const Exchange *e, int slot, const float from[3],
+                          uint32_t i) {
     Particles *p = &s->particles;
     TileCoord c = s->grid.coord[slot];
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
@@ -226,7 +234,7 @@ static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i)
             float node[3] = {0};
             for (int b = 0; b < s->dim; b++)
                 node[b] = (float)tile[b] + from[b] - (a == b ? 0 : 0.5f);
-            v = band_velocity(s, a, node, p->affine ? gradient : NULL);
+            v = band_velocity(s, e->velocity[a], a, node, p->affine ? gradient : NULL);
         }
         p->attr[ATTR_VX + a][i] = v;
         for (int b = 0; b < 3 && p->affine; b++) p->attr[ATTR_AFFINE + 3 * a + b][i] = gradient[b];
@@ -234,9 +242,9 @@ static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i)
 }
 
 /// Appends the points of a tile that rise from particle `next` on.
-static void fill_tile(BrimSim *s, int slot, const uint8_t *rim, uint32_t next, uint32_t id) {
+static void fill_tile(BrimSim *s, const Exchange *e, int slot, uint32_t next, uint32_t id) {
     const Grid *g = &s->grid;
-    const uint8_t *rows = rim + (size_t)slot * (size_t)g->tile_rows;
+    const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
     Particles *p = &s->particles;
     Lattice l = lattice_of(s, slot);
     TileCoord c = g->coord[slot];
@@ -251,7 +259,7 @@ static void fill_tile(BrimSim *s, int slot, const uint8_t *rim, uint32_t next, u
                 if (!up && !(fate == FROM_ALL && !l.solid)) continue;
                 for (int a = 0; a < 3; a++)
                     p->attr[ATTR_X + a][next] = a < s->dim ? ((float)tile[a] + at[a]) * s->dx : 0;
-                give_velocity(s, slot, from, next);
+                give_velocity(s, e, slot, from, next);
                 p->id[next] = id++;
                 p->key[next] = cell_key(g, s->inv_dx, p->attr[ATTR_X][next], p->attr[ATTR_Y][next],
                                         p->attr[ATTR_Z][next]);
@@ -279,12 +287,12 @@ static void drain_new(BrimSim *s, uint32_t first, uint32_t end) {
 }
 
 /// Appends what rose into the band. False when out of memory.
-static bool make(BrimSim *s, const uint8_t *rim) {
+static bool make(BrimSim *s, const Exchange *e) {
     int tiles = s->grid.tile_count;
     Particles *p = &s->particles;
     uint32_t *count = (uint32_t *)(void *)s->rhs; // [tiles + 1], far smaller than a field
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
-    for (int t = 0; t < tiles; t++) count[t] = count_tile(s, t, rim);
+    for (int t = 0; t < tiles; t++) count[t] = count_tile(s, t, e->rim);
     size_t sum = 0;
     for (int t = 0; t <= tiles; t++) {
         uint32_t here = t < tiles ? count[t] : 0;
@@ -297,61 +305,77 @@ static bool make(BrimSim *s, const uint8_t *rim) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
     for (int t = 0; t < tiles; t++)
         if (count[t + 1] > count[t])
-            fill_tile(s, t, rim, (uint32_t)first + count[t], s->next_id + count[t]);
+            fill_tile(s, e, t, (uint32_t)first + count[t], s->next_id + count[t]);
     s->next_id += (uint32_t)sum;
     s->resampled += (int64_t)sum;
     drain_new(s, (uint32_t)first, (uint32_t)p->count);
     return true;
 }
 
-bool band_resample(BrimSim *s) {
-    BandNext next = band_next(s);
-    bool far = reach_estimate(s) > TILE; // moved farther than one tile: look at all
+/// `far`: particles may have moved farther than a tile.
+static bool exchange(BrimSim *s, const Exchange *e, bool far) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++)
-        if (far || any_near(s, next.hidden, t))
-            take(s, next.hidden, tile_first(&s->particles, &s->grid, t),
+        if (far || any_near(s, e->hidden, t))
+            take(s, e->hidden, tile_first(&s->particles, &s->grid, t),
                  tile_end(&s->particles, &s->grid, t));
-    take(s, next.hidden, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
-    if (!make(s, next.rim)) return false;
+    take(s, e->hidden, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
+    return make(s, e);
+}
+
+bool band_resample(BrimSim *s) {
+    BandNext next = band_next(s);
+    const Exchange e = {next.hidden, next.rim, s->velocity};
+    if (!exchange(s, &e, reach_estimate(s) > TILE)) return false;
     memcpy(s->interior, next.interior, sim_rows(s));
     memcpy(s->hidden, next.hidden, sim_rows(s));
     return true;
 }
 
-// -------------------------------------------------------------------------------------- account
+// --------------------------------------------------------------------- after density projection
 
-int band_points(const BrimSim *s, int slot, int cell) {
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return s->def.particles_per_cell;
-    Lattice l = {
-        .s = s, .slot = slot, .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell)};
-    int count = 0, n = l.per_axis;
-    for (int i = 0; i < s->def.particles_per_cell; i++) {
-        const int sub[3] = {i % n, i / n % n, i / (n * n)};
-        const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
-        float at[3] = {0};
-        for (int a = 0; a < s->dim; a++)
-            at[a] = (float)local[a] + ((float)sub[a] + 0.5f) / (float)n;
-        count += !in_solid(&l, at);
-    }
-    return count;
-}
-
-int64_t band_hidden_points(const BrimSim *s) {
+/// Cells up to `layers` faces away from hidden ones, and not hidden. => rim, by way of `spare`
+static void find_rim(const BrimSim *s, int layers, uint8_t *rim, uint8_t *spare) {
     const Grid *g = &s->grid;
-    int64_t sum = 0;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4) reduction(+ : sum)
-    for (int t = 0; t < g->tile_count; t++) {
-        TileMask m = mask_load(g, s->hidden, t);
-        bool solid = s->solid_count && s->tile_solid[t] != SOLID_FAR;
-        for (int z = 0; z < g->tile_depth; z++) {
-            if (!solid) {
-                sum += __builtin_popcountll(m.slice[z]) * s->def.particles_per_cell;
-                continue;
+    memcpy(rim, s->hidden, sim_rows(s));
+    for (int k = 0; k < layers; k++) {
+        memcpy(spare, rim, sim_rows(s));
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
+        for (int t = 0; t < g->tile_count; t++) {
+            TileMask m = mask_load(g, spare, t);
+            for (int n = 0; n < 2 * s->dim; n++) {
+                TileMask near = mask_neighbour(g, spare, t, n >> 1, n & 1 ? 1 : -1);
+                for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= near.slice[z];
             }
-            for (uint64_t bits = m.slice[z]; bits; bits &= bits - 1)
-                sum += band_points(s, t, z * 64 + __builtin_ctzll(bits));
+            mask_store(g, rim, t, &m);
         }
     }
-    return sum;
+    for (int t = 0; t < g->tile_count; t++) {
+        TileMask m = mask_load(g, rim, t), hidden = mask_load(g, s->hidden, t);
+        TileMask inside = mask_inside(g, t);
+        for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~hidden.slice[z] & inside.slice[z];
+        mask_store(g, rim, t, &m);
+    }
+}
+
+/// Displacements on the faces of a tile, in `velocity`, as paths of its cells.
+static void shift_paths(BrimSim *s, int slot, float scale) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    for (int a = 0; a < s->dim; a++)
+        for (int i = 0; i < g->tile_cells; i++) {
+            int64_t up = grid_step(g, slot, i, a, 1);
+            float low = s->velocity[a][base + (size_t)i], high = up < 0 ? 0 : s->velocity[a][up];
+            s->coefficient[a][base + (size_t)i] = 0.5f * scale * (low + high);
+        }
+}
+
+bool band_resample_shift(BrimSim *s, float scale, float largest) {
+    BandNext next = band_next(s);
+    find_rim(s, 2 + (int)largest, next.rim, next.interior);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++)
+        if (any_near(s, next.rim, t)) shift_paths(s, t, scale);
+    const Exchange e = {s->hidden, next.rim, s->old};
+    return exchange(s, &e, false);
 }

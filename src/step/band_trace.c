@@ -67,7 +67,8 @@ static float field_at(const BrimSim *s, const float *field, Place place, const f
     return sum;
 }
 
-float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient) {
+float band_velocity(const BrimSim *s, const float *field, int axis, const float node[3],
+                    float *gradient) {
     float f[3] = {0}, sum = 0;
     int low[3] = {0};
     for (int a = 0; a < s->dim; a++) {
@@ -76,8 +77,8 @@ float band_velocity(const BrimSim *s, int axis, const float node[3], float *grad
     }
     if (gradient) gradient[0] = gradient[1] = gradient[2] = 0;
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        float v = value_at(s, s->velocity[axis], (Place)axis, low[0] + (n & 1),
-                           low[1] + (n >> 1 & 1), low[2] + (n >> 2), 0);
+        float v = value_at(s, field, (Place)axis, low[0] + (n & 1), low[1] + (n >> 1 & 1),
+                           low[2] + (n >> 2), 0);
         float w = 1;
         v = v == v ? v : 0;
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];

@@ -7,6 +7,7 @@
 #include "step/density.h"
 #include "base/error.h"
 #include "grid/mask.h"
+#include "step/band.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -234,7 +235,8 @@ static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
     return sums;
 }
 
-static void move_particles(BrimSim *s, const float *q) {
+/// Returns by how much displacements were scaled.
+static float move_particles(BrimSim *s, const float *q) {
     int tiles = s->grid.tile_count;
     ShiftSums *sums = (ShiftSums *)(void *)s->rhs; // [tiles], free after the solve
     float most = 0;
@@ -259,6 +261,7 @@ static void move_particles(BrimSim *s, const float *q) {
     }
     s->stats.displaced_mean = s->particles.count ? sum / (double)s->particles.count : 0;
     s->stats.displaced_max = largest;
+    return most > SHIFT_MAX ? SHIFT_MAX / most : 1;
 }
 
 static void report_errors(const DensityErrors *sums, int tiles, double *mean, double *largest) {
@@ -291,7 +294,9 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     float *q = s->spare;
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
-    move_particles(s, q);
+    float scale = move_particles(s, q);
+    if (s->band && !band_resample_shift(s, scale, (float)s->stats.displaced_max))
+        return out_of_memory(s, error);
     return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);
 }
 

@@ -1,6 +1,7 @@
 // Density at cell centres, eq. (12) of the density paper, and which cells it counts in.
 #include "base/memory.h"
 #include "grid/mask.h"
+#include "step/band.h"
 #include "step/density.h"
 #include <math.h>
 #include <string.h>
@@ -67,9 +68,15 @@ static void gather_tile(BrimSim *s, int slot) {
     }
     float one = 1 / (float)s->def.particles_per_cell;
     for (int i = 0; i < g->tile_cells; i++) sums[i] *= one;
+    if (s->band) band_weigh(s, slot, sums);
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return;
     const float *part = s->solid_part + (size_t)slot * (size_t)g->tile_cells;
     for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
+}
+
+/// Cells with particles, and with a band those that are liquid without.
+static const uint8_t *held_cells(const BrimSim *s) {
+    return s->band ? s->full : s->particles.occupied;
 }
 
 /// Numbers the tiles with particles. Returns how many there are.
@@ -87,6 +94,7 @@ bool density_measure(BrimSim *s) {
     if (!memory_grow((void **)&s->scatter, &s->scatter_capacity, sizeof *s->scatter,
                      blocks * floats, 0))
         return false;
+    if (s->band) band_weigh_begin(s);
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 2)
@@ -133,11 +141,11 @@ static TileMask shut(const BrimSim *s, int slot, int n) {
 
 static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
     const Grid *g = &s->grid;
-    TileMask held = mask_load(g, s->particles.occupied, slot), may = allowed(s, slot);
+    TileMask held = mask_load(g, held_cells(s), slot), may = allowed(s, slot);
     TileMask all, any = {{0}};
     memset(&all, 0xff, sizeof all);
     for (int n = 0; n < 2 * s->dim; n++) {
-        TileMask near = mask_neighbour(g, s->particles.occupied, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask near = mask_neighbour(g, held_cells(s), slot, n >> 1, n & 1 ? 1 : -1);
         TileMask closed = shut(s, slot, n);
         for (int z = 0; z < g->tile_depth; z++) {
             all.slice[z] &= near.slice[z] | closed.slice[z];
@@ -158,6 +166,7 @@ static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
 }
 
 void density_wet(BrimSim *s, uint8_t *wet) {
+    if (s->band) band_full(s);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++) wet_tile(s, t, wet);
 }
@@ -177,13 +186,15 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
 DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error) {
     const Grid *g = &s->grid;
     const float *density = s->density + (size_t)slot * (size_t)g->tile_cells;
-    TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot);
+    TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot), hidden = {{0}};
+    if (s->band) hidden = mask_load(g, s->hidden, slot);
     DensityErrors sums = {0};
     memset(error, 0, (size_t)g->tile_cells * sizeof *error);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
             float e = density[cell] - 1;
+            if (hidden.slice[z] >> bit & 1) e = 0; // full, whatever weighs on it from above
             if (air.slice[z] >> bit & 1) e = e > 0 ? e : 0;
             error[cell] = e;
             sums.sum += fabsf(e);

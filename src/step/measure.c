@@ -96,17 +96,12 @@ static void row_speed2(const BrimSim *s, int slot, int row, float out[TILE]) {
 static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     const Grid *g = &s->grid;
     const uint8_t *hidden = s->hidden + (size_t)slot * (size_t)g->tile_rows;
-    bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     TileCoord c = g->coord[slot];
     for (int r = 0; r < g->tile_rows; r++) {
         if (!hidden[r]) continue;
         float speed2[TILE] = {0}, points[TILE];
-        for (int x = 0; x < TILE; x++) {
-            bool here = hidden[r] >> x & 1;
-            points[x] = !here   ? 0
-                        : solid ? (float)band_points(s, slot, r * TILE + x)
-                                : (float)s->def.particles_per_cell;
-        }
+        for (int x = 0; x < TILE; x++)
+            points[x] = band_part(s, slot, r * TILE + x) * (float)s->def.particles_per_cell;
         if (s->primed) row_speed2(s, slot, r, speed2);
         double sum = 0;
         for (int x = 0; x < TILE; x++) {
@@ -180,10 +175,11 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     if (!s->start_particles && !s->start_cells && s->step == 0)
         s->start_particles = count, s->start_cells = all.cells, s->start_volume = all.volume;
     // What was there at the start, or, where all was emitted since, what the particles stand for.
-    double cells = count / full, volume = count / full;
+    double due = (double)(s->seeded + s->emitted - s->drained - s->left);
+    double cells = due / full, volume = due / full;
     if (s->start_particles > 0) {
-        cells = s->start_cells * count / s->start_particles;
-        volume = s->start_volume * count / s->start_particles;
+        cells = s->start_cells * due / s->start_particles;
+        volume = s->start_volume * due / s->start_particles;
     }
     s->max_speed = sqrt((double)all.fastest2);
     o->step = s->step;

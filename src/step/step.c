@@ -27,9 +27,8 @@ static BrimResult out_of_memory(const BrimSim *s, const char *stage, BrimError *
         (long long)s->step + 1, s->time, stage, s->particles.count, s->grid.tile_count);
 }
 
-/// The liquid below a band has no particles whose density could be told.
 static bool keeps_volume(const BrimSim *s) {
-    return s->def.volume != BRIM_VOLUME_NONE && !s->band;
+    return s->def.volume != BRIM_VOLUME_NONE;
 }
 
 static bool pressure_acts(const BrimSim *s) {
@@ -97,8 +96,7 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
 
     s->time = next, s->frame = frame;
     s->step++;
-    if (keeps_volume(s) && !density_after(s))
-        return out_of_memory(s, "measure", error);
+    if (keeps_volume(s) && !density_after(s)) return out_of_memory(s, "measure", error);
     result = stage_measure(s, error);
     lap(&clock, BRIM_STAGE_MEASURE);
     s->stats.ms_total = timer_ms() - begin;

@@ -1,7 +1,7 @@
 // Stage 8: where the liquid is. Cells near the surface get a distance from the particles; the
 // rest is known to be deep inside or far outside from which cells hold particles.
 #include "grid/mask.h"
-#include "step/stages.h"
+#include "step/band.h"
 #include <math.h>
 #include <string.h>
 
@@ -354,8 +354,7 @@ void stage_surface(BrimSim *s) {
     int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
     bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
     uint8_t *added = (uint8_t *)s->spare; // [rows]
-    for (size_t r = 0; s->band && r < sim_rows(s); r++)
-        s->full[r] = s->particles.occupied[r] | s->interior[r];
+    if (s->band) band_full(s);
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 1)

@@ -1,0 +1,55 @@
+// Band, stage 6: how hidden liquid enters the density projection.
+//
+// Cells below the band are full: their density is that at rest, and they give to the trilinear
+// kernels of the cells beside them what evenly sampled liquid would, which per axis is 3/4 to a
+// cell's own centre and 1/8 to each of the two next to it. So a band at rest sees no edge.
+#include "grid/mask.h"
+#include "step/band.h"
+#include <string.h>
+
+void band_full(BrimSim *s) {
+    for (size_t r = 0; r < sim_rows(s); r++) s->full[r] = s->particles.occupied[r] | s->interior[r];
+}
+
+double band_hidden_particles(const BrimSim *s) {
+    double sum = 0;
+    for (int t = 0; t < s->grid.tile_count; t++)
+        for (int i = 0; i < s->grid.tile_cells; i++) sum += band_part(s, t, i);
+    return sum * s->def.particles_per_cell;
+}
+
+void band_weigh_begin(BrimSim *s) {
+#pragma omp parallel for num_threads(s->threads) schedule(static)
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        float *part = s->spare + (size_t)t * (size_t)s->grid.tile_cells;
+        for (int i = 0; i < s->grid.tile_cells; i++) part[i] = band_part(s, t, i);
+    }
+}
+
+void band_weigh(const BrimSim *s, int slot, float *density) {
+    enum { EDGE = TILE + 2 };
+    const Grid *g = &s->grid;
+    bool any = false;
+    for (int n = 0; n < 27 && !any; n++)
+        any = g->neighbour[slot][n] >= 0 && mask_any(g, s->hidden, g->neighbour[slot][n]);
+    if (!any) return;
+    float block[EDGE * EDGE * EDGE], along_x[EDGE * EDGE * TILE], along_y[EDGE * TILE * TILE];
+    int depth = s->dim == 3 ? EDGE : 1;
+    block_load(g, slot, s->spare, PLACE_CELL, &s->sides, 1, 0, block);
+    for (int r = 0; r < depth * EDGE; r++)
+        for (int x = 0; x < TILE; x++) {
+            const float *at = block + r * EDGE + x;
+            along_x[r * TILE + x] = 0.75f * at[1] + 0.125f * (at[0] + at[2]);
+        }
+    for (int z = 0; z < depth; z++)
+        for (int i = 0; i < TILE * TILE; i++) {
+            const float *at = along_x + z * EDGE * TILE + i;
+            along_y[z * TILE * TILE + i] = 0.75f * at[TILE] + 0.125f * (at[0] + at[2 * TILE]);
+        }
+    for (int i = 0; i < g->tile_cells; i++) {
+        const float *at = along_y + i;
+        float weight =
+            s->dim == 2 ? at[0] : 0.75f * at[TILE * TILE] + 0.125f * (at[0] + at[2 * TILE * TILE]);
+        density[i] += weight;
+    }
+}
