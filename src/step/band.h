@@ -54,5 +54,5 @@ void band_weigh_begin(BrimSim *s);
 /// Adds the hidden liquid to a tile's density [cells]. (spare) => density
 void band_weigh(const BrimSim *s, int slot, float *density);
 /// After particles were displaced: those that sank go, those that rose come. Displacements on faces
-/// are in `velocity`, times `scale` in cells, `largest` the largest. False when out of memory.
-bool band_resample_shift(BrimSim *s, float scale, float largest);
+/// are in `velocity`, in cells, `largest` the largest. False when out of memory.
+bool band_resample_shift(BrimSim *s, float largest);

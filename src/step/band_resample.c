@@ -45,7 +45,8 @@ static void take(BrimSim *s, const uint8_t *hidden, uint32_t first, uint32_t end
 typedef struct Lattice {
     const BrimSim *s;
     int slot, per_axis;
-    const float *back[3]; ///< blocks of halo 1: paths
+    const float *back[3]; ///< blocks of halo 1: paths, cells
+    bool faces;           ///< those lie on faces, each component on its own, and not on centres
     bool solid;           ///< solids are near
 } Lattice;
 
@@ -53,19 +54,23 @@ typedef struct Lattice {
 typedef struct Exchange {
     const uint8_t *hidden;  ///< [rows] cells that shall hold none; the sim's own are those before
     const uint8_t *rim;     ///< [rows] cells to look at for liquid that came up
+    float *const *paths;    ///< by how many cells the liquid in each cell came
+    bool faces;             ///< paths are on faces and not on cells
+    float share;            ///< of the liquid that came up to make particles of, 0 to 2
     float *const *velocity; ///< [faces] that this liquid has, where it came from
 } Exchange;
 
 /// The paths of a tile and around it into the thread's blocks.
-static Lattice lattice_of(const BrimSim *s, int slot) {
+static Lattice lattice_of(const BrimSim *s, const Exchange *e, int slot) {
     Lattice l = {.s = s,
                  .slot = slot,
+                 .faces = e->faces,
                  .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell),
                  .solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR};
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
     for (int a = 0; a < s->dim; a++) {
-        block_load(&s->grid, slot, s->coefficient[a], PLACE_CELL, &s->sides, 1, NAN,
-                   scratch->block[a]);
+        block_load(&s->grid, slot, e->paths[a], e->faces ? (Place)a : PLACE_CELL, &s->sides, 1,
+                   e->faces ? 0 : NAN, scratch->block[a]);
         l.back[a] = scratch->block[a];
     }
     return l;
@@ -90,10 +95,14 @@ static float sample(const float *block, int dim, const float at[3]) {
     return sum;
 }
 
-/// Lattice point `index` of a cell, in cells of the tile, with the scene's jitter.
-static void point(const Lattice *l, int cell, int index, float at[3]) {
+/// A random point of part `index` of a cell, in cells of the tile. Anywhere in the part, whatever
+/// the scene's jitter: else a flow slower than the gap between points and the cell's sides would
+/// carry particles down and never bring any up. Returns a random number from 0 to 1 that belongs to
+/// the point.
+static float point(const Lattice *l, int cell, int index, float at[3]) {
     const BrimSim *s = l->s;
-    int n = l->per_axis, sub[3] = {index % n, index / n % n, index / (n * n)};
+    int n = l->per_axis, part = index % s->def.particles_per_cell;
+    const int sub[3] = {part % n, part / n % n, part / (n * n)};
     const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
     TileCoord c = s->grid.coord[l->slot];
     uint64_t box = (uint64_t)grid_box_index(&s->grid, c.x, c.y, c.z);
@@ -102,8 +111,8 @@ static void point(const Lattice *l, int cell, int index, float at[3]) {
     const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
     at[2] = 0;
     for (int a = 0; a < s->dim; a++)
-        at[a] = (float)local[a] +
-                ((float)sub[a] + 0.5f + (r[a] - 0.5f) * s->def.jitter * 0.999f) / (float)n;
+        at[a] = (float)local[a] + ((float)sub[a] + 0.0005f + 0.999f * r[a]) / (float)n;
+    return hash_unit(h2, 1);
 }
 
 /// Where a point of a tile was before the step, in cells of the tile.
@@ -114,7 +123,8 @@ static void origin(const Lattice *l, int cell, const float at[3], float from[3])
     int dim = l->s->dim;
     from[2] = 0;
     for (int a = 0; a < dim; a++) {
-        const float node[3] = {at[0] - 0.5f, at[1] - 0.5f, at[2] - 0.5f};
+        float node[3] = {at[0] - 0.5f, at[1] - 0.5f, at[2] - 0.5f};
+        if (l->faces) node[a] = at[a];
         const float own[3] = {(float)local[0], (float)local[1], (float)local[2]};
         float d = sample(l->back[a], dim, node);
         if (!(d == d)) d = sample(l->back[a], dim, own);
@@ -144,11 +154,9 @@ static bool in_solid(const Lattice *l, const float at[3]) {
     return sum < 0;
 }
 
-enum { FROM_NONE, FROM_SOME, FROM_ALL };
-
-/// Whether the liquid in a cell came from hidden cells: none of it, all, or it takes looking at the
-/// points. From the cell's path, and how much those around it differ.
-static int cell_rises(const Lattice *l, int cell) {
+/// Whether some of the liquid in a cell may have come from hidden cells: by the cell's path, and
+/// how much those around it differ.
+static bool cell_rises(const Lattice *l, int cell) {
     enum { EDGE = TILE + 2 };
     const BrimSim *s = l->s;
     static const int stride[3] = {1, EDGE, EDGE * EDGE};
@@ -159,27 +167,27 @@ static int cell_rises(const Lattice *l, int cell) {
     int low[3] = {0}, high[3] = {0};
     for (int a = 0; a < s->dim; a++) {
         float d = l->back[a][node], spread = 0;
-        if (!(d == d)) return FROM_SOME;
+        if (!(d == d)) return true;
         for (int b = 0; b < s->dim; b++) {
             float up = fabsf(l->back[a][node + stride[b]] - d);
             float down = fabsf(l->back[a][node - stride[b]] - d);
-            spread += 0.5f * fmaxf(up == up ? up : 0, down == down ? down : 0);
+            float most = fmaxf(up == up ? up : 0, down == down ? down : 0);
+            spread += l->faces ? most : 0.5f * most; // a cell reaches from one face to the next
         }
         float middle = (float)(tile[a] + local[a]) + 0.5f - d;
-        float half = 0.5f - 0.5f * (1 - s->def.jitter) / (float)l->per_axis + spread;
+        float half = 0.5f + spread;
         int last = s->grid.cells[a] - 1;
         low[a] = (int)fminf(fmaxf(floorf(middle - half), 0), (float)last);
         high[a] = (int)fminf(fmaxf(floorf(middle + half), 0), (float)last);
     }
-    bool all = true, any = false;
+    bool any = false;
     for (int z = low[2]; z <= high[2]; z++)
         for (int y = low[1]; y <= high[1]; y++)
             for (int x = low[0]; x <= high[0]; x++) {
                 int64_t i = grid_cell(&s->grid, x, y, z);
-                bool hidden = i >= 0 && band_bit(s->hidden, i);
-                all &= hidden, any |= hidden;
+                any |= i >= 0 && band_bit(s->hidden, i);
             }
-    return !any ? FROM_NONE : all ? FROM_ALL : FROM_SOME;
+    return any;
 }
 
 /// Whether a point holds liquid that had no particle before the step. => where that came from
@@ -197,29 +205,35 @@ static bool rises(const Lattice *l, int cell, const float at[3], float from[3]) 
     return i >= 0 && band_bit(s->hidden, i) && !(l->solid && in_solid(l, at));
 }
 
-static uint32_t count_tile(const BrimSim *s, int slot, const uint8_t *rim) {
+/// Calls for each point of a tile at which a particle is to be made; counts them.
+typedef void MakePoint(void *context, const float at[3], const float from[3]);
+
+static uint32_t visit_tile(const BrimSim *s, const Exchange *e, int slot, MakePoint *visit,
+                           void *context) {
     const Grid *g = &s->grid;
-    const uint8_t *rows = rim + (size_t)slot * (size_t)g->tile_rows;
-    bool any = false;
-    for (int r = 0; r < g->tile_rows; r++) any |= rows[r] != 0;
-    if (!any || !any_near(s, s->hidden, slot)) return 0;
-    Lattice l = lattice_of(s, slot);
+    const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
+    Lattice l = lattice_of(s, e, slot);
     uint32_t count = 0;
-    float at[3], from[3];
+    int points = s->def.particles_per_cell * (e->share > 1 ? 2 : 1);
     for (int r = 0; r < g->tile_rows; r++)
         for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
-            int cell = r * TILE + __builtin_ctz(bits), fate = cell_rises(&l, cell);
-            if (fate == FROM_NONE) continue;
-            if (fate == FROM_ALL && !l.solid) {
-                count += (uint32_t)s->def.particles_per_cell;
-                continue;
-            }
-            for (int i = 0; i < s->def.particles_per_cell; i++) {
-                point(&l, cell, i, at);
-                count += rises(&l, cell, at, from);
+            int cell = r * TILE + __builtin_ctz(bits);
+            bool some = cell_rises(&l, cell);
+            for (int i = 0; some && i < points; i++) {
+                float at[3], from[3], dice = point(&l, cell, i, at);
+                float share = i < s->def.particles_per_cell ? e->share : e->share - 1;
+                if (dice >= share || !rises(&l, cell, at, from)) continue;
+                if (visit) visit(context, at, from);
+                count++;
             }
         }
     return count;
+}
+
+static uint32_t count_tile(const BrimSim *s, const Exchange *e, int slot) {
+    return mask_any(&s->grid, e->rim, slot) && any_near(s, s->hidden, slot)
+               ? visit_tile(s, e, slot, NULL, NULL)
+               : 0;
 }
 
 /// Velocity, and with APIC its gradient, of the liquid that came from a point.
@@ -241,31 +255,27 @@ static void give_velocity(BrimSim *s, const Exchange *e, int slot, const float f
     }
 }
 
-/// Appends the points of a tile that rise from particle `next` on.
-static void fill_tile(BrimSim *s, const Exchange *e, int slot, uint32_t next, uint32_t id) {
-    const Grid *g = &s->grid;
-    const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
+/// Where the next particle of a tile goes.
+typedef struct Filler {
+    BrimSim *s;
+    const Exchange *e;
+    int slot;
+    uint32_t next, id;
+} Filler;
+
+static void fill_point(void *context, const float at[3], const float from[3]) {
+    Filler *f = context;
+    BrimSim *s = f->s;
     Particles *p = &s->particles;
-    Lattice l = lattice_of(s, slot);
-    TileCoord c = g->coord[slot];
+    TileCoord c = s->grid.coord[f->slot];
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    float at[3], from[3];
-    for (int r = 0; r < g->tile_rows; r++)
-        for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
-            int cell = r * TILE + __builtin_ctz(bits), fate = cell_rises(&l, cell);
-            for (int i = 0; fate != FROM_NONE && i < s->def.particles_per_cell; i++) {
-                point(&l, cell, i, at);
-                bool up = rises(&l, cell, at, from);
-                if (!up && !(fate == FROM_ALL && !l.solid)) continue;
-                for (int a = 0; a < 3; a++)
-                    p->attr[ATTR_X + a][next] = a < s->dim ? ((float)tile[a] + at[a]) * s->dx : 0;
-                give_velocity(s, e, slot, from, next);
-                p->id[next] = id++;
-                p->key[next] = cell_key(g, s->inv_dx, p->attr[ATTR_X][next], p->attr[ATTR_Y][next],
-                                        p->attr[ATTR_Z][next]);
-                next++;
-            }
-        }
+    uint32_t i = f->next++;
+    for (int a = 0; a < 3; a++)
+        p->attr[ATTR_X + a][i] = a < s->dim ? ((float)tile[a] + at[a]) * s->dx : 0;
+    give_velocity(s, f->e, f->slot, from, i);
+    p->id[i] = f->id++;
+    p->key[i] =
+        cell_key(&s->grid, s->inv_dx, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
 }
 
 /// What a drain's shape holds of the particles in [first, end) is gone at once.
@@ -292,7 +302,7 @@ static bool make(BrimSim *s, const Exchange *e) {
     Particles *p = &s->particles;
     uint32_t *count = (uint32_t *)(void *)s->rhs; // [tiles + 1], far smaller than a field
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
-    for (int t = 0; t < tiles; t++) count[t] = count_tile(s, t, e->rim);
+    for (int t = 0; t < tiles; t++) count[t] = count_tile(s, e, t);
     size_t sum = 0;
     for (int t = 0; t <= tiles; t++) {
         uint32_t here = t < tiles ? count[t] : 0;
@@ -304,10 +314,13 @@ static bool make(BrimSim *s, const Exchange *e) {
     p->count += sum;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
     for (int t = 0; t < tiles; t++)
-        if (count[t + 1] > count[t])
-            fill_tile(s, e, t, (uint32_t)first + count[t], s->next_id + count[t]);
+        if (count[t + 1] > count[t]) {
+            Filler f = {s, e, t, (uint32_t)first + count[t], s->next_id + count[t]};
+            visit_tile(s, e, t, fill_point, &f);
+        }
     s->next_id += (uint32_t)sum;
     s->resampled += (int64_t)sum;
+    s->band_raised += (double)sum;
     drain_new(s, (uint32_t)first, (uint32_t)p->count);
     return true;
 }
@@ -323,9 +336,22 @@ static bool exchange(BrimSim *s, const Exchange *e, bool far) {
     return make(s, e);
 }
 
+/// Exchanges favour neither side, but sums of chance walk, and displacements are larger where
+/// particles are denser. Where density projection makes volume of particles, what is missing in the
+/// whole account, or is too much, comes back within a few steps by the share of the rising liquid
+/// that becomes particles.
+static float share(const BrimSim *s) {
+    enum { STEPS = 4 };
+    if (s->def.volume == BRIM_VOLUME_NONE) return 1;
+    double more = s->band_missing / (STEPS * fmax(s->band_raised, 1));
+    return (float)fmin(fmax(1 + more, 0), 2);
+}
+
 bool band_resample(BrimSim *s) {
     BandNext next = band_next(s);
-    const Exchange e = {next.hidden, next.rim, s->velocity};
+    s->band_share = share(s);
+    s->band_raised = 0;
+    const Exchange e = {next.hidden, next.rim, s->coefficient, false, s->band_share, s->velocity};
     if (!exchange(s, &e, reach_estimate(s) > TILE)) return false;
     memcpy(s->interior, next.interior, sim_rows(s));
     memcpy(s->hidden, next.hidden, sim_rows(s));
@@ -358,24 +384,9 @@ static void find_rim(const BrimSim *s, int layers, uint8_t *rim, uint8_t *spare)
     }
 }
 
-/// Displacements on the faces of a tile, in `velocity`, as paths of its cells.
-static void shift_paths(BrimSim *s, int slot, float scale) {
-    const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_cells;
-    for (int a = 0; a < s->dim; a++)
-        for (int i = 0; i < g->tile_cells; i++) {
-            int64_t up = grid_step(g, slot, i, a, 1);
-            float low = s->velocity[a][base + (size_t)i], high = up < 0 ? 0 : s->velocity[a][up];
-            s->coefficient[a][base + (size_t)i] = 0.5f * scale * (low + high);
-        }
-}
-
-bool band_resample_shift(BrimSim *s, float scale, float largest) {
+bool band_resample_shift(BrimSim *s, float largest) {
     BandNext next = band_next(s);
     find_rim(s, 2 + (int)largest, next.rim, next.interior);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++)
-        if (any_near(s, next.rim, t)) shift_paths(s, t, scale);
-    const Exchange e = {s->hidden, next.rim, s->old};
+    const Exchange e = {s->hidden, next.rim, s->velocity, true, s->band_share, s->old};
     return exchange(s, &e, false);
 }

@@ -295,7 +295,10 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
     float scale = move_particles(s, q);
-    if (s->band && !band_resample_shift(s, scale, (float)s->stats.displaced_max))
+    if (s->band && scale < 1) // the band looks where liquid came from
+        for (int a = 0; a < s->dim; a++)
+            for (size_t i = 0; i < sim_cells(s); i++) s->velocity[a][i] *= scale;
+    if (s->band && !band_resample_shift(s, (float)s->stats.displaced_max))
         return out_of_memory(s, error);
     return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);
 }
