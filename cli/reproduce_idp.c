@@ -186,7 +186,7 @@ static Trial *double_dam_3d(Result *r, const Method *method, double step, double
     Setup s = new_setup(r, "double-dam-3d.yaml", method, colour, label);
     setup_set(r, &s, "time.step=%g", step);
     setup_set(r, &s, "solver.tolerance=%g", tolerance);
-    setup_set(r, &s, "time.duration=%d", r->quick ? 3 : 10);
+    setup_set(r, &s, "time.duration=%d", r->quick ? 2 : 10);
     return trial_run(r, &s);
 }
 
@@ -231,7 +231,7 @@ const Experiment idp_experiments[] = {
      "1 min", "15 s", "6 s", idp_figure8},
     {"idp-fig9", "water seeded inside a rabbit is pushed out, and the level rises",
      PAPER ", figure 9", "20 s", "6 s", "92^2 cells", idp_figure9},
-    {"idp-fig10", "3D double dam: time at equal quality", PAPER ", figure 10", "9 min", "3 min",
-     "3 s", figure10},
+    {"idp-fig10", "3D double dam: time at equal quality", PAPER ", figure 10", "9 min", "2 min",
+     "2 s", figure10},
     {0},
 };

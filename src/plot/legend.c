@@ -41,13 +41,24 @@ static void sample(Text *t, const LegendEntry *e, double x, double y) {
                  x + LINE / 2.0, y - 4, e->colour, hex);
 }
 
+/// Width of the columns that entries stand in when they need several rows; 0 when one row does.
+static double column_width(const LegendEntry *entries, int count, double width) {
+    double all = 0, widest = 0;
+    for (int i = 0; i < count; i++) {
+        double own = entry_width(&entries[i]);
+        all += own;
+        if (own > widest) widest = own;
+    }
+    return all - SPACE > width ? widest : 0;
+}
+
 /// Rows of the legend; draws it when `t` is not NULL.
 static int lay_out(Text *t, const LegendEntry *entries, int count, double x, double y,
                    double width) {
-    double at = 0;
+    double at = 0, column = column_width(entries, count, width);
     int row = 0;
     for (int i = 0; i < count; i++) {
-        double own = entry_width(&entries[i]);
+        double own = column > 0 ? column : entry_width(&entries[i]);
         if (at > 0 && at + own - SPACE > width) at = 0, row++;
         if (t) {
             double baseline = y + row * LEGEND_ROW + 11;
