@@ -29,45 +29,53 @@ static void mend_row(const Grid *g, int slot, Place place, const Sides *sides, i
     for (int i = end; i < edge; i++) row[i] = row[end - 1];
 }
 
+/// The row of a tile from which rows of a block are taken; of a tile that does not exist always the
+/// same one.
+typedef struct Rows {
+    const float *first;
+    size_t step; ///< floats from one row to the next
+} Rows;
+
+/// The three tiles that a row crosses, for each position of its tile along z and y.
+typedef struct Crossed {
+    Rows at[3][3][3]; ///< [dz + 1][dy + 1][dx + 1]
+} Crossed;
+
+static void find_crossed(const Grid *g, int slot, const float *field, const float none[TILE],
+                         Crossed *out) {
+    Rows *rows = &out->at[0][0][0];
+    for (int n = 0; n < 27; n++) {
+        int32_t t = g->neighbour[slot][n];
+        rows[n] = t < 0 ? (Rows){none, 0} : (Rows){field + (size_t)t * (size_t)g->tile_cells, TILE};
+    }
+}
+
 static inline void copy(float *restrict out, const float *restrict in, const int n) {
     for (int i = 0; i < n; i++) out[i] = in[i];
-}
-
-static inline void fill(float *out, float value, const int n) {
-    for (int i = 0; i < n; i++) out[i] = value;
-}
-
-/// A row from the three tiles that it crosses.
-static inline void load_row(const Grid *g, const int32_t from[3], const float *field, float missing,
-                            int row, float *out, const int halo) {
-    size_t at = (size_t)(row * TILE), cells = (size_t)g->tile_cells;
-    if (from[0] >= 0)
-        copy(out, field + (size_t)from[0] * cells + at + TILE - halo, halo);
-    else
-        fill(out, missing, halo);
-    if (from[1] >= 0)
-        copy(out + halo, field + (size_t)from[1] * cells + at, TILE);
-    else
-        fill(out + halo, missing, TILE);
-    if (from[2] >= 0)
-        copy(out + halo + TILE, field + (size_t)from[2] * cells + at, halo);
-    else
-        fill(out + halo + TILE, missing, halo);
 }
 
 static inline __attribute__((always_inline)) void load_block(const Grid *g, int slot,
                                                              const float *field, Place place,
                                                              const Sides *sides, float missing,
                                                              float *block, const int halo) {
+    enum { EDGE_MAX = TILE + 2 * BLOCK_HALO_MAX };
     TileCoord c = g->coord[slot];
-    int edge = TILE + 2 * halo, deep = g->dim == 3 ? edge : 1;
+    const int edge = TILE + 2 * halo, deep = g->dim == 3 ? edge : 1;
     bool at_side = c.x == 0 || (c.x + 1) * TILE + halo > g->cells[0];
+    float none[TILE];
+    Crossed crossed;
+    Source from_y[EDGE_MAX];
+    for (int i = 0; i < TILE; i++) none[i] = missing;
+    find_crossed(g, slot, field, none, &crossed);
+    for (int j = 0; j < edge; j++) from_y[j] = source_of(g, 1, c.y, j - halo, place, sides);
     for (int k = 0; k < deep; k++) {
         Source sz = g->dim == 2 ? (Source){0} : source_of(g, 2, c.z, k - halo, place, sides);
         for (int j = 0; j < edge; j++, block += edge) {
-            Source sy = source_of(g, 1, c.y, j - halo, place, sides);
-            const int32_t *from = g->neighbour[slot] + (sz.tile + 1) * 9 + (sy.tile + 1) * 3;
-            load_row(g, from, field, missing, sz.local * TILE + sy.local, block, halo);
+            const Rows *tile = crossed.at[sz.tile + 1][from_y[j].tile + 1];
+            const size_t row = (size_t)(sz.local * TILE + from_y[j].local);
+            copy(block, tile[0].first + row * tile[0].step + TILE - halo, halo);
+            copy(block + halo, tile[1].first + row * tile[1].step, TILE);
+            copy(block + halo + TILE, tile[2].first + row * tile[2].step, halo);
             if (at_side) mend_row(g, slot, place, sides, halo, block);
         }
     }
