@@ -16,12 +16,15 @@ void sort_free(SortScratch *s) {
     free(s->movers);
     free(s->mover_start);
     free(s->old_start);
+    free(s->stayed);
+    free(s->new_start);
     *s = (SortScratch){0};
 }
 
 size_t sort_bytes(const SortScratch *s, const Grid *grid) {
-    return grid_box(grid) * 5 + 4 * (s->from_capacity + s->mover_capacity +
-                                     s->mover_start_capacity + s->old_start_capacity);
+    return grid_box(grid) * 5 +
+           4 * (s->from_capacity + s->mover_capacity + s->mover_start_capacity +
+                s->old_start_capacity + s->stayed_capacity + s->new_start_capacity);
 }
 
 /// Which of the 27 neighbours of a tile lie within `reach` cells of each of its cells.
@@ -119,43 +122,52 @@ static void sort_movers(Particles *p, const Grid *g, SortScratch *s, size_t move
     if (mover_count) memcpy(s->movers, p->order, mover_count * sizeof *s->movers);
 }
 
-/// Counts a tile's particles in each cell. (key, movers) => count [tile_cells], occupied
-static void count_tile(Particles *p, const Grid *g, const SortScratch *s, int slot,
-                       uint32_t *count) {
-    uint32_t cells = (uint32_t)g->tile_cells;
-    TileCoord c = g->coord[slot];
-    uint32_t low = (uint32_t)grid_box_index(g, c.x, c.y, c.z) * cells;
-    memset(count, 0, cells * sizeof *count);
-    int32_t old = s->from[slot];
-    if (old >= 0)
-        for (uint32_t i = s->old_start[old]; i < s->old_start[old + 1]; i++) {
-            uint32_t cell = p->key[i] - low;
-            if (cell < cells) count[cell]++;
-        }
-    for (uint32_t i = s->mover_start[slot]; i < s->mover_start[slot + 1]; i++)
-        count[p->key[s->movers[i]] - low]++;
-    uint8_t *occupied = p->occupied + (size_t)slot * (size_t)g->tile_rows;
-    for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t bits = 0;
-        for (int x = 0; x < TILE; x++) bits |= (uint8_t)((count[r * TILE + x] != 0) << x);
-        occupied[r] = bits;
-    }
-}
-
-/// Puts a tile's particles in cell order. cell_start of the tile => order
-static void place_tile(Particles *p, const Grid *g, const SortScratch *s, int slot) {
+/// Puts a tile's particles, from index `first` on, in the order of its cells.
+/// (key, movers) => order, cell_start, occupied
+static void place_tile(Particles *p, const Grid *g, const SortScratch *s, int slot,
+                       uint32_t first) {
     uint32_t cells = (uint32_t)g->tile_cells, next[512];
     TileCoord c = g->coord[slot];
     uint32_t low = (uint32_t)grid_box_index(g, c.x, c.y, c.z) * cells;
-    memcpy(next, p->cell_start + (size_t)slot * cells, cells * sizeof *next);
     int32_t old = s->from[slot];
-    if (old >= 0)
-        for (uint32_t i = s->old_start[old]; i < s->old_start[old + 1]; i++) {
-            uint32_t cell = p->key[i] - low;
-            if (cell < cells) p->order[next[cell]++] = i;
+    uint32_t from = old < 0 ? 0 : s->old_start[old], end = old < 0 ? 0 : s->old_start[old + 1];
+    uint32_t mover = s->mover_start[slot], last_mover = s->mover_start[slot + 1];
+    memset(next, 0, cells * sizeof *next);
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t cell = p->key[i] - low;
+        if (cell < cells) next[cell]++;
+    }
+    for (uint32_t i = mover; i < last_mover; i++) next[p->key[s->movers[i]] - low]++;
+    uint32_t *start = p->cell_start + (size_t)slot * cells;
+    uint8_t *occupied = p->occupied + (size_t)slot * (size_t)g->tile_rows;
+    for (uint32_t cell = 0; cell < cells; cell += TILE) {
+        unsigned bits = 0;
+        for (uint32_t x = cell; x < cell + TILE; x++) {
+            uint32_t count = next[x];
+            bits |= (unsigned)(count != 0) << (x - cell);
+            start[x] = next[x] = first;
+            first += count;
         }
-    for (uint32_t i = s->mover_start[slot]; i < s->mover_start[slot + 1]; i++)
+        occupied[cell / TILE] = (uint8_t)bits;
+    }
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t cell = p->key[i] - low;
+        if (cell < cells) p->order[next[cell]++] = i;
+    }
+    for (uint32_t i = mover; i < last_mover; i++)
         p->order[next[p->key[s->movers[i]] - low]++] = s->movers[i];
+}
+
+/// Where each tile's particles begin: those that stayed and those that came. Returns how many there
+/// are in all.
+static uint32_t find_starts(const Grid *g, SortScratch *s) {
+    uint32_t sum = 0;
+    for (int t = 0; t < g->tile_count; t++) {
+        s->new_start[t] = sum;
+        sum += s->mover_start[t + 1] - s->mover_start[t];
+        if (s->from[t] >= 0) sum += s->stayed[s->from[t]];
+    }
+    return sum;
 }
 
 /// Brings every attribute into the new order, one array after the other through the spare.
@@ -180,6 +192,7 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
     int old_tiles = g->tile_count;
     size_t old_count = (size_t)old_tiles;
     if (!memory_grow((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2, 0) ||
+        !memory_grow((void **)&s->stayed, &s->stayed_capacity, 4, old_count + 1, 0) ||
         !memory_grow((void **)&s->mover_start, &s->mover_start_capacity, 4, old_count + 2, 0))
         return false;
     for (int t = 0; t <= old_tiles; t++)
@@ -194,8 +207,10 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
         SortCounts gone = {0};
         int64_t home =
             t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
-        s->mover_start[t + 1] =
-            survey(p, g, s, s->old_start[t], s->old_start[t + 1], home, table, &gone);
+        uint32_t first = s->old_start[t], end = s->old_start[t + 1];
+        s->mover_start[t + 1] = survey(p, g, s, first, end, home, table, &gone);
+        s->stayed[t] = end - first - s->mover_start[t + 1] -
+                       (uint32_t)(gone.drained + gone.left + gone.hidden);
         drained += gone.drained, left += gone.left, hidden += gone.hidden;
     }
     counts->drained = drained, counts->left = left, counts->hidden = hidden;
@@ -215,6 +230,7 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
 
     size_t tiles = mark_wanted(g, s, reach), cells = tiles * (size_t)g->tile_cells;
     if (!memory_grow((void **)&s->from, &s->from_capacity, 4, tiles, 0) ||
+        !memory_grow((void **)&s->new_start, &s->new_start_capacity, 4, tiles, 0) ||
         !memory_grow((void **)&s->mover_start, &s->mover_start_capacity, 4, tiles + 2, 0) ||
         !memory_grow((void **)&p->cell_start, &p->start_capacity, 4, cells + 1, 0) ||
         !memory_grow((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows,
@@ -223,18 +239,10 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
         return false;
 
     sort_movers(p, g, s, mover_count);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int t = 0; t < g->tile_count; t++)
-        count_tile(p, g, s, t, p->cell_start + (size_t)t * (size_t)g->tile_cells);
-    uint32_t sum = 0;
-    for (size_t c = 0; c < cells; c++) {
-        uint32_t n = p->cell_start[c];
-        p->cell_start[c] = sum;
-        sum += n;
-    }
+    uint32_t sum = find_starts(g, s);
     p->cell_start[cells] = sum;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int t = 0; t < g->tile_count; t++) place_tile(p, g, s, t);
+    for (int t = 0; t < g->tile_count; t++) place_tile(p, g, s, t, s->new_start[t]);
     gather_attributes(p, sum, threads);
     p->count = p->sorted = sum;
     return true;

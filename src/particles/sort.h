@@ -8,8 +8,11 @@ typedef struct SortScratch {
     int32_t *from;    ///< [new tiles] slot that the tile had before the sort, or -1
     uint32_t *movers; ///< particles that changed tile, by the tile they came from
     uint32_t *mover_start; ///< [old tiles + 1], then [new tiles + 1]
-    uint32_t *old_start;   ///< [old tiles + 1] ranges of particles before the sort
+    uint32_t *old_start;   ///< [old tiles + 2] ranges of particles before the sort, and the tail
+    uint32_t *stayed;      ///< [old tiles + 1] particles that stay in the tile
+    uint32_t *new_start;   ///< [new tiles] first particle after the sort
     size_t from_capacity, mover_capacity, mover_start_capacity, old_start_capacity;
+    size_t stayed_capacity, new_start_capacity;
 } SortScratch;
 
 typedef struct SortCounts {

@@ -51,6 +51,7 @@ static void sum_particles(const BrimSim *s, uint32_t first, uint32_t end, TileSu
 static void count_cells(const BrimSim *s, int slot, TileSums *out) {
     const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
     uint32_t full = (uint32_t)s->def.particles_per_cell, filled = 0, cells = 0;
+    if (start[0] == start[s->grid.tile_cells]) return;
     for (int i = 0; i < s->grid.tile_cells; i++) {
         uint32_t n = start[i + 1] - start[i];
         filled += n < full ? n : full;
@@ -129,14 +130,20 @@ static double liquid_volume(const BrimSim *s, int slot) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     const float *phi = s->phi + base;
     bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
-    float sum = 0;
-    for (int i = 0; i < s->grid.tile_cells; i++) {
-        float part = 0.5f - phi[i];
-        part = part > 0 ? part : 0;
-        part = part < 1 ? part : 1;
-        sum += solid ? part * (1 - s->solid_volume[base + (size_t)i]) : part;
+    float part[LANES], sum[LANES] = {0};
+    for (int i = 0; i < s->grid.tile_cells; i += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            part[k] = 0.5f - phi[i + k];
+            part[k] = part[k] > 0 ? part[k] : 0;
+            part[k] = part[k] < 1 ? part[k] : 1;
+        }
+        for (int k = 0; k < LANES && solid; k++)
+            part[k] *= 1 - s->solid_volume[base + (size_t)(i + k)];
+        for (int k = 0; k < LANES; k++) sum[k] += part[k];
     }
-    return sum;
+    float all = 0;
+    for (int k = 0; k < LANES; k++) all += sum[k];
+    return all;
 }
 
 static size_t memory_used(const BrimSim *s) {
