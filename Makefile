@@ -262,7 +262,7 @@ clean:
 
 help:
 	@echo 'make                builds build/brim, the command'
-	@echo 'make demo           sets up, builds, runs scenes/dam.yaml and draws its last frame'
+	@echo 'make demo           sets up, builds, runs scenes/dam.yaml and draws a frame of it'
 	@echo 'make test           sets up, builds and runs all tests'
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'

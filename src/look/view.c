@@ -85,9 +85,12 @@ View view_camera(BrimVec3 size, int width, int height) {
 }
 
 View view_water(BrimVec3 size, bool ground, int width, int height) {
+    // a long side is shown rather from the side;
     // the horizon is in the picture: straight ahead lies below its middle, as when a lens is
     // shifted
-    const Framing framing = {.azimuth = size.x >= size.z ? 32 : 58,
+    const Framing framing = {.azimuth = size.x > 1.3f * size.z   ? 20
+                                        : size.z > 1.3f * size.x ? 70
+                                                                 : 32,
                              .elevation = ground ? 42 : 23 - 5 * box_height(size),
                              .angle = 38,
                              .top = 0.08f,
