@@ -80,7 +80,7 @@ static int take_file(Frames *f, const char *path) {
 
 // ------------------------------------------------------------------------- finding the scene
 
-static char *read_text(const char *path) {
+char *read_text(const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;
     char *text = NULL;

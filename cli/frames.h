@@ -14,6 +14,9 @@ typedef struct Frames {
 /// snprintf into a path; false, with a message, when it does not fit.
 bool make_path(char path[PATH_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/// A whole file with a zero at its end, in new memory; NULL with errno when it cannot be read.
+char *read_text(const char *path);
+
 /// Lists the frames of a folder or takes a single file, and loads the scene. Returns an exit code.
 int frames_find(Frames *frames, const char *from);
 void frames_free(Frames *frames);

@@ -264,7 +264,7 @@ static void list(void) {
     for (int p = 0; p < PAPERS; p++)
         for (const Experiment *e = papers[p]; e->name; e++)
             printf("%-16s %-9s %-9s %s\n", e->name, e->full_time, e->quick_time, e->what);
-    printf("\nTimes are of two cores of a server; --quick runs the shortened version.\n");
+    printf("\nTimes are estimates for two cores; --quick runs the shortened version.\n");
 }
 
 static int unknown(const char *name) {

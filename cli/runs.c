@@ -1,4 +1,5 @@
 #include "runs.h"
+#include "frames.h"
 #include "json.h"
 #include <dirent.h>
 #include <errno.h>
@@ -10,26 +11,6 @@
 static int out_of_memory(void) {
     report_error("out of memory");
     return EXIT_MEMORY;
-}
-
-static char *read_text(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    char *text = NULL;
-    size_t size = 0, capacity = 0;
-    for (size_t n = 1; n > 0; size += n) {
-        if (size + 1 >= capacity) {
-            capacity = capacity ? 2 * capacity : 1 << 16;
-            char *grown = realloc(text, capacity);
-            if (!grown) break;
-            text = grown;
-        }
-        n = fread(text + size, 1, capacity - size - 1, file);
-    }
-    if (ferror(file)) free(text), text = NULL;
-    if (text) text[size] = 0;
-    fclose(file);
-    return text;
 }
 
 static int read_stats(Run *run, const char *path) {

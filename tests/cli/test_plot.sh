@@ -9,13 +9,13 @@ valid_xml() {
 }
 
 # A short run in DIR; further arguments go to brim run.
-make_run() {
+statistics_run() {
     write_scene
     brim_gives 0 run scene.yaml -o "$1" --quiet --frames 8 "${@:2}"
 }
 
 test_plot_one_run() {
-    make_run one
+    statistics_run one
     brim_gives 0 plot one
     says out "one/plot.svg"
     valid_xml one/plot.svg
@@ -31,8 +31,8 @@ test_plot_one_run() {
 }
 
 test_plot_several_runs() {
-    make_run 'a<b'
-    make_run two --set time.step=0.004
+    statistics_run 'a<b'
+    statistics_run two --set time.step=0.004
     brim_gives 0 plot 'a<b' two -o both.svg --title 'x & y'
     valid_xml both.svg
     says both.svg "a&lt;b</text>"
@@ -47,7 +47,7 @@ test_plot_several_runs() {
 }
 
 test_plot_bad_input() {
-    make_run one
+    statistics_run one
     brim_gives 2 plot one -o p.svg --columns volume_cels
     says err "did you mean 'volume_cells'?"
     says err "ms_total"
@@ -79,14 +79,14 @@ test_plot_bad_input() {
 }
 
 test_plot_of_a_run_under_way() {
-    make_run one
+    statistics_run one
     head -c -7 one/stats.csv >cut && mv cut one/stats.csv # torn last row
     brim_gives 0 plot one -o p.svg
     valid_xml p.svg
 }
 
 test_report_is_one_page() {
-    make_run one
+    statistics_run one
     brim_gives 0 report one
     says out "one/report.html"
     for words in "<title>one - Brim</title>" "Warnings" "32 x 32 cells" "stopped at 0.16 s of 0.4 s" \
@@ -102,7 +102,7 @@ test_report_is_one_page() {
 
 test_report_warns() {
     # steps far too long, and a solver that may not finish its work
-    make_run one --set time.step=0.02 --set time.duration=0.16 --set solver.tolerance=1e-9 \
+    statistics_run one --set time.step=0.02 --set time.duration=0.16 --set solver.tolerance=1e-9 \
         --set solver.max_iterations=50
     # rows as a run would leave them that lost water
     awk -F, -v OFS=, 'NR==1 {for (i = 1; i <= NF; i++) c[$i] = i; print; next}
@@ -116,7 +116,7 @@ test_report_warns() {
 }
 
 test_report_bad_input() {
-    make_run one
+    statistics_run one
     mkdir empty
     brim_gives 2 report empty -o r.html
     brim_gives 3 report nothing -o r.html
@@ -141,7 +141,7 @@ test_report_in_a_browser() {
         echo "skipped: no Chromium to open the report in"
         return 0
     }
-    make_run one
+    statistics_run one
     brim_gives 0 report one -o r.html
     cat r.html - >probe.html <<'PROBE'
 <script>
