@@ -94,7 +94,8 @@ void idp_stability(Result *r) {
     }
     r->sheet.plot.one_legend = true;
     result_lines(r, 0, "volume_ratio", 1, "Volume by eq. 19", "relative volume");
-    result_lines(r, 0, "max_speed", 1, "Largest speed", "m/s");
+    BrimPanelDef *speed = result_lines(r, 0, "max_speed", 1, "Largest speed", "m/s");
+    if (speed) speed->y_zero = true;
 }
 
 // ------------------------------------------------------------------------------------ figure 8
