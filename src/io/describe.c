@@ -76,7 +76,7 @@ static void say_range(Text *t, const char *name, const float *values, size_t n) 
     say(t, "\n  %s           %.6g to %.6g m", name, (double)low, (double)high);
 }
 
-static void say_values(Text *t, const BrimFrame *f) {
+static void say_values(Text *t, const BrimFrame *f, bool surface) {
     double fastest = 0;
     uint32_t low = UINT32_MAX, high = 0;
     size_t not_numbers = 0;
@@ -87,13 +87,14 @@ static void say_values(Text *t, const BrimFrame *f) {
         low = f->id[i] < low ? f->id[i] : low, high = f->id[i] > high ? f->id[i] : high;
         not_numbers += !isfinite(speed + (double)f->x[i] + (double)f->y[i] + (double)f->z[i]);
     }
-    say(t, "\nids           %u to %u\nfastest       %.6g m/s\nbounding box", low, high, fastest);
+    if (!surface) say(t, "\nids           %u to %u", low, high);
+    say(t, "\nfastest       %.6g m/s\nbounding box", fastest);
     say_range(t, "x", f->x, f->count);
     say_range(t, "y", f->y, f->count);
     say_range(t, "z", f->z, f->count);
     if (not_numbers)
-        say(t, "\nWARNING: %zu particle%s with values that are not numbers", not_numbers,
-            plural((int64_t)not_numbers));
+        say(t, "\nWARNING: %zu %s%s with values that are not numbers", not_numbers,
+            surface ? "point" : "particle", plural((int64_t)not_numbers));
 }
 
 static BrimResult describe_frame(FILE *in, uint64_t bytes, const char *path, Text *t,
@@ -102,12 +103,13 @@ static BrimResult describe_frame(FILE *in, uint64_t bytes, const char *path, Tex
     PlyNotes notes;
     BrimResult result = ply_read(in, bytes, path, &frame, &notes, error);
     if (result != BRIM_OK) return result;
-    say(t, "particle frame, binary PLY");
+    say(t, notes.surface ? "surface, binary PLY" : "particle frame, binary PLY");
     if (*notes.version) say(t, " by Brim %s", notes.version);
     if (notes.frame >= 0) say(t, "\nframe         %d", notes.frame);
     if (isfinite(notes.time)) say(t, "\ntime          %.6g s", notes.time);
-    say(t, "\nparticles     %zu", frame.count);
-    if (frame.count) say_values(t, &frame);
+    say(t, "\n%-13s %zu", notes.surface ? "points" : "particles", frame.count);
+    if (notes.surface) say(t, "\nfaces         %llu", (unsigned long long)notes.faces);
+    if (frame.count) say_values(t, &frame, notes.surface);
     brim_frame_free(&frame);
     return BRIM_OK;
 }

@@ -8,6 +8,8 @@ typedef struct PlyNotes {
     char version[32]; ///< "" when the file is not Brim's
     double time;      ///< s; NAN when not said
     int frame;        ///< -1 when not said
+    bool surface;     ///< it has faces: a mesh, not particles
+    uint64_t faces;
 } PlyNotes;
 
 /// Binary little-endian, records sorted by id; the same bytes for any number of threads. Takes up

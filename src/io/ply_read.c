@@ -112,6 +112,7 @@ static BrimResult read_element(Reader *r, Element *e, const char *line, BrimErro
     BrimResult result = close_element(r, e, error);
     Section section = vertex ? VERTEX : e->section >= VERTEX ? OTHER_AFTER : OTHER_BEFORE;
     *e = (Element){.section = section, .count = strtoull(digits, NULL, 10)};
+    if (strcmp(name, "face") == 0) r->notes.surface = true, r->notes.faces = e->count;
     return result;
 }
 

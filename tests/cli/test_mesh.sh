@@ -22,6 +22,9 @@ test_mesh_writes_a_surface_for_each_frame() {
     absent d/surface/000005.ply
     says out "5 surfaces"
     [ -z "$(find d -name '*brim-tmp')" ] || give_up "temporary files are left"
+    brim_gives 0 info d/surface/000004.ply
+    says out "surface, binary PLY"
+    says out "faces"
     head -c 400 d/surface/000000.ply | grep -aq "property float nx" || give_up "no normals"
     brim_gives 0 mesh d -o other --frame 2 --format obj --quiet
     silent out
