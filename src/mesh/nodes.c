@@ -108,15 +108,15 @@ static float phi_at(const Block *block, const NodeInput *in, const float at[3],
 /// Moves a point that is closer than a particle's spacing to a side or solid that far away. Returns
 /// whether it did.
 static bool step_back(const MeshScale *s, float at[3], float plane[4], bool near_plane) {
-    bool moved = near_plane && plane[3] < s->spacing;
+    bool from_plane = near_plane && plane[3] < s->spacing, moved = from_plane;
     for (int a = 0; a < 3; a++) {
-        if (moved) at[a] += (s->spacing - plane[3]) * plane[a];
+        if (from_plane) at[a] += (s->spacing - plane[3]) * plane[a];
         float low = s->spacing, high = (float)s->cells[a] - s->spacing;
         if (at[a] >= low && at[a] <= high) continue;
         at[a] = at[a] < low ? low : high;
         moved = true;
     }
-    if (near_plane && plane[3] < s->spacing) plane[3] = s->spacing;
+    if (from_plane) plane[3] = s->spacing;
     return moved;
 }
 
