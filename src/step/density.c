@@ -17,7 +17,7 @@ static const float ERROR_MAX = 0.5f;
 /// Displacements larger than this, cells, are followed in several strides.
 static const float STRIDE = 0.5f;
 /// Where one would be larger than this, cells, all are scaled down: the rest waits for later steps.
-static const float SHIFT_MAX = 4;
+static const float SHIFT_MAX = 1;
 
 static inline bool has(const TileMask *m, int cell) {
     return m->slice[cell >> 6] >> (cell & 63) & 1;
