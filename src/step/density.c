@@ -37,21 +37,17 @@ static Around look_around(const BrimSim *s, int slot) {
     return a;
 }
 
-/// One row of the system. Beside solids faces weigh by their open part, and particles inside push.
-static void build_cell(BrimSim *s, const Around *around, bool walls, int slot, int cell) {
+/// One row of the system beside solids: faces weigh by their open part, and particles inside push.
+static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float diagonal = 0, pushed = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (has(&around->side[n], cell)) continue;
         int a = n >> 1;
-        float open = 1;
-        if (walls) {
-            int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
-            if (!(n & 1)) open = s->open[a][me];
-            if (n & 1 && next >= 0) open = s->open[a][next];
-            float push = n & 1 ? push_out_face(s, a, next, me) : push_out_face(s, a, me, next);
-            pushed += (1 - open) * (n & 1 ? push : -push);
-        }
+        int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
+        float open = n & 1 ? next < 0 ? 1 : s->open[a][next] : s->open[a][me];
+        float push = n & 1 ? push_out_face(s, a, next, me) : push_out_face(s, a, me, next);
+        pushed += (1 - open) * (n & 1 ? push : -push);
         diagonal += open;
         if (!(n & 1) && has(&around->wet[n], cell)) s->coefficient[a][me] = open;
     }
@@ -59,22 +55,41 @@ static void build_cell(BrimSim *s, const Around *around, bool walls, int slot, i
     s->rhs[me] = diagonal > 0 ? s->rhs[me] - pushed : 0;
 }
 
-static DensityErrors build_tile(BrimSim *s, int slot) {
-    const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_cells, bytes = (size_t)g->tile_cells * 4;
-    s->wet[slot] = mask_any(g, s->liquid, slot);
-    if (!s->wet[slot]) return (DensityErrors){0};
+static void build_beside_walls(BrimSim *s, int slot, const Around *around) {
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
     memset(s->diagonal + base, 0, bytes);
     for (int a = 0; a < s->dim; a++) memset(s->coefficient[a] + base, 0, bytes);
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        for (uint64_t bits = around->liquid.slice[z]; bits; bits &= bits - 1)
+            build_cell(s, around, slot, z * 64 + __builtin_ctzll(bits));
+}
+
+/// Away from solids the system is that of a pressure with flags.
+static void build_open(BrimSim *s, int slot, const Around *around, float *q) {
+    static const TileView still = {
+        tile_zeros, {tile_zeros, tile_zeros, tile_zeros, tile_zeros, tile_zeros, tile_zeros}};
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    const TileView velocity[3] = {still, still, still};
+    SystemTile out = {s->diagonal + base, s->rhs + base, {0}, q + base};
+    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
+    s->faces->build(around, velocity, NULL, s->dim, 0, &out);
+}
+
+/// The system of a tile, and zeros as its start value.
+static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    s->wet[slot] = mask_any(g, s->liquid, slot);
+    if (!s->wet[slot]) return (DensityErrors){0};
+    Around around = look_around(s, slot);
+    memset(q + base, 0, (size_t)g->tile_cells * sizeof *q);
+    if (!walled(s, slot)) build_open(s, slot, &around, q);
     float *error = s->rhs + base;
     DensityErrors sums = density_errors(s, s->liquid, slot, error);
     for (int i = 0; i < g->tile_cells; i++)
         error[i] = fminf(fmaxf(error[i], -ERROR_MAX), ERROR_MAX);
-    Around around = look_around(s, slot);
-    bool walls = walled(s, slot);
-    for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1)
-            build_cell(s, &around, walls, slot, z * 64 + __builtin_ctzll(bits));
+    if (walled(s, slot)) build_beside_walls(s, slot, &around);
     return sums;
 }
 
@@ -87,9 +102,6 @@ static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
                             .max_iterations = s->def.max_iterations,
                             .preconditioner = s->def.preconditioner};
     PoissonReport report = {0};
-    size_t cells = (size_t)s->grid.tile_cells;
-    for (int t = 0; t < s->grid.tile_count; t++)
-        if (s->wet[t]) memset(q + (size_t)t * cells, 0, cells * sizeof *q);
     bool finite = poisson_solve(s->poisson, s->rhs, q, &params, &report);
     s->stats.density_iterations = report.iterations;
     if (!finite)
@@ -101,40 +113,47 @@ static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
 
 // ---------------------------------------------------------------------------- displacements
 
-/// Displacement of a face that neither side nor solid shuts fully.
-static inline float face_shift(const BrimSim *s, const float *q, const Around *around, int a,
-                               int slot, int cell, int64_t below) {
-    float high = has(&around->liquid, cell) ? q[(int64_t)slot * s->grid.tile_cells + cell] : 0;
-    float low = has(&around->wet[2 * a], cell) ? q[below] : 0;
-    return low - high;
+/// Displacement of a face beside solids; false where nothing tells it.
+static bool face_shift(const BrimSim *s, const float *q, const Around *around, int a, int slot,
+                       int cell, float *shift) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    int64_t below = grid_step(&s->grid, slot, cell, a, -1);
+    bool wet = has(&around->liquid, cell), wet_below = has(&around->wet[2 * a], cell);
+    float open = s->open[a][me], push = open < 1 ? push_out_face(s, a, me, below) : 0;
+    if (!wet && !wet_below && open > 0 && push == 0) return false;
+    float flow = (wet_below ? q[below] : 0) - (wet ? q[me] : 0);
+    *shift = (1 - open) * push + (open > 0 ? open * flow : 0);
+    return true;
 }
 
 /// q => displacement on a tile's lower faces, in `velocity`; `known` where it has a say.
 static void shift_faces(BrimSim *s, const float *q, int slot) {
     const Grid *g = &s->grid;
     Around around = look_around(s, slot);
-    bool walls = walled(s, slot);
+    TileMask inside = mask_inside(g, slot);
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
     for (int a = 0; a < s->dim; a++) {
-        TileMask known = mask_side_faces(g, slot, a), inside = mask_inside(g, slot);
-        float *d = s->velocity[a] + (size_t)slot * (size_t)g->tile_cells;
+        TileMask known = mask_side_faces(g, slot, a), faces;
+        float *d = s->velocity[a] + base;
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
-        for (int z = 0; z < g->tile_depth; z++) {
-            uint64_t touched = around.liquid.slice[z] | around.wet[2 * a].slice[z];
-            uint64_t faces = (walls ? inside.slice[z] : touched) & ~known.slice[z];
-            for (uint64_t bits = faces; bits; bits &= bits - 1) {
-                int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
-                int64_t me = (int64_t)slot * g->tile_cells + cell;
-                int64_t below = grid_step(g, slot, cell, a, -1);
-                bool wet = touched >> bit & 1;
-                float open = walls ? s->open[a][me] : 1;
-                float push = open < 1 ? push_out_face(s, a, me, below) : 0;
-                if (!wet && open > 0 && push == 0) continue;
-                d[cell] = (1 - open) * push;
-                if (wet && open > 0)
-                    d[cell] += open * face_shift(s, q, &around, a, slot, cell, below);
-                known.slice[z] |= (uint64_t)1 << bit;
-            }
+        for (int z = 0; z < g->tile_depth; z++)
+            faces.slice[z] =
+                (walled(s, slot) ? inside.slice[z]
+                                 : around.liquid.slice[z] | around.wet[2 * a].slice[z]) &
+                ~known.slice[z];
+        if (walled(s, slot)) {
+            for (int z = 0; z < g->tile_depth; z++)
+                for (uint64_t bits = faces.slice[z]; bits; bits &= bits - 1) {
+                    int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
+                    if (!face_shift(s, q, &around, a, slot, cell, &d[cell]))
+                        faces.slice[z] &= ~((uint64_t)1 << bit);
+                }
+        } else {
+            TileView view = tile_view(g, slot, q, tile_zeros);
+            s->faces->subtract(&around, &faces, a, g->tile_depth, &view, NULL, d,
+                               s->coefficient[a] + base);
         }
+        for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= faces.slice[z];
         mask_store(g, s->known[a], slot, &known);
     }
 }
@@ -144,37 +163,35 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
 static void extend_faces(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     for (int a = 0; a < s->dim; a++) {
-        TileMask near[6], known = mask_load(g, s->known[a], slot), wanted = {{0}};
-        uint64_t all = ~(uint64_t)0;
-        for (int z = 0; z < g->tile_depth; z++) all &= known.slice[z];
-        if (all == ~(uint64_t)0) continue;
-        for (int n = 0; n < 2 * s->dim; n++) {
-            near[n] = mask_neighbour(g, s->known[a], slot, n >> 1, n & 1 ? 1 : -1);
-            for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] |= near[n].slice[z];
+        TileMask near[6], known = mask_load(g, s->known[a], slot), wanted;
+        uint64_t any = 0;
+        mask_around(g, s->known[a], slot, near);
+        for (int z = 0; z < g->tile_depth; z++) {
+            wanted.slice[z] = 0;
+            for (int n = 0; n < 2 * s->dim; n++) wanted.slice[z] |= near[n].slice[z];
+            wanted.slice[z] &= ~known.slice[z];
+            any |= wanted.slice[z];
         }
-        float *d = s->velocity[a] + (size_t)slot * (size_t)g->tile_cells;
-        for (int z = 0; z < g->tile_depth; z++)
-            for (uint64_t bits = wanted.slice[z] & ~known.slice[z]; bits; bits &= bits - 1) {
-                int cell = z * 64 + __builtin_ctzll(bits), count = 0;
-                float sum = 0;
-                for (int n = 0; n < 2 * s->dim; n++) {
-                    if (!has(&near[n], cell)) continue;
-                    sum += s->velocity[a][grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1)];
-                    count++;
-                }
-                d[cell] = sum / (float)count;
-            }
+        if (!any) continue;
+        TileView view = tile_view(g, slot, s->velocity[a], tile_zeros);
+        s->faces->grow(&view, near, &wanted, s->dim,
+                       s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
     }
 }
 
 /// Largest displacement of a tile's faces, cells.
 static float largest_shift(const BrimSim *s, int slot) {
-    float largest = 0;
+    enum { LANES = 16 };
+    float most[LANES] = {0}, largest = 0;
     for (int a = 0; a < s->dim; a++) {
         const float *d = s->velocity[a] + (size_t)slot * (size_t)s->grid.tile_cells;
-        for (int i = 0; i < s->grid.tile_cells; i++)
-            largest = fabsf(d[i]) > largest ? fabsf(d[i]) : largest;
+        for (int i = 0; i < s->grid.tile_cells; i += LANES)
+            for (int k = 0; k < LANES; k++) {
+                float size = fabsf(d[i + k]);
+                most[k] = size > most[k] ? size : most[k];
+            }
     }
+    for (int k = 0; k < LANES; k++) largest = fmaxf(largest, most[k]);
     return largest;
 }
 
@@ -285,13 +302,13 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     density_wet(s, s->liquid);
     bool projects = s->def.volume == BRIM_VOLUME_DENSITY;
     if (projects) push_out_find(s), redistribute(s);
-    DensityErrors *errors = (DensityErrors *)(void *)s->spare; // [tiles], free until the solve
+    DensityErrors *errors = (DensityErrors *)(void *)s->velocity[0]; // [tiles], free until the move
+    float *q = s->spare;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < tiles; t++) errors[t] = build_tile(s, t);
+    for (int t = 0; t < tiles; t++) errors[t] = build_tile(s, t, q);
     report_errors(errors, tiles, &s->stats.density_error_mean, &s->stats.density_error_max);
     if (!projects) return BRIM_OK; // the error joins the pressure's right-hand side
 
-    float *q = s->spare;
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
     float scale = move_particles(s, q);
