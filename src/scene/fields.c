@@ -94,7 +94,7 @@ static const Field sim_fields[] = {
     {{"solver.volume", "choice", "density", "density, none, direct, averaged", "",
       "how the liquid keeps its volume: by density projection; the others are for comparison"},
      AT(CHOICE, SIM(volume))},
-    {{"solver.volume_tolerance", "number", "0.01", "> 0", "",
+    {{"solver.volume_tolerance", "number", "0.05", "> 0", "",
       "largest density error that a density solve may leave; the next step sees it again"},
      AT(DOUBLE, SIM(volume_tolerance))},
     {{"solver.volume_time", "number", "1", "> 0", "s", "time in which averaged corrects an error"},
