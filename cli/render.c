@@ -394,7 +394,7 @@ int command_render(int argc, char **argv) {
          "water (ray-traced) or particles; default water in 3D", 0, 0},
         {"size", 0, OPTION_TEXT, &a.size, "WxH", "size in pixels; default 1280x720", 0, 0},
         {"samples", 0, OPTION_INTEGER, &a.samples, "N",
-         "rays a pixel, up to four times as many where it needs them; default 8", 1, 4096},
+         "rays a pixel, half to three times as many as needed; default 8", 1, 4096},
         {"camera", 0, OPTION_TEXT, &a.camera, "VIEW",
          "auto, front, back, left, right, top, corner, or X,Y,Z:X,Y,Z[:DEGREES]", 0, 0},
         {"motion-blur", 0, OPTION_NUMBER, &a.shutter, "SHARE",

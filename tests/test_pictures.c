@@ -253,6 +253,32 @@ TEST(picture_of_moving_water_is_blurred) {
     stage_free(s);
 }
 
+TEST(picture_surface_goes_to_a_file_and_back) {
+    Stage *s = stage_new(3);
+    CHECK(s);
+    BrimError error;
+    BrimMesh back;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/brim-surface-%d.ply", (int)getpid());
+    CHECK_OK(brim_write_mesh(&s->mesh, 0.5, 3, BRIM_MESH_PLY, path, &error), error);
+    CHECK_OK(brim_mesh_read(path, &back, &error), error);
+    size_t n = s->mesh.vertex_count, triangles = s->mesh.triangle_count;
+    CHECK(back.vertex_count == n && back.triangle_count == triangles);
+    CHECK(memcmp(back.position, s->mesh.position, n * sizeof *back.position) == 0);
+    CHECK(memcmp(back.normal, s->mesh.normal, n * sizeof *back.normal) == 0);
+    CHECK(memcmp(back.velocity, s->mesh.velocity, n * sizeof *back.velocity) == 0);
+    CHECK(memcmp(back.triangle, s->mesh.triangle, triangles * sizeof *back.triangle) == 0);
+    brim_mesh_free(&back);
+    // a triangle that names a vertex which is not there would be read from anywhere
+    FILE *file = fopen(path, "r+b");
+    CHECK(file && fseek(file, -4, SEEK_END) == 0 && fwrite("\xff\xff\xff\x7f", 4, 1, file) == 1);
+    fclose(file);
+    CHECK(brim_mesh_read(path, &back, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(strstr(error.message, path) && !back.position);
+    unlink(path);
+    stage_free(s);
+}
+
 // ---------------------------------------------------------------------------------- still water
 
 /// A pool at rest, simulated, meshed and drawn: nothing may flicker.

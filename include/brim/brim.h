@@ -604,7 +604,7 @@ typedef struct BrimPictureDef {
     int width, height; ///< 16 to 16384
     BrimStyle style;
     BrimCamera camera;    ///< 3D
-    int samples;          ///< water: rays a pixel, 1 to 4096; up to four times where they differ
+    int samples;          ///< water: rays a pixel, 1 to 4096; half to three times, as needed
     double shutter;       ///< water: share of a frame's time that motion blurs over, 0 to 1
     const char *colour;   ///< particles: "speed", "density", "id", or a name for `values`
     const float *values;  ///< [particles] with any other colour
