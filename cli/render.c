@@ -79,15 +79,18 @@ static BrimResult load_values(const Job *job, const char *path, Loaded *l, BrimE
     return brim_frame_values(path, job->values, &l->values, &count, error);
 }
 
+/// Where the run would have put the surface of a frame; false when there is none.
+static bool surface_path(const Job *job, int index, char path[PATH_MAX]) {
+    int n = snprintf(path, PATH_MAX, "%s/surface/%06d.ply", job->frames.folder,
+                     job->frames.number[index]);
+    return job->mesher && !*job->frames.file && n < PATH_MAX && access(path, F_OK) == 0;
+}
+
 /// The surface: from the run's folder when it is there, else made.
 static BrimResult load_mesh(Job *job, int index, Loaded *l, BrimError *error) {
     char path[PATH_MAX];
     if (!job->mesher) return BRIM_OK;
-    if (!*job->frames.file) {
-        int n = snprintf(path, sizeof path, "%s/surface/%06d.ply", job->frames.folder,
-                         job->frames.number[index]);
-        if (n < PATH_MAX && access(path, F_OK) == 0) return brim_mesh_read(path, &l->mesh, error);
-    }
+    if (surface_path(job, index, path)) return brim_mesh_read(path, &l->mesh, error);
     BrimParticles particles = brim_frame_particles(&l->frame);
     return brim_mesher_mesh(job->mesher, &particles, frame_time(job, index), &l->mesh, error);
 }
@@ -102,7 +105,8 @@ static void write_note(const Job *job, int index, char note[768]) {
     const Arguments *a = job->a;
     char path[PATH_MAX];
     struct stat s = {0};
-    if (!frames_path(&job->frames, index, path) || stat(path, &s) != 0) s.st_size = 0;
+    bool found = surface_path(job, index, path) || frames_path(&job->frames, index, path);
+    if (!found || stat(path, &s) != 0) s.st_size = 0;
     snprintf(note, 768,
              "brim %s frame %d of %lld bytes at %lld.%09ld; %dx%d style %d samples %d shutter %g "
              "camera %s colour %s range %g:%g grid %d level-set %d",
