@@ -187,7 +187,7 @@ static Trial *double_dam_3d(Result *r, const Method *method, double step, double
     Setup s = new_setup(r, "double-dam-3d.yaml", method, colour, label);
     setup_set(r, &s, "time.step=%g", step);
     setup_set(r, &s, "solver.tolerance=%g", tolerance);
-    setup_set(r, &s, "time.duration=%d", r->quick ? 2 : 10);
+    setup_set(r, &s, "time.duration=%d", r->quick ? 4 : 10);
     return trial_run(r, &s);
 }
 
@@ -232,7 +232,7 @@ const Experiment idp_experiments[] = {
      "4 min", "40 s", "6 s", idp_figure8},
     {"idp-fig9", "water seeded inside a rabbit is pushed out, and the level rises",
      PAPER ", figure 9", "15 s", "4 s", "92^2 cells", idp_figure9},
-    {"idp-fig10", "3D double dam: time at equal quality", PAPER ", figure 10", "7 min", "90 s",
-     "2 s", figure10},
+    {"idp-fig10", "3D double dam: time at equal quality", PAPER ", figure 10", "7 min", "3 min",
+     "4 s", figure10},
     {0},
 };
