@@ -43,6 +43,39 @@ static void upstream(const Appender *a, const SeedBatch *b, float part, bool in[
     for (int i = 0; i < b->count; i++) in[i] = d[i] < 0;
 }
 
+/// Points of a lattice that follow one another: one distance decides on all of them when the
+/// surface is far.
+enum { GROUP = 16, GROUPS = SEED_BATCH / GROUP };
+
+static float between(const SeedBatch *b, int i, int j) {
+    float x = b->x[i] - b->x[j], y = b->y[i] - b->y[j], z = b->z[i] - b->z[j];
+    return sqrtf(x * x + y * y + z * z);
+}
+
+/// Takes points inside a solid out of `in`. `margin`: for distances that are interpolated, m.
+static void leave_out_solid(const Solid *solid, float margin, const SeedBatch *b,
+                            bool in[SEED_BATCH]) {
+    float x[SEED_BATCH], y[SEED_BATCH], z[SEED_BATCH], d[SEED_BATCH];
+    int at[SEED_BATCH], count = 0, groups = 0, middle[GROUPS];
+    for (int first = 0; first < b->count; first += GROUP) {
+        int m = first + GROUP / 2 < b->count ? first + GROUP / 2 : b->count - 1;
+        x[groups] = b->x[m], y[groups] = b->y[m], z[groups] = b->z[m];
+        middle[groups++] = m;
+    }
+    solid_distance(solid, groups, x, y, z, d);
+    for (int i = 0; i < b->count; i++) {
+        int g = i / GROUP;
+        if (!in[i]) continue;
+        if (fabsf(d[g]) > between(b, i, middle[g]) + margin)
+            in[i] = d[g] >= 0;
+        else
+            at[count++] = i;
+    }
+    for (int k = 0; k < count; k++) x[k] = b->x[at[k]], y[k] = b->y[at[k]], z[k] = b->z[at[k]];
+    solid_distance(solid, count, x, y, z, d);
+    for (int k = 0; k < count; k++) in[at[k]] = d[k] >= 0;
+}
+
 /// Which of a batch are in the liquid's shape, or came into it during the drift, even if they have
 /// left it by now; and are not in a solid.
 static void choose(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
@@ -58,11 +91,9 @@ static void choose(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
         shape_distance(a->earlier[k], b->count, b->x, b->y, b->z, d);
         for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
     }
-    for (int k = 0; k < a->s->solid_count; k++) {
-        if (!solid_exists(a->s->solids[k], a->s->time)) continue;
-        solid_distance(a->s->solids[k], b->count, b->x, b->y, b->z, d);
-        for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
-    }
+    for (int k = 0; k < a->s->solid_count; k++)
+        if (solid_exists(a->s->solids[k], a->s->time))
+            leave_out_solid(a->s->solids[k], 0.5f * a->s->dx, b, in);
     const Grid *g = &a->s->grid;
     for (int i = 0; i < b->count; i++)
         in[i] &= b->x[i] > 0 && b->y[i] > 0 && b->x[i] < (float)g->cells[0] * a->s->dx &&
