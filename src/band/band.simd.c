@@ -14,9 +14,10 @@ static inline wide mix(wide a, wide b, wide f) {
 }
 
 static inline wide sample_slice(const float *b, wide_int at, int edge, wide fx, wide fy) {
-    wide low = mix(wide_gather(b, at), wide_gather(b + 1, at), fx);
-    wide high = mix(wide_gather(b + edge, at), wide_gather(b + edge + 1, at), fx);
-    return mix(low, high, fy);
+    wide c00, c10, c01, c11;
+    wide_gather_pairs(b, at, &c00, &c10);
+    wide_gather_pairs(b + edge, at, &c01, &c11);
+    return mix(mix(c00, c10, fx), mix(c01, c11, fx), fy);
 }
 
 static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,

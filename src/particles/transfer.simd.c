@@ -179,9 +179,10 @@ static inline wide mix(wide a, wide b, wide f) {
 
 /// Linear interpolation in a block between the 4 values of the slice from index `at`.
 static inline wide sample_slice(const float *b, wide_int at, int edge, wide fx, wide fy) {
-    wide low = mix(wide_gather(b, at), wide_gather(b + 1, at), fx);
-    wide high = mix(wide_gather(b + edge, at), wide_gather(b + edge + 1, at), fx);
-    return mix(low, high, fy);
+    wide c00, c10, c01, c11;
+    wide_gather_pairs(b, at, &c00, &c10);
+    wide_gather_pairs(b + edge, at, &c01, &c11);
+    return mix(mix(c00, c10, fx), mix(c01, c11, fx), fy);
 }
 
 static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
@@ -194,8 +195,9 @@ static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide f
 /// The same with the gradient over a cell.
 static inline wide slice_gradient(const float *b, wide_int at, int edge, wide fx, wide fy,
                                   wide gradient[2]) {
-    wide c00 = wide_gather(b, at), c10 = wide_gather(b + 1, at);
-    wide c01 = wide_gather(b + edge, at), c11 = wide_gather(b + edge + 1, at);
+    wide c00, c10, c01, c11;
+    wide_gather_pairs(b, at, &c00, &c10);
+    wide_gather_pairs(b + edge, at, &c01, &c11);
     wide low = mix(c00, c10, fx), high = mix(c01, c11, fx);
     gradient[0] = mix(c10 - c00, c11 - c01, fy);
     gradient[1] = high - low;
