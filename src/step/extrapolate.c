@@ -52,7 +52,7 @@ static void grow_layers(BrimSim *s, int layers, uint8_t *spare, bool more[]) {
         }
 #pragma omp barrier
     }
-    if (done & 1) {
+    if (rows > 0 && (done & 1)) { // without water there are no arrays
 #pragma omp for schedule(static)
         for (int a = 0; a < s->dim; a++) memcpy(s->known[a], spare + (size_t)a * rows, rows);
     }
