@@ -45,10 +45,10 @@ static BrimScene *load_double_dam(void) {
 }
 
 /// The double dam in mid-splash: both columns have met and the water is thrown up.
-static Steps run_double_dam(const BrimScene *scene, int threads) {
+static Steps run_double_dam(const BrimScene *scene, int threads, BrimVolume volume) {
     BrimSimDef def = *brim_scene_def(scene);
     def.threads = threads;
-    def.volume = BRIM_VOLUME_NONE;
+    def.volume = volume;
     return measure_steps(&def, 0.6, 100, 1);
 }
 
@@ -90,7 +90,7 @@ void bench_step(Report *report) {
     // in turn, so that a machine that slows down for a while does so for all
     for (int r = 0; r < RUNS; r++)
         for (int k = 0; k < kinds; k++) {
-            Steps run = run_double_dam(scene, threads[k]);
+            Steps run = run_double_dam(scene, threads[k], BRIM_VOLUME_NONE);
             keep_least_steps(&best[k], &run);
         }
     brim_scene_destroy(&scene);
@@ -99,6 +99,24 @@ void bench_step(Report *report) {
                              "times", WANT_AT_LEAST, 1.7});
     if (kinds > 2)
         row(report, "step", "double-dam-3d", "all threads against 1", mean[1] / mean[2], "times");
+}
+
+/// What the density projection adds to the rest of a step, both in the same run.
+void bench_density(Report *report) {
+    enum { RUNS = 4 };
+    const char *what = "double-dam-3d, 2 threads";
+    Steps best = {0};
+    BrimScene *scene = load_double_dam();
+    for (int r = 0; r < RUNS; r++) {
+        Steps run = run_double_dam(scene, 2, BRIM_VOLUME_DENSITY);
+        keep_least_steps(&best, &run);
+    }
+    brim_scene_destroy(&scene);
+    double total = mean_of(best.ms, best.count), stage = stage_mean(&best, BRIM_STAGE_DENSITY);
+    row(report, "density", what, "time per step, mean", total, "ms");
+    row(report, "density", what, "  density", stage, "ms");
+    report_row(report, (Row){"density", what, "adds to the rest of a step",
+                             100 * stage / (total - stage), "%", WANT_AT_MOST, 29});
 }
 
 // ----------------------------------------------------------------------------------- memory
