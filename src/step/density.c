@@ -87,8 +87,10 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     if (!walled(s, slot)) build_open(s, slot, &around, q);
     float *error = s->rhs + base;
     DensityErrors sums = density_errors(s, s->liquid, slot, error);
-    for (int i = 0; i < g->tile_cells; i++)
-        error[i] = fminf(fmaxf(error[i], -ERROR_MAX), ERROR_MAX);
+    for (int i = 0; i < g->tile_cells; i++) {
+        float e = error[i] > -ERROR_MAX ? error[i] : -ERROR_MAX;
+        error[i] = e < ERROR_MAX ? e : ERROR_MAX;
+    }
     if (walled(s, slot)) build_beside_walls(s, slot, &around);
     return sums;
 }
@@ -124,6 +126,21 @@ static bool face_shift(const BrimSim *s, const float *q, const Around *around, i
     float flow = (wet_below ? q[below] : 0) - (wet ? q[me] : 0);
     *shift = (1 - open) * push + (open > 0 ? open * flow : 0);
     return true;
+}
+
+/// Whether a tile or one beside it has wet cells or solids; in others no particle reads
+/// displacements.
+static bool matters(const BrimSim *s, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && (s->wet[t] || walled(s, t))) return true;
+    }
+    return false;
+}
+
+static void forget_faces(BrimSim *s, int slot) {
+    size_t rows = (size_t)s->grid.tile_rows;
+    for (int a = 0; a < s->dim; a++) memset(s->known[a] + (size_t)slot * rows, 0, rows);
 }
 
 /// q => displacement on a tile's lower faces, in `velocity`; `known` where it has a say.
@@ -260,9 +277,11 @@ static float move_particles(BrimSim *s, const float *q) {
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) shift_faces(s, q, t);
+        for (int t = 0; t < tiles; t++) matters(s, t) ? shift_faces(s, q, t) : forget_faces(s, t);
 #pragma omp for schedule(dynamic, 4) reduction(max : most)
         for (int t = 0; t < tiles; t++) {
+            s->tile_speed[t] = 0;
+            if (!matters(s, t)) continue;
             extend_faces(s, t);
             s->tile_speed[t] = largest_shift(s, t);
             most = fmaxf(most, s->tile_speed[t]);
