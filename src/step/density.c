@@ -14,6 +14,9 @@
 
 /// Errors beyond this are corrected over several steps.
 static const float ERROR_MAX = 0.5f;
+/// Errors come with motion: while the fastest particle has not crossed this many cells and the last
+/// projection left all in order, the next one can wait.
+static const double TRAVEL_MAX = 1;
 /// Displacements larger than this, cells, are followed in several strides.
 static const float STRIDE = 0.5f;
 /// Where one would be larger than this, cells, all are scaled down: the rest waits for later steps.
@@ -315,12 +318,19 @@ static BrimResult out_of_memory(const BrimSim *s, BrimError *error) {
                 (long long)s->step + 1);
 }
 
+bool density_due(BrimSim *s) {
+    if (s->def.volume != BRIM_VOLUME_DENSITY) return true;
+    s->travelled += s->max_speed * s->dt * s->inv_dx;
+    return s->step == 0 || s->crowded || s->travelled >= TRAVEL_MAX;
+}
+
 BrimResult stage_density(BrimSim *s, BrimError *error) {
     int tiles = s->grid.tile_count;
     if (!density_measure(s)) return out_of_memory(s, error);
     density_wet(s, s->liquid);
     bool projects = s->def.volume == BRIM_VOLUME_DENSITY;
-    if (projects) push_out_find(s), redistribute(s);
+    int64_t inside = projects ? push_out_find(s) : 0;
+    if (projects) redistribute(s);
     DensityErrors *errors = (DensityErrors *)(void *)s->velocity[0]; // [tiles], free until the move
     float *q = s->spare;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
@@ -331,6 +341,8 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
     float scale = move_particles(s, q);
+    s->travelled = 0;
+    s->crowded = inside > 0 || s->stats.displaced_max > STRIDE;
     if (s->band && scale < 1) // the band looks where liquid came from
         for (int a = 0; a < s->dim; a++)
             for (size_t i = 0; i < sim_cells(s); i++) s->velocity[a][i] *= scale;

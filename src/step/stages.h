@@ -19,6 +19,8 @@ void band_trace(BrimSim *s);
 bool band_resample(BrimSim *s);
 /// (x, key) => sorted particles, grid, fields on the new tiles. False when out of memory.
 bool stage_sort(BrimSim *s);
+/// Whether the density shall be projected in this step; called once in each.
+bool density_due(BrimSim *s);
 /// (x) => density; with BRIM_VOLUME_DENSITY particles are moved by displacements that restore the
 /// rest density and lead out of solids, and sorted again. An error loses the sim.
 BrimResult stage_density(BrimSim *s, BrimError *error);

@@ -86,7 +86,8 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     if (s->band) lap(&clock, BRIM_STAGE_BAND);
     if (!stage_sort(s)) return out_of_memory(s, "sort", error);
     lap(&clock, BRIM_STAGE_SORT);
-    if (keeps_volume(s) && pressure_acts(s)) {
+    s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
+    if (keeps_volume(s) && pressure_acts(s) && density_due(s)) {
         result = stage_density(s, error);
         lap(&clock, BRIM_STAGE_DENSITY);
         if (result != BRIM_OK) return result;
