@@ -6,10 +6,9 @@
 // when it enters a hidden cell. So liquid is made and taken as the flow moves it across the band's
 // edge, no more on one side than on the other, and never by how many particles a cell happens to
 // hold.
-#include "base/hash.h"
 #include "grid/mask.h"
 #include "particles/seed.h"
-#include "step/band.h"
+#include "step/band_rise.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -41,203 +40,14 @@ static void take(BrimSim *s, const uint8_t *hidden, uint32_t first, uint32_t end
 
 // -------------------------------------------------------------------------------- particles come
 
-/// A tile's lattice, and what tells where its points came from.
-typedef struct Lattice {
-    const BrimSim *s;
-    int slot, per_axis;
-    const float *back[3]; ///< blocks of halo 1: paths, cells
-    bool faces;           ///< those lie on faces, each component on its own, and not on centres
-    bool solid;           ///< solids are near
-} Lattice;
-
-/// An exchange of particles across the band's edge.
-typedef struct Exchange {
-    const uint8_t *hidden;  ///< [rows] cells that shall hold none; the sim's own are those before
-    const uint8_t *rim;     ///< [rows] cells to look at for liquid that came up
-    float *const *paths;    ///< by how many cells the liquid in each cell came
-    bool faces;             ///< paths are on faces and not on cells
-    float share;            ///< of the liquid that came up to make particles of, 0 to 2
-    float *const *velocity; ///< [faces] that this liquid has, where it came from
-} Exchange;
-
-/// The paths of a tile and around it into the thread's blocks.
-static Lattice lattice_of(const BrimSim *s, const Exchange *e, int slot) {
-    Lattice l = {.s = s,
-                 .slot = slot,
-                 .faces = e->faces,
-                 .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell),
-                 .solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR};
-    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
-    for (int a = 0; a < s->dim; a++) {
-        block_load(&s->grid, slot, e->paths[a], e->faces ? (Place)a : PLACE_CELL, &s->sides, 1,
-                   e->faces ? 0 : NAN, scratch->block[a]);
-        l.back[a] = scratch->block[a];
-    }
-    return l;
-}
-
-/// A block of halo 1 at a point in its own nodes, counted from the tile's first.
-static float sample(const float *block, int dim, const float at[3]) {
-    enum { EDGE = TILE + 2 };
-    int node[3] = {0};
-    float f[3] = {0}, sum = 0;
-    for (int a = 0; a < dim; a++) {
-        float x = fminf(fmaxf(at[a] + 1, 0), EDGE - 1.001f);
-        node[a] = (int)x;
-        f[a] = x - (float)node[a];
-    }
-    const float *low = block + (node[2] * EDGE + node[1]) * EDGE + node[0];
-    for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
-        float w = 1;
-        for (int a = 0; a < dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
-        sum += w * low[((n >> 2) * EDGE + (n >> 1 & 1)) * EDGE + (n & 1)];
-    }
-    return sum;
-}
-
-/// A random point of part `index` of a cell, in cells of the tile. Anywhere in the part, whatever
-/// the scene's jitter: else a flow slower than the gap between points and the cell's sides would
-/// carry particles down and never bring any up. Returns a random number from 0 to 1 that belongs to
-/// the point.
-static float point(const Lattice *l, int cell, int index, float at[3]) {
-    const BrimSim *s = l->s;
-    int n = l->per_axis, part = index % s->def.particles_per_cell;
-    const int sub[3] = {part % n, part / n % n, part / (n * n)};
-    const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
-    TileCoord c = s->grid.coord[l->slot];
-    uint64_t box = (uint64_t)grid_box_index(&s->grid, c.x, c.y, c.z);
-    uint64_t id = (box * (uint64_t)s->grid.tile_cells + (uint64_t)cell) << 8 | (uint64_t)index;
-    uint64_t h = hash_3(s->def.seed, id, (uint64_t)s->step + 1), h2 = hash_mix(h);
-    const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
-    at[2] = 0;
-    for (int a = 0; a < s->dim; a++)
-        at[a] = (float)local[a] + ((float)sub[a] + 0.0005f + 0.999f * r[a]) / (float)n;
-    return hash_unit(h2, 1);
-}
-
-/// Where a point of a tile was before the step, in cells of the tile.
-static void origin(const Lattice *l, int cell, const float at[3], float from[3]) {
-    const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
-    TileCoord c = l->s->grid.coord[l->slot];
-    const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    int dim = l->s->dim;
-    from[2] = 0;
-    for (int a = 0; a < dim; a++) {
-        float node[3] = {at[0] - 0.5f, at[1] - 0.5f, at[2] - 0.5f};
-        if (l->faces) node[a] = at[a];
-        const float own[3] = {(float)local[0], (float)local[1], (float)local[2]};
-        float d = sample(l->back[a], dim, node);
-        if (!(d == d)) d = sample(l->back[a], dim, own);
-        float low = 1e-3f - (float)tile[a];
-        float high = (float)(l->s->grid.cells[a] - tile[a]) - 1e-3f;
-        from[a] = fminf(fmaxf(at[a] - d, low), high);
-    }
-}
-
-static bool in_solid(const Lattice *l, const float at[3]) {
-    const BrimSim *s = l->s;
-    TileCoord c = s->grid.coord[l->slot];
-    const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    float f[3] = {0}, sum = 0;
-    int node[3] = {0};
-    for (int a = 0; a < s->dim; a++) {
-        node[a] = (int)at[a];
-        f[a] = at[a] - (float)node[a];
-    }
-    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        float w = 1;
-        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
-        int64_t i = grid_cell(&s->grid, tile[0] + node[0] + (n & 1),
-                              tile[1] + node[1] + (n >> 1 & 1), tile[2] + node[2] + (n >> 2));
-        sum += w * (i < 0 ? s->dx : s->solid_phi[i]);
-    }
-    return sum < 0;
-}
-
-/// Whether some of the liquid in a cell may have come from hidden cells: by the cell's path, and
-/// how much those around it differ.
-static bool cell_rises(const Lattice *l, int cell) {
-    enum { EDGE = TILE + 2 };
-    const BrimSim *s = l->s;
-    static const int stride[3] = {1, EDGE, EDGE * EDGE};
-    const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
-    TileCoord c = s->grid.coord[l->slot];
-    const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    int node = ((s->dim == 3 ? local[2] + 1 : 0) * EDGE + local[1] + 1) * EDGE + local[0] + 1;
-    int low[3] = {0}, high[3] = {0};
-    for (int a = 0; a < s->dim; a++) {
-        float d = l->back[a][node], spread = 0;
-        if (!(d == d)) return true;
-        for (int b = 0; b < s->dim; b++) {
-            float up = fabsf(l->back[a][node + stride[b]] - d);
-            float down = fabsf(l->back[a][node - stride[b]] - d);
-            float most = fmaxf(up == up ? up : 0, down == down ? down : 0);
-            spread += l->faces ? most : 0.5f * most; // a cell reaches from one face to the next
-        }
-        float middle = (float)(tile[a] + local[a]) + 0.5f - d;
-        float half = 0.5f + spread;
-        int last = s->grid.cells[a] - 1;
-        low[a] = (int)fminf(fmaxf(floorf(middle - half), 0), (float)last);
-        high[a] = (int)fminf(fmaxf(floorf(middle + half), 0), (float)last);
-    }
-    bool any = false;
-    for (int z = low[2]; z <= high[2]; z++)
-        for (int y = low[1]; y <= high[1]; y++)
-            for (int x = low[0]; x <= high[0]; x++) {
-                int64_t i = grid_cell(&s->grid, x, y, z);
-                any |= i >= 0 && band_bit(s->hidden, i);
-            }
-    return any;
-}
-
-/// Whether a point holds liquid that had no particle before the step. => where that came from
-static bool rises(const Lattice *l, int cell, const float at[3], float from[3]) {
-    const BrimSim *s = l->s;
-    TileCoord c = s->grid.coord[l->slot];
-    const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    origin(l, cell, at, from);
-    int x[3] = {0};
-    for (int a = 0; a < s->dim; a++) {
-        if (!(from[a] == from[a])) return false;
-        x[a] = tile[a] + (int)floorf(from[a]);
-    }
-    int64_t i = grid_cell(&s->grid, x[0], x[1], x[2]);
-    return i >= 0 && band_bit(s->hidden, i) && !(l->solid && in_solid(l, at));
-}
-
-/// Calls for each point of a tile at which a particle is to be made; counts them.
-typedef void MakePoint(void *context, const float at[3], const float from[3]);
-
-static uint32_t visit_tile(const BrimSim *s, const Exchange *e, int slot, MakePoint *visit,
-                           void *context) {
-    const Grid *g = &s->grid;
-    const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
-    Lattice l = lattice_of(s, e, slot);
-    uint32_t count = 0;
-    int points = s->def.particles_per_cell * (e->share > 1 ? 2 : 1);
-    for (int r = 0; r < g->tile_rows; r++)
-        for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
-            int cell = r * TILE + __builtin_ctz(bits);
-            bool some = cell_rises(&l, cell);
-            for (int i = 0; some && i < points; i++) {
-                float at[3], from[3], dice = point(&l, cell, i, at);
-                float share = i < s->def.particles_per_cell ? e->share : e->share - 1;
-                if (dice >= share || !rises(&l, cell, at, from)) continue;
-                if (visit) visit(context, at, from);
-                count++;
-            }
-        }
-    return count;
-}
-
-static uint32_t count_tile(const BrimSim *s, const Exchange *e, int slot) {
+static uint32_t count_tile(const BrimSim *s, const BandExchange *e, int slot) {
     return mask_any(&s->grid, e->rim, slot) && any_near(s, s->hidden, slot)
-               ? visit_tile(s, e, slot, NULL, NULL)
+               ? band_rising(s, e, slot, NULL, NULL)
                : 0;
 }
 
 /// Velocity, and with APIC its gradient, of the liquid that came from a point.
-static void give_velocity(BrimSim *s, const Exchange *e, int slot, const float from[3],
+static void give_velocity(BrimSim *s, const BandExchange *e, int slot, const float from[3],
                           uint32_t i) {
     Particles *p = &s->particles;
     TileCoord c = s->grid.coord[slot];
@@ -258,7 +68,7 @@ static void give_velocity(BrimSim *s, const Exchange *e, int slot, const float f
 /// Where the next particle of a tile goes.
 typedef struct Filler {
     BrimSim *s;
-    const Exchange *e;
+    const BandExchange *e;
     int slot;
     uint32_t next, id;
 } Filler;
@@ -297,7 +107,7 @@ static void drain_new(BrimSim *s, uint32_t first, uint32_t end) {
 }
 
 /// Appends what rose into the band. False when out of memory.
-static bool make(BrimSim *s, const Exchange *e) {
+static bool make(BrimSim *s, const BandExchange *e) {
     int tiles = s->grid.tile_count;
     Particles *p = &s->particles;
     uint32_t *count = (uint32_t *)(void *)s->rhs; // [tiles + 1], far smaller than a field
@@ -316,7 +126,7 @@ static bool make(BrimSim *s, const Exchange *e) {
     for (int t = 0; t < tiles; t++)
         if (count[t + 1] > count[t]) {
             Filler f = {s, e, t, (uint32_t)first + count[t], s->next_id + count[t]};
-            visit_tile(s, e, t, fill_point, &f);
+            band_rising(s, e, t, fill_point, &f);
         }
     s->next_id += (uint32_t)sum;
     s->resampled += (int64_t)sum;
@@ -326,7 +136,7 @@ static bool make(BrimSim *s, const Exchange *e) {
 }
 
 /// `far`: particles may have moved farther than a tile.
-static bool exchange(BrimSim *s, const Exchange *e, bool far) {
+static bool exchange(BrimSim *s, const BandExchange *e, bool far) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++)
         if (far || any_near(s, e->hidden, t))
@@ -336,7 +146,7 @@ static bool exchange(BrimSim *s, const Exchange *e, bool far) {
     return make(s, e);
 }
 
-/// Exchanges favour neither side, but sums of chance walk, and displacements are larger where
+/// BandExchanges favour neither side, but sums of chance walk, and displacements are larger where
 /// particles are denser. Where density projection makes volume of particles, what is missing in the
 /// whole account, or is too much, comes back within a few steps by the share of the rising liquid
 /// that becomes particles.
@@ -351,7 +161,8 @@ bool band_resample(BrimSim *s) {
     BandNext next = band_next(s);
     s->band_share = share(s);
     s->band_raised = 0;
-    const Exchange e = {next.hidden, next.rim, s->coefficient, false, s->band_share, s->velocity};
+    const BandExchange e = {next.hidden, next.rim,      s->coefficient,
+                            false,       s->band_share, s->velocity};
     if (!exchange(s, &e, reach_estimate(s) > TILE)) return false;
     memcpy(s->interior, next.interior, sim_rows(s));
     memcpy(s->hidden, next.hidden, sim_rows(s));
@@ -387,6 +198,6 @@ static void find_rim(const BrimSim *s, int layers, uint8_t *rim, uint8_t *spare)
 bool band_resample_shift(BrimSim *s, float largest) {
     BandNext next = band_next(s);
     find_rim(s, 2 + (int)largest, next.rim, next.interior);
-    const Exchange e = {s->hidden, next.rim, s->velocity, true, s->band_share, s->old};
+    const BandExchange e = {s->hidden, next.rim, s->velocity, true, s->band_share, s->old};
     return exchange(s, &e, false);
 }

@@ -1,0 +1,213 @@
+// A cell of the band is cut into as many parts as it has particles, with a random point in each.
+// Anywhere in the part, whatever the scene's jitter: else a flow slower than the gap between points
+// and the cell's sides would carry particles down and never bring any up. A point whose path begins
+// in a hidden cell holds liquid that had no particle.
+#include "step/band_rise.h"
+#include "base/hash.h"
+#include "particles/seed.h"
+#include <math.h>
+#include <omp.h>
+
+enum { EDGE = TILE + 2 };
+
+/// A tile's points, and what tells where they came from.
+typedef struct Lattice {
+    const BrimSim *s;
+    int slot, per_axis;
+    int tile[3];          ///< first cell
+    const float *back[3]; ///< blocks of halo 1: paths, cells
+    bool faces;           ///< those lie on faces, each component on its own, and not on centres
+    bool solid;           ///< solids are near
+} Lattice;
+
+static Lattice lattice_of(const BrimSim *s, const BandExchange *e, int slot) {
+    TileCoord c = s->grid.coord[slot];
+    Lattice l = {.s = s,
+                 .slot = slot,
+                 .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell),
+                 .tile = {c.x * TILE, c.y * TILE, c.z * TILE},
+                 .faces = e->faces,
+                 .solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR};
+    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    for (int a = 0; a < s->dim; a++) {
+        block_load(&s->grid, slot, e->paths[a], e->faces ? (Place)a : PLACE_CELL, &s->sides, 1,
+                   e->faces ? 0 : NAN, scratch->block[a]);
+        l.back[a] = scratch->block[a];
+    }
+    return l;
+}
+
+// ------------------------------------------------------------------------------------ one point
+
+/// A block of halo 1 at a point in its own nodes, counted from the tile's first.
+static float sample(const float *block, int dim, const float at[3]) {
+    int node[3] = {0};
+    float f[3] = {0}, sum = 0;
+    for (int a = 0; a < dim; a++) {
+        float x = at[a] + 1;
+        x = x > 0 ? x : 0;
+        x = x < EDGE - 1.001f ? x : EDGE - 1.001f;
+        node[a] = (int)x;
+        f[a] = x - (float)node[a];
+    }
+    const float *low = block + (node[2] * EDGE + node[1]) * EDGE + node[0];
+    for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
+        float w = 1;
+        for (int a = 0; a < dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
+        sum += w * low[((n >> 2) * EDGE + (n >> 1 & 1)) * EDGE + (n & 1)];
+    }
+    return sum;
+}
+
+/// A random point of part `index` of a cell, in cells of the tile, from the cell's hash. Returns a
+/// random number from 0 to 1 that belongs to the point.
+static float point(const Lattice *l, int cell, uint64_t hash, int index, float at[3]) {
+    int n = l->per_axis, part = index % l->s->def.particles_per_cell;
+    const int sub[3] = {part % n, part / n % n, part / (n * n)};
+    const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+    uint64_t h = hash_mix(hash + (uint64_t)index), h2 = hash_mix(h);
+    const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
+    at[2] = 0;
+    for (int a = 0; a < l->s->dim; a++)
+        at[a] = (float)local[a] + ((float)sub[a] + 0.0005f + 0.999f * r[a]) / (float)n;
+    return hash_unit(h2, 1);
+}
+
+/// Where a point of a tile was before, in cells of the tile.
+static void origin(const Lattice *l, int cell, const float at[3], float from[3]) {
+    const float own[3] = {(float)(cell & 7), (float)(cell >> 3 & 7), (float)(cell >> 6)};
+    from[2] = 0;
+    for (int a = 0; a < l->s->dim; a++) {
+        float node[3] = {at[0] - 0.5f, at[1] - 0.5f, at[2] - 0.5f};
+        if (l->faces) node[a] = at[a];
+        float d = sample(l->back[a], l->s->dim, node);
+        if (!(d == d)) d = sample(l->back[a], l->s->dim, own);
+        float low = 1e-3f - (float)l->tile[a];
+        float high = (float)(l->s->grid.cells[a] - l->tile[a]) - 1e-3f;
+        float x = at[a] - d;
+        x = x > low ? x : low;
+        from[a] = x < high ? x : high;
+    }
+}
+
+static bool in_solid(const Lattice *l, const float at[3]) {
+    const BrimSim *s = l->s;
+    float f[3] = {0}, sum = 0;
+    int node[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        node[a] = (int)at[a];
+        f[a] = at[a] - (float)node[a];
+    }
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        float w = 1;
+        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
+        int64_t i = grid_cell(&s->grid, l->tile[0] + node[0] + (n & 1),
+                              l->tile[1] + node[1] + (n >> 1 & 1), l->tile[2] + node[2] + (n >> 2));
+        sum += w * (i < 0 ? s->dx : s->solid_phi[i]);
+    }
+    return sum < 0;
+}
+
+static bool was_hidden(const BrimSim *s, int x, int y, int z) {
+    int64_t i = grid_cell(&s->grid, x, y, z);
+    return i >= 0 && band_bit(s->hidden, i);
+}
+
+// ------------------------------------------------------------------------------------- one cell
+
+/// Where the liquid of a cell came from, roughly: a path and by how much those of its points may
+/// differ from it, and which of the cells around there were hidden.
+typedef struct Look {
+    float path[3], spread[3];
+    int low[3], size[3];
+    bool hidden[27]; ///< a cell and half a spread on each side: at most three along an axis
+    bool known;      ///< else paths differ too much, or one is missing: look at each point
+    bool any;        ///< one of them was hidden
+} Look;
+
+static Look look_at(const Lattice *l, int cell) {
+    static const int stride[3] = {1, EDGE, EDGE * EDGE};
+    const BrimSim *s = l->s;
+    const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+    int node = ((s->dim == 3 ? local[2] + 1 : 0) * EDGE + local[1] + 1) * EDGE + local[0] + 1;
+    Look look = {.size = {1, 1, 1}, .known = true};
+    for (int a = 0; a < s->dim; a++) {
+        const float *back = l->back[a] + node;
+        float d = back[0], spread = 1e-3f;
+        for (int b = 0; b < s->dim; b++) {
+            float up = fabsf(back[stride[b]] - d), down = fabsf(back[-stride[b]] - d);
+            float most = up > down ? up : down;
+            spread += l->faces ? most : 0.5f * most; // a cell reaches from one face to the next
+        }
+        float middle = (float)local[a] + 0.5f - d;
+        look.known &= spread < 0.5f && middle > -100 && middle < 100;
+        if (!look.known) return look;
+        look.path[a] = d, look.spread[a] = spread;
+        look.low[a] = (int)floorf(middle - 0.5f - spread);
+        look.size[a] = (int)floorf(middle + 0.5f + spread) - look.low[a] + 1;
+    }
+    int i = 0;
+    for (int z = 0; z < look.size[2]; z++)
+        for (int y = 0; y < look.size[1]; y++)
+            for (int x = 0; x < look.size[0]; x++, i++) {
+                int at[3] = {x, y, z};
+                for (int a = 0; a < s->dim; a++) { // beyond the domain: as at its side
+                    at[a] += l->tile[a] + look.low[a];
+                    at[a] = at[a] < 0                   ? 0
+                            : at[a] >= s->grid.cells[a] ? s->grid.cells[a] - 1
+                                                        : at[a];
+                }
+                look.hidden[i] = was_hidden(s, at[0], at[1], at[2]);
+                look.any |= look.hidden[i];
+            }
+    return look;
+}
+
+/// Whether a point holds liquid that had no particle before.
+static bool rises(const Lattice *l, const Look *look, int cell, const float at[3]) {
+    int x[3] = {0};
+    bool certain = look->known;
+    for (int a = 0; a < l->s->dim && certain; a++) {
+        float from = at[a] - look->path[a];
+        x[a] = (int)floorf(from - look->spread[a]);
+        certain = x[a] == (int)floorf(from + look->spread[a]);
+        x[a] -= look->low[a];
+    }
+    if (certain) return look->hidden[(x[2] * look->size[1] + x[1]) * look->size[0] + x[0]];
+    float from[3];
+    origin(l, cell, at, from);
+    for (int a = 0; a < l->s->dim; a++) {
+        if (!(from[a] == from[a])) return false;
+        x[a] = l->tile[a] + (int)floorf(from[a]);
+    }
+    return was_hidden(l->s, x[0], x[1], x[2]);
+}
+
+uint32_t band_rising(const BrimSim *s, const BandExchange *e, int slot, BandMake *make,
+                     void *context) {
+    const Grid *g = &s->grid;
+    const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
+    TileCoord c = g->coord[slot];
+    uint64_t box = (uint64_t)grid_box_index(g, c.x, c.y, c.z) * (uint64_t)g->tile_cells;
+    Lattice l = lattice_of(s, e, slot);
+    uint32_t count = 0;
+    int once = s->def.particles_per_cell, points = once * (e->share > 1 ? 2 : 1);
+    for (int r = 0; r < g->tile_rows; r++)
+        for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
+            int cell = r * TILE + __builtin_ctz(bits);
+            Look look = look_at(&l, cell);
+            if (look.known && !look.any) continue;
+            uint64_t hash =
+                hash_3(s->def.seed, box + (uint64_t)cell, 2 * (uint64_t)s->step + 1 + e->faces);
+            for (int i = 0; i < points; i++) {
+                float at[3], from[3], dice = point(&l, cell, hash, i, at);
+                if (dice >= (i < once ? e->share : e->share - 1)) continue;
+                if (!rises(&l, &look, cell, at) || (l.solid && in_solid(&l, at))) continue;
+                count++;
+                if (!make) continue;
+                origin(&l, cell, at, from);
+                make(context, at, from);
+            }
+        }
+    return count;
+}
