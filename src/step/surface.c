@@ -199,6 +199,7 @@ static void measure_occupied(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     const uint8_t *full = full_cells(s), *cells_of = full + (size_t)slot * (size_t)g->tile_rows;
     const uint8_t *interior = s->band ? s->interior + (size_t)slot * (size_t)g->tile_rows : NULL;
+    const uint8_t *occupied = s->particles.occupied + (size_t)slot * (size_t)g->tile_rows;
     const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
@@ -207,14 +208,12 @@ static void measure_occupied(BrimSim *s, int slot) {
     bool ready = false;
     for (int i = 0; i < g->tile_cells; i++) phi[i] = LEVEL_SET_CUT;
     for (int r = 0; r < g->tile_rows; r++) {
-        liquid[r] = 0;
         uint8_t cells = cells_of[r] ? cells_of[r] & row_allowed(s, slot, r) : 0;
-        if (interior) {
-            for (uint8_t bits = cells & interior[r]; bits; bits &= (uint8_t)(bits - 1))
-                phi[r * TILE + __builtin_ctz(bits)] = -LEVEL_SET_CUT;
-            liquid[r] = cells & interior[r];
-            cells &= (uint8_t)~interior[r];
-        }
+        uint8_t inner = interior ? interior[r] : 0, empty = inner & (uint8_t)~occupied[r];
+        for (uint8_t bits = cells & empty; bits; bits &= (uint8_t)(bits - 1))
+            phi[r * TILE + __builtin_ctz(bits)] = -LEVEL_SET_CUT;
+        liquid[r] = cells & empty;
+        cells &= (uint8_t)~empty;
         if (!cells) continue;
         if (!ready) {
             pad_rows(s, full, slot, 0xff, &padded);
@@ -230,6 +229,7 @@ static void measure_occupied(BrimSim *s, int slot) {
             // A heap of particles at its rim pulls the mean away from a full cell's centre.
             if (first[cell + 1] - first[cell] >= (uint32_t)s->def.particles_per_cell)
                 d = fminf(d, FILM);
+            if (inner >> x & 1) d = fminf(d, FILM);
             phi[cell] = d;
             liquid[r] |= (uint8_t)((d < 0) << x);
         }
