@@ -12,7 +12,7 @@ typedef struct SavedState {
     double dt, dt_next, kick, velocity_time, solid_time, max_speed, start_cells, start_volume,
         start_particles, travelled;
     int64_t resampled;
-    double band_raised, band_missing;
+    double band_missing;
     uint32_t next_id;
     int32_t primed, crowded, tile_count, solid_count;
     BrimStats stats;
@@ -87,7 +87,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     state.start_particles = s->start_particles, state.next_id = s->next_id;
     state.resampled = s->resampled;
     state.travelled = s->travelled, state.crowded = s->crowded;
-    state.band_raised = s->band_raised, state.band_missing = s->band_missing;
+    state.band_missing = s->band_missing;
     state.primed = s->primed, state.tile_count = s->grid.tile_count;
     state.solid_count = s->solid_count, state.stats = s->stats;
     BrimResult r = checkpoint_put(w, CHECKPOINT_META, &meta, sizeof meta, error);
@@ -247,7 +247,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     s->start_particles = state.start_particles, s->next_id = state.next_id;
     s->resampled = state.resampled;
     s->travelled = state.travelled, s->crowded = state.crowded != 0;
-    s->band_raised = state.band_raised, s->band_missing = state.band_missing;
+    s->band_missing = state.band_missing;
     s->primed = state.primed != 0, s->stats = state.stats;
     r = read_particles(c, s, (size_t)meta.particles, path, error);
     if (r == BRIM_OK) r = read_tiles(c, s, state.tile_count, path, error);

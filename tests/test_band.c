@@ -164,11 +164,12 @@ TEST(band_full_of_liquid_needs_no_particles) {
 }
 
 /// Mean kinetic energy over a second of a small wave in a tank after `from` seconds, J/m.
-static double wave_energy(int width, double from, BrimError *error) {
+static double wave_energy(int width, BrimVolume volume, double from, BrimError *error) {
     Case c = case_box(2, 1, 48, 48, 1);
     case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.5f, 0}));
     case_liquid(&c, box_between((BrimVec3){0, 0.5f, 0}, (BrimVec3){0.5f, 0.5f + 2.0f / 48, 0}));
     c.def.band_width = width;
+    c.def.volume = volume;
     c.def.step = 0.01;
     BrimSim *sim;
     if (case_create(&c, &sim, error) != BRIM_OK) return NAN;
@@ -185,14 +186,21 @@ static double wave_energy(int width, double from, BrimError *error) {
 
 TEST(band_waves_have_the_energy_of_full_flip) {
     BrimError error = {0};
-    double band = wave_energy(3, 3, &error), full = wave_energy(0, 3, &error);
+    double band = wave_energy(3, BRIM_VOLUME_NONE, 3, &error);
+    double full = wave_energy(0, BRIM_VOLUME_NONE, 3, &error);
     CHECK_OK(error.result, error);
-    CHECK_NEAR(band / full, 1, 0.1);
+    CHECK_NEAR(band / full, 1, 0.05);
+    // chance in the particles of the band's edge moves the surface a little
+    band = wave_energy(3, BRIM_VOLUME_DENSITY, 3, &error);
+    full = wave_energy(0, BRIM_VOLUME_DENSITY, 3, &error);
+    CHECK_OK(error.result, error);
+    CHECK_NEAR(band / full, 1, 0.25);
 }
 
-/// Volume poured against volume there: a stream into a tank, and a drain at its floor.
+/// Volume poured against volume there: a stream into a tank with a turning solid.
 TEST(band_accounts_for_all_liquid) {
     Case c = deep_case(2, BRIM_TRANSFER_FLIP);
+    c.def.drain_count = 0;
     BrimError error;
     BrimSim *sim;
     CHECK_OK(case_create(&c, &sim, &error), error);
@@ -201,8 +209,8 @@ TEST(band_accounts_for_all_liquid) {
         const BrimStats *s = brim_sim_stats(sim);
         double due = (double)(s->seeded + s->emitted - s->drained - s->left);
         CHECK_NEAR((double)(s->particles + s->interior) / due, 1, 0.01);
-        CHECK_NEAR(s->volume, 1, 0.05);
+        CHECK_NEAR(s->volume, 1, 0.02);
     }
-    CHECK(brim_sim_stats(sim)->drained > 1000 && brim_sim_stats(sim)->interior > 0);
+    CHECK(brim_sim_stats(sim)->emitted > 1000 && brim_sim_stats(sim)->interior > 0);
     brim_sim_destroy(&sim);
 }

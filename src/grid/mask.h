@@ -31,7 +31,7 @@ static inline TileMask mask_load(const Grid *g, const uint8_t *mask, int slot) {
 static inline TileMask mask_neighbour(const Grid *g, const uint8_t *mask, int slot, int axis,
                                       int direction) {
     static const int offset[3] = {1, 3, 9};
-    TileMask m = mask_load(g, mask, slot), out;
+    TileMask m = mask_load(g, mask, slot), out = {{0}};
     int32_t next = g->neighbour[slot][TILE_SELF + direction * offset[axis]];
     int last = g->tile_depth - 1;
     for (int z = 0; z <= last; z++) {

@@ -11,10 +11,14 @@ typedef float f2 __attribute__((vector_size(8), aligned(4), may_alias));
 /// Positions of a chunk in block coordinates, shifted by `off`.
 static inline void chunk_positions(const Span *p, int first, int n, float off, float at[3][CHUNK],
                                    const int dim) {
+    const float high = (SCATTER_EDGE - 1) * (1 - 0x1p-24f);
     for (int a = 0; a < dim; a++) {
         const float *restrict in = p->attr[ATTR_X + a] + first;
         float *restrict out = at[a], inv_dx = p->inv_dx, corner = p->corner[a] + off;
-        for (int i = 0; i < n; i++) out[i] = in[i] * inv_dx - corner;
+        for (int i = 0; i < n; i++) {
+            float x = in[i] * inv_dx - corner;
+            out[i] = x < high ? x : high; // a difference may round up to the tile's far side
+        }
         for (int i = n; i % WIDE; i++) out[i] = out[0];
     }
 }

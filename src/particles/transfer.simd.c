@@ -21,12 +21,18 @@ static inline void chunk_load(float *restrict out, const float *restrict in, int
 }
 
 /// Positions of a chunk in block coordinates.
-static inline void chunk_positions(const Span *p, int first, int n, float at[3][CHUNK],
+static inline void chunk_positions(const Span *p, int first, int n, int edge, float at[3][CHUNK],
                                    const int dim) {
+    // The difference to a corner below 0 may round up to the tile's far side, from where the next
+    // value of a block would be beyond it.
+    const float high = (float)(edge - 1) * (1 - 0x1p-24f);
     for (int a = 0; a < dim; a++) {
         const float *restrict in = p->attr[ATTR_X + a] + first;
         float *restrict out = at[a], inv_dx = p->inv_dx, corner = p->corner[a];
-        for (int i = 0; i < n; i++) out[i] = in[i] * inv_dx - corner;
+        for (int i = 0; i < n; i++) {
+            float x = in[i] * inv_dx - corner;
+            out[i] = x < high ? x : high;
+        }
         for (int i = n; i % WIDE; i++) out[i] = out[0];
     }
 }
@@ -43,7 +49,7 @@ typedef struct Stencil {
 static inline void stencil_fill(Stencil *s, const Span *p, int first, int n, int edge,
                                 const int dim) {
     float at[3][CHUNK];
-    chunk_positions(p, first, n, at, dim);
+    chunk_positions(p, first, n, edge, at, dim);
     for (int i = 0; i < n; i += WIDE) {
         wide_int on[3] = {0}, off[3] = {0};
         for (int a = 0; a < dim; a++) {
@@ -235,7 +241,7 @@ static inline void from_block_dim(const Span *p, float ratio, const float *const
     float at[3][CHUNK], out[3][CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, at, dim);
+        chunk_positions(p, first, n, edge, at, dim);
         for (int i = 0; i < n; i += WIDE) {
             wide x[3] = {0}, v[3];
             for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
@@ -257,7 +263,7 @@ static inline void from_block_affine(const Span *p, const float *const block[3],
     float at[3][CHUNK], out[3][4][CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, at, dim);
+        chunk_positions(p, first, n, edge, at, dim);
         for (int i = 0; i < n; i += WIDE)
             for (int a = 0; a < dim; a++) {
                 wide f[3] = {0}, gradient[3];
@@ -402,7 +408,7 @@ static inline void move_dim(const Span *p, const MoveParams *m, const bool third
     float from[3][CHUNK], at[3][CHUNK], own[3][CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, from, dim);
+        chunk_positions(p, first, n, TILE + 2 * m->halo, from, dim);
         for (int a = 0; a < dim; a++) {
             memcpy(at[a], from[a], sizeof at[a]);
             chunk_load(own[a], p->attr[ATTR_VX + a] + first, n);

@@ -43,16 +43,12 @@ static inline float band_part(const BrimSim *s, int slot, int cell) {
 double band_hidden_particles(const BrimSim *s);
 /// => full: cells with particles, and interior ones
 void band_full(BrimSim *s);
-/// A velocity component of a field of faces at a point given in its own nodes, in cells of the
-/// domain; its gradient over a cell when not NULL. 0 where none is known.
-float band_velocity(const BrimSim *s, const float *field, int axis, const float node[3],
-                    float *gradient);
+/// A velocity component at a point given in its own nodes, in cells of the domain; its gradient
+/// over a cell when not NULL. 0 where none is known.
+float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);
 
 /// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
 /// => spare: parts of cells that are hidden
 void band_weigh_begin(BrimSim *s);
 /// Adds the hidden liquid to a tile's density [cells]. (spare) => density
 void band_weigh(const BrimSim *s, int slot, float *density);
-/// After particles were displaced: those that sank go, those that rose come. Displacements on faces
-/// are in `velocity`, in cells, `largest` the largest. False when out of memory.
-bool band_resample_shift(BrimSim *s, float largest);

@@ -6,6 +6,7 @@
 // when it enters a hidden cell. So liquid is made and taken as the flow moves it across the band's
 // edge, no more on one side than on the other, and never by how many particles a cell happens to
 // hold.
+#include "base/hash.h"
 #include "grid/mask.h"
 #include "particles/seed.h"
 #include "step/band_rise.h"
@@ -26,15 +27,22 @@ static bool any_near(const BrimSim *s, const uint8_t *mask, int slot) {
     return false;
 }
 
-/// Marks the particles of [first, end) that are in hidden cells.
-static void take(BrimSim *s, const uint8_t *hidden, uint32_t first, uint32_t end) {
+/// Marks the particles of [first, end) that are in hidden cells, and those of the rim that are too
+/// many.
+static void take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end) {
     const uint32_t cells = (uint32_t)s->grid.tile_cells;
     uint32_t *key = s->particles.key;
     for (uint32_t i = first; i < end; i++) {
         if (key[i] >= KEY_GONE) continue;
         int32_t slot = s->grid.slot_of[key[i] / cells];
-        if (slot >= 0 && band_bit(hidden, (int64_t)slot * cells + key[i] % cells))
-            key[i] = KEY_HIDDEN;
+        if (slot < 0) continue;
+        int64_t cell = (int64_t)slot * cells + key[i] % cells;
+        bool goes = band_bit(e->hidden, cell);
+        if (e->extra < 0 && band_bit(e->rim, cell)) {
+            uint64_t h = hash_3(s->def.seed, s->particles.id[i], (uint64_t)s->step + 1);
+            goes |= hash_unit(h, 0) < -e->extra;
+        }
+        if (goes) key[i] = KEY_HIDDEN;
     }
 }
 
@@ -47,8 +55,7 @@ static uint32_t count_tile(const BrimSim *s, const BandExchange *e, int slot) {
 }
 
 /// Velocity, and with APIC its gradient, of the liquid that came from a point.
-static void give_velocity(BrimSim *s, const BandExchange *e, int slot, const float from[3],
-                          uint32_t i) {
+static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i) {
     Particles *p = &s->particles;
     TileCoord c = s->grid.coord[slot];
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
@@ -58,7 +65,7 @@ static void give_velocity(BrimSim *s, const BandExchange *e, int slot, const flo
             float node[3] = {0};
             for (int b = 0; b < s->dim; b++)
                 node[b] = (float)tile[b] + from[b] - (a == b ? 0 : 0.5f);
-            v = band_velocity(s, e->velocity[a], a, node, p->affine ? gradient : NULL);
+            v = band_velocity(s, a, node, p->affine ? gradient : NULL);
         }
         p->attr[ATTR_VX + a][i] = v;
         for (int b = 0; b < 3 && p->affine; b++) p->attr[ATTR_AFFINE + 3 * a + b][i] = gradient[b];
@@ -68,7 +75,6 @@ static void give_velocity(BrimSim *s, const BandExchange *e, int slot, const flo
 /// Where the next particle of a tile goes.
 typedef struct Filler {
     BrimSim *s;
-    const BandExchange *e;
     int slot;
     uint32_t next, id;
 } Filler;
@@ -82,7 +88,7 @@ static void fill_point(void *context, const float at[3], const float from[3]) {
     uint32_t i = f->next++;
     for (int a = 0; a < 3; a++)
         p->attr[ATTR_X + a][i] = a < s->dim ? ((float)tile[a] + at[a]) * s->dx : 0;
-    give_velocity(s, f->e, f->slot, from, i);
+    give_velocity(s, f->slot, from, i);
     p->id[i] = f->id++;
     p->key[i] =
         cell_key(&s->grid, s->inv_dx, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
@@ -125,79 +131,43 @@ static bool make(BrimSim *s, const BandExchange *e) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
     for (int t = 0; t < tiles; t++)
         if (count[t + 1] > count[t]) {
-            Filler f = {s, e, t, (uint32_t)first + count[t], s->next_id + count[t]};
+            Filler f = {s, t, (uint32_t)first + count[t], s->next_id + count[t]};
             band_rising(s, e, t, fill_point, &f);
         }
     s->next_id += (uint32_t)sum;
     s->resampled += (int64_t)sum;
-    s->band_raised += (double)sum;
     drain_new(s, (uint32_t)first, (uint32_t)p->count);
     return true;
 }
 
-/// `far`: particles may have moved farther than a tile.
-static bool exchange(BrimSim *s, const BandExchange *e, bool far) {
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+/// Exchanges favour neither side, but sums of chance walk. Where density projection makes volume of
+/// particles, what is missing in the whole account comes back over some steps, and what is too much
+/// goes: everywhere along the band's edge alike, so that no wave is lifted. As a part of the
+/// particles there.
+static float surplus(const BrimSim *s, const uint8_t *rim) {
+    enum { STEPS = 8 };
+    if (s->def.volume == BRIM_VOLUME_NONE || s->band_missing == 0) return 0;
+    double cells = 0;
     for (int t = 0; t < s->grid.tile_count; t++)
-        if (far || any_near(s, e->hidden, t))
-            take(s, e->hidden, tile_first(&s->particles, &s->grid, t),
-                 tile_end(&s->particles, &s->grid, t));
-    take(s, e->hidden, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
-    return make(s, e);
-}
-
-/// BandExchanges favour neither side, but sums of chance walk, and displacements are larger where
-/// particles are denser. Where density projection makes volume of particles, what is missing in the
-/// whole account, or is too much, comes back within a few steps by the share of the rising liquid
-/// that becomes particles.
-static float share(const BrimSim *s) {
-    enum { STEPS = 4 };
-    if (s->def.volume == BRIM_VOLUME_NONE) return 1;
-    double more = s->band_missing / (STEPS * fmax(s->band_raised, 1));
-    return (float)fmin(fmax(1 + more, 0), 2);
+        for (int z = 0; z < s->grid.tile_depth; z++)
+            cells += __builtin_popcountll(mask_word(&s->grid, rim, t, z));
+    if (cells == 0) return 0;
+    double part = s->band_missing / (STEPS * cells * s->def.particles_per_cell);
+    return (float)fmin(fmax(part, -0.1), 0.1);
 }
 
 bool band_resample(BrimSim *s) {
     BandNext next = band_next(s);
-    s->band_share = share(s);
-    s->band_raised = 0;
-    const BandExchange e = {next.hidden, next.rim,      s->coefficient,
-                            false,       s->band_share, s->velocity};
-    if (!exchange(s, &e, reach_estimate(s) > TILE)) return false;
+    const BandExchange e = {next.hidden, next.rim, surplus(s, next.rim)};
+    bool far = reach_estimate(s) > TILE; // moved farther than one tile: look at all
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++)
+        if (far || any_near(s, e.hidden, t))
+            take(s, &e, tile_first(&s->particles, &s->grid, t),
+                 tile_end(&s->particles, &s->grid, t));
+    take(s, &e, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
+    if (!make(s, &e)) return false;
     memcpy(s->interior, next.interior, sim_rows(s));
     memcpy(s->hidden, next.hidden, sim_rows(s));
     return true;
-}
-
-// --------------------------------------------------------------------- after density projection
-
-/// Cells up to `layers` faces away from hidden ones, and not hidden. => rim, by way of `spare`
-static void find_rim(const BrimSim *s, int layers, uint8_t *rim, uint8_t *spare) {
-    const Grid *g = &s->grid;
-    memcpy(rim, s->hidden, sim_rows(s));
-    for (int k = 0; k < layers; k++) {
-        memcpy(spare, rim, sim_rows(s));
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
-        for (int t = 0; t < g->tile_count; t++) {
-            TileMask m = mask_load(g, spare, t);
-            for (int n = 0; n < 2 * s->dim; n++) {
-                TileMask near = mask_neighbour(g, spare, t, n >> 1, n & 1 ? 1 : -1);
-                for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= near.slice[z];
-            }
-            mask_store(g, rim, t, &m);
-        }
-    }
-    for (int t = 0; t < g->tile_count; t++) {
-        TileMask m = mask_load(g, rim, t), hidden = mask_load(g, s->hidden, t);
-        TileMask inside = mask_inside(g, t);
-        for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~hidden.slice[z] & inside.slice[z];
-        mask_store(g, rim, t, &m);
-    }
-}
-
-bool band_resample_shift(BrimSim *s, float largest) {
-    BandNext next = band_next(s);
-    find_rim(s, 2 + (int)largest, next.rim, next.interior);
-    const BandExchange e = {s->hidden, next.rim, s->velocity, true, s->band_share, s->old};
-    return exchange(s, &e, false);
 }

@@ -16,22 +16,20 @@ typedef struct Lattice {
     int slot, per_axis;
     int tile[3];          ///< first cell
     const float *back[3]; ///< blocks of halo 1: paths, cells
-    bool faces;           ///< those lie on faces, each component on its own, and not on centres
     bool solid;           ///< solids are near
 } Lattice;
 
-static Lattice lattice_of(const BrimSim *s, const BandExchange *e, int slot) {
+static Lattice lattice_of(const BrimSim *s, int slot) {
     TileCoord c = s->grid.coord[slot];
     Lattice l = {.s = s,
                  .slot = slot,
                  .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell),
                  .tile = {c.x * TILE, c.y * TILE, c.z * TILE},
-                 .faces = e->faces,
                  .solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR};
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
     for (int a = 0; a < s->dim; a++) {
-        block_load(&s->grid, slot, e->paths[a], e->faces ? (Place)a : PLACE_CELL, &s->sides, 1,
-                   e->faces ? 0 : NAN, scratch->block[a]);
+        block_load(&s->grid, slot, s->coefficient[a], PLACE_CELL, &s->sides, 1, NAN,
+                   scratch->block[a]);
         l.back[a] = scratch->block[a];
     }
     return l;
@@ -62,8 +60,8 @@ static float sample(const float *block, int dim, const float at[3]) {
 /// A random point of part `index` of a cell, in cells of the tile, from the cell's hash. Returns a
 /// random number from 0 to 1 that belongs to the point.
 static float point(const Lattice *l, int cell, uint64_t hash, int index, float at[3]) {
-    int n = l->per_axis, part = index % l->s->def.particles_per_cell;
-    const int sub[3] = {part % n, part / n % n, part / (n * n)};
+    int n = l->per_axis;
+    const int sub[3] = {index % n, index / n % n, index / (n * n)};
     const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
     uint64_t h = hash_mix(hash + (uint64_t)index), h2 = hash_mix(h);
     const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
@@ -78,8 +76,7 @@ static void origin(const Lattice *l, int cell, const float at[3], float from[3])
     const float own[3] = {(float)(cell & 7), (float)(cell >> 3 & 7), (float)(cell >> 6)};
     from[2] = 0;
     for (int a = 0; a < l->s->dim; a++) {
-        float node[3] = {at[0] - 0.5f, at[1] - 0.5f, at[2] - 0.5f};
-        if (l->faces) node[a] = at[a];
+        const float node[3] = {at[0] - 0.5f, at[1] - 0.5f, at[2] - 0.5f};
         float d = sample(l->back[a], l->s->dim, node);
         if (!(d == d)) d = sample(l->back[a], l->s->dim, own);
         float low = 1e-3f - (float)l->tile[a];
@@ -137,7 +134,7 @@ static Look look_at(const Lattice *l, int cell) {
         for (int b = 0; b < s->dim; b++) {
             float up = fabsf(back[stride[b]] - d), down = fabsf(back[-stride[b]] - d);
             float most = up > down ? up : down;
-            spread += l->faces ? most : 0.5f * most; // a cell reaches from one face to the next
+            spread += 0.5f * most;
         }
         float middle = (float)local[a] + 0.5f - d;
         look.known &= spread < 0.5f && middle > -100 && middle < 100;
@@ -189,20 +186,19 @@ uint32_t band_rising(const BrimSim *s, const BandExchange *e, int slot, BandMake
     const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
     TileCoord c = g->coord[slot];
     uint64_t box = (uint64_t)grid_box_index(g, c.x, c.y, c.z) * (uint64_t)g->tile_cells;
-    Lattice l = lattice_of(s, e, slot);
+    Lattice l = lattice_of(s, slot);
     uint32_t count = 0;
-    int once = s->def.particles_per_cell, points = once * (e->share > 1 ? 2 : 1);
     for (int r = 0; r < g->tile_rows; r++)
         for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
             int cell = r * TILE + __builtin_ctz(bits);
             Look look = look_at(&l, cell);
-            if (look.known && !look.any) continue;
-            uint64_t hash =
-                hash_3(s->def.seed, box + (uint64_t)cell, 2 * (uint64_t)s->step + 1 + e->faces);
-            for (int i = 0; i < points; i++) {
+            bool some = !look.known || look.any;
+            if (!some && e->extra <= 0) continue;
+            uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, (uint64_t)s->step + 1);
+            for (int i = 0; i < s->def.particles_per_cell; i++) {
                 float at[3], from[3], dice = point(&l, cell, hash, i, at);
-                if (dice >= (i < once ? e->share : e->share - 1)) continue;
-                if (!rises(&l, &look, cell, at) || (l.solid && in_solid(&l, at))) continue;
+                if (dice >= e->extra && !(some && rises(&l, &look, cell, at))) continue;
+                if (l.solid && in_solid(&l, at)) continue;
                 count++;
                 if (!make) continue;
                 origin(&l, cell, at, from);

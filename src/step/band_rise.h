@@ -4,12 +4,10 @@
 
 /// An exchange of particles across the band's edge.
 typedef struct BandExchange {
-    const uint8_t *hidden;  ///< [rows] cells that shall hold none; the sim's own are those before
-    const uint8_t *rim;     ///< [rows] cells to look at for liquid that came up
-    float *const *paths;    ///< by how many cells the liquid in each cell came
-    bool faces;             ///< paths are on faces and not on cells
-    float share;            ///< of the liquid that came up to make particles of, 0 to 2
-    float *const *velocity; ///< [faces] that this liquid has, where it came from
+    const uint8_t *hidden; ///< [rows] cells that shall hold none; the sim's own are those before
+    const uint8_t *rim;    ///< [rows] cells to look at for liquid that came up
+    float extra;           ///< particles to make more of in the rim, a part of all; or, below 0,
+                           ///< to take
 } BandExchange;
 
 /// A particle to make at a point that came from another, both in cells of the tile.

@@ -67,8 +67,7 @@ static float field_at(const BrimSim *s, const float *field, Place place, const f
     return sum;
 }
 
-float band_velocity(const BrimSim *s, const float *field, int axis, const float node[3],
-                    float *gradient) {
+float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient) {
     float f[3] = {0}, sum = 0;
     int low[3] = {0};
     for (int a = 0; a < s->dim; a++) {
@@ -77,8 +76,8 @@ float band_velocity(const BrimSim *s, const float *field, int axis, const float 
     }
     if (gradient) gradient[0] = gradient[1] = gradient[2] = 0;
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        float v = value_at(s, field, (Place)axis, low[0] + (n & 1), low[1] + (n >> 1 & 1),
-                           low[2] + (n >> 2), 0);
+        float v = value_at(s, s->velocity[axis], (Place)axis, low[0] + (n & 1),
+                           low[1] + (n >> 1 & 1), low[2] + (n >> 2), 0);
         float w = 1;
         v = v == v ? v : 0;
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
@@ -207,6 +206,17 @@ static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
         for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
 }
 
+/// Cells of a row whose centres lie in solids: they hold no liquid that could rise from there.
+static uint8_t row_solid(const BrimSim *s, int slot, int row, uint8_t cells) {
+    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return 0;
+    uint8_t solid = 0;
+    for (; cells; cells &= (uint8_t)(cells - 1)) {
+        int x = __builtin_ctz(cells);
+        solid |= (uint8_t)(centre_in_solid(s, slot, row * TILE + x) << x);
+    }
+    return solid;
+}
+
 /// (level set carried along) => next masks of a tile
 static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNext *next) {
     const Grid *g = &s->grid;
@@ -223,7 +233,7 @@ static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNe
         }
         size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
         next->interior[at] = interior & inside;
-        next->hidden[at] = hidden & inside;
+        next->hidden[at] = hidden & inside & (uint8_t)~row_solid(s, slot, r, hidden);
         next->rim[at] = rim & inside & (uint8_t)~hidden;
     }
 }

@@ -7,7 +7,6 @@
 #include "step/density.h"
 #include "base/error.h"
 #include "grid/mask.h"
-#include "step/band.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -35,8 +34,12 @@ static bool walled(const BrimSim *s, int slot) {
 static Around look_around(const BrimSim *s, int slot) {
     Around a = {.liquid = mask_load(&s->grid, s->liquid, slot)};
     mask_around(&s->grid, s->liquid, slot, a.wet);
-    for (int n = 0; n < 2 * s->dim; n++)
+    for (int n = 0; n < 2 * s->dim; n++) {
         a.side[n] = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
+        if (!s->band) continue;
+        TileMask hidden = mask_neighbour(&s->grid, s->hidden, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= hidden.slice[z];
+    }
     return a;
 }
 
@@ -146,6 +149,13 @@ static void forget_faces(BrimSim *s, int slot) {
     for (int a = 0; a < s->dim; a++) memset(s->known[a] + (size_t)slot * rows, 0, rows);
 }
 
+/// Adds the faces of hidden cells: what lies below a band is full and stays.
+static void shut_hidden(const BrimSim *s, int slot, int axis, TileMask *faces) {
+    TileMask here = mask_load(&s->grid, s->hidden, slot);
+    TileMask below = mask_neighbour(&s->grid, s->hidden, slot, axis, -1);
+    for (int z = 0; z < s->grid.tile_depth; z++) faces->slice[z] |= here.slice[z] | below.slice[z];
+}
+
 /// q => displacement on a tile's lower faces, in `velocity`; `known` where it has a say.
 static void shift_faces(BrimSim *s, const float *q, int slot) {
     const Grid *g = &s->grid;
@@ -154,6 +164,7 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_side_faces(g, slot, a), faces;
+        if (s->band) shut_hidden(s, slot, a, &known);
         float *d = s->velocity[a] + base;
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
         for (int z = 0; z < g->tile_depth; z++)
@@ -272,8 +283,7 @@ static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
     return sums;
 }
 
-/// Returns by how much displacements were scaled.
-static float move_particles(BrimSim *s, const float *q) {
+static void move_particles(BrimSim *s, const float *q) {
     int tiles = s->grid.tile_count;
     ShiftSums *sums = (ShiftSums *)(void *)s->rhs; // [tiles], free after the solve
     float most = 0;
@@ -300,7 +310,6 @@ static float move_particles(BrimSim *s, const float *q) {
     }
     s->stats.displaced_mean = s->particles.count ? sum / (double)s->particles.count : 0;
     s->stats.displaced_max = largest;
-    return most > SHIFT_MAX ? SHIFT_MAX / most : 1;
 }
 
 static void report_errors(const DensityErrors *sums, int tiles, double *mean, double *largest) {
@@ -340,14 +349,9 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
 
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
-    float scale = move_particles(s, q);
+    move_particles(s, q);
     s->travelled = 0;
     s->crowded = inside > 0 || s->stats.displaced_max > STRIDE;
-    if (s->band && scale < 1) // the band looks where liquid came from
-        for (int a = 0; a < s->dim; a++)
-            for (size_t i = 0; i < sim_cells(s); i++) s->velocity[a][i] *= scale;
-    if (s->band && !band_resample_shift(s, (float)s->stats.displaced_max))
-        return out_of_memory(s, error);
     return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);
 }
 

@@ -161,7 +161,9 @@ static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
                 if (filled[z * 64 + bit] > 0.5f) held.slice[z] |= (uint64_t)1 << bit;
             }
     }
-    for (int z = 0; z < g->tile_depth; z++) held.slice[z] &= may.slice[z];
+    TileMask hidden = {{0}};
+    if (s->band) hidden = mask_load(g, s->hidden, slot);
+    for (int z = 0; z < g->tile_depth; z++) held.slice[z] &= may.slice[z] & ~hidden.slice[z];
     mask_store(g, wet, slot, &held);
 }
 
@@ -171,6 +173,12 @@ void density_wet(BrimSim *s, uint8_t *wet) {
     for (int t = 0; t < s->grid.tile_count; t++) wet_tile(s, t, wet);
 }
 
+/// Adds the cells whose neighbours in a direction are hidden: below a band it is full.
+static void add_hidden(const BrimSim *s, int slot, int n, TileMask *near) {
+    TileMask hidden = mask_neighbour(&s->grid, s->hidden, slot, n >> 1, n & 1 ? 1 : -1);
+    for (int z = 0; z < s->grid.tile_depth; z++) near->slice[z] |= hidden.slice[z];
+}
+
 /// Wet cells of a tile that have air beside them.
 static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
     const Grid *g = &s->grid;
@@ -178,6 +186,7 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
     for (int n = 0; n < 2 * s->dim; n++) {
         TileMask near = mask_neighbour(g, wet, slot, n >> 1, n & 1 ? 1 : -1);
         TileMask closed = shut(s, slot, n);
+        if (s->band) add_hidden(s, slot, n, &near);
         for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= ~(near.slice[z] | closed.slice[z]);
     }
     return m;
@@ -186,15 +195,13 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
 DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error) {
     const Grid *g = &s->grid;
     const float *density = s->density + (size_t)slot * (size_t)g->tile_cells;
-    TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot), hidden = {{0}};
-    if (s->band) hidden = mask_load(g, s->hidden, slot);
+    TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot);
     DensityErrors sums = {0};
     memset(error, 0, (size_t)g->tile_cells * sizeof *error);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
             float e = density[cell] - 1;
-            if (hidden.slice[z] >> bit & 1) e = 0; // full, whatever weighs on it from above
             if (air.slice[z] >> bit & 1) e = e > 0 ? e : 0;
             error[cell] = e;
             sums.sum += fabsf(e);

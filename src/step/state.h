@@ -105,9 +105,7 @@ struct BrimSim {
     uint8_t *traced;   ///< [tiles] whether `old` holds the velocity carried along
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
     int64_t resampled;           ///< particles made less those taken, by the band
-    double band_raised;          ///< particles made in the last step
     double band_missing;         ///< of those that were seeded and came since; written by measure
-    float band_share; ///< of liquid that rises into the band to make particles of, in this step
 
     // density; NULL when nothing keeps the volume
     const DensityKernels *weigh;
