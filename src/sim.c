@@ -325,6 +325,7 @@ const BrimStats *brim_sim_stats(const BrimSim *sim) {
 
 /// Samples all tiles again after a solid came or started to move.
 static BrimResult solids_changed(BrimSim *s, BrimError *error) {
+    s->crowded = true;
     if (!fields_reserve(s, s->field_tiles))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
                     s->grid.tile_count);

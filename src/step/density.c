@@ -14,7 +14,7 @@
 /// Errors beyond this are corrected over several steps.
 static const float ERROR_MAX = 0.5f;
 /// Errors come with motion: while the fastest particle has not crossed this many cells and the last
-/// projection left all in order, the next one can wait.
+/// projection left all in order, and no solid moves, the next one can wait.
 static const double TRAVEL_MAX = 1;
 /// Displacements larger than this, cells, are followed in several strides.
 static const float STRIDE = 0.5f;
@@ -330,7 +330,9 @@ static BrimResult out_of_memory(const BrimSim *s, BrimError *error) {
 bool density_due(BrimSim *s) {
     if (s->def.volume != BRIM_VOLUME_DENSITY) return true;
     s->travelled += s->max_speed * s->dt * s->inv_dx;
-    return s->step == 0 || s->crowded || s->travelled >= TRAVEL_MAX;
+    bool moving = false;
+    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
+    return s->step == 0 || moving || s->crowded || s->travelled >= TRAVEL_MAX;
 }
 
 BrimResult stage_density(BrimSim *s, BrimError *error) {

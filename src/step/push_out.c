@@ -19,7 +19,7 @@ static float distance_at(const float *node, const float at[3], int dim, float in
     float f[3] = {0}, value = 0;
     int low = 0;
     for (int a = 0; a < dim; a++) {
-        int cell = (int)at[a];
+        int cell = at[a] < TILE + 1 ? (int)at[a] : TILE; // rounding may reach the tile's far end
         f[a] = at[a] - (float)cell;
         low += cell * stride[a];
         gradient[a] = 0;

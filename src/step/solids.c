@@ -172,6 +172,7 @@ void stage_solids(BrimSim *s) {
         solid_place(s->solids[i], s->solid_time, s->dt);
         appears |= solid_exists(s->solids[i], s->solid_time) != solid_exists(s->solids[i], before);
     }
+    if (appears) s->crowded = true;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (!s->solid_count) continue;

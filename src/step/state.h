@@ -110,7 +110,7 @@ struct BrimSim {
     // density; NULL when nothing keeps the volume
     const DensityKernels *weigh;
     double travelled;  ///< cells that the fastest particle went since the last projection
-    bool crowded;      ///< it had far to move particles, or found some inside solids
+    bool crowded;      ///< it had far to move particles, found some inside solids, or a solid came
     float *density;    ///< [cells] of particles and solids, relative to rest
     float *push[3];    ///< [cells] displacement out of solids, cells; NULL without solids
     float *push_depth; ///< [cells] of the deepest particle inside a solid, cells; 0 = none
