@@ -107,3 +107,4 @@ void pictures_discard(Result *r);
 // -------------------------------------------------------------------------------- experiments
 
 extern const Experiment idp_experiments[]; ///< each list ends with an empty name
+extern const Experiment nbflip_experiments[];
