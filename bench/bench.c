@@ -16,6 +16,7 @@ static const Item ITEMS[] = {
     {"bandwidth", bench_bandwidth, false, "memory bandwidth of the machine"},
     {"step", bench_step, false, "time of a whole step by stage, and what threads gain"},
     {"density", bench_density, false, "what the density projection adds to a step"},
+    {"band", bench_band, false, "what the narrow band costs and saves"},
     {"memory", bench_memory, false, "bytes per particle in a box mostly full"},
     {"empty", bench_empty, false, "what the empty part of a box costs"},
     {"linear", bench_linear, false, "time per particle at 1 and at 8 million"},

@@ -77,6 +77,7 @@ int core_count(void);
 void bench_bandwidth(Report *report);
 void bench_step(Report *report);
 void bench_density(Report *report);
+void bench_band(Report *report);
 void bench_memory(Report *report);
 void bench_empty(Report *report);
 void bench_linear(Report *report);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "sim.h"
+#include "step/band.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -156,6 +157,11 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     }
     if (r == BRIM_OK) {
         double tile_count = (double)sim_dilate(s, tiles);
+        // Below a band there are none; to tell how many that are takes the tiles' memory.
+        BrimError none;
+        if (s->band && sim_check_memory(s, 0, tile_count, &none) == BRIM_OK &&
+            band_start(s, (const Shape *const *)shapes, def->liquid_count, tiles))
+            particles -= band_hidden_particles(s);
         // What is emitted fills tiles of its own.
         tile_count += 2 * emitted / ((double)s->grid.tile_cells * s->def.particles_per_cell);
         double steps = count_steps(s), all = particles + emitted, ms = 0;

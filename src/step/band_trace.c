@@ -67,23 +67,38 @@ static float field_at(const BrimSim *s, const float *field, Place place, const f
     return sum;
 }
 
+/// The values around a point of a field of faces, in the order of the bits of their offsets.
+static void values_around(const BrimSim *s, int axis, const int low[3], float v[8]) {
+    const Grid *g = &s->grid;
+    int corners = s->dim == 3 ? 8 : 4;
+    bool inside = true; // of one tile and of the domain
+    for (int a = 0; a < s->dim; a++)
+        inside &= low[a] >= 0 && low[a] + 1 < g->cells[a] && (low[a] & 7) < TILE - 1;
+    int64_t at = inside ? grid_cell(g, low[0], low[1], low[2]) : -1;
+    for (int n = 0; n < corners; n++) {
+        const int step[3] = {n & 1, n >> 1 & 1, n >> 2};
+        float value = at >= 0 ? s->velocity[axis][at + step[0] + step[1] * TILE + step[2] * 64]
+                              : value_at(s, s->velocity[axis], (Place)axis, low[0] + step[0],
+                                         low[1] + step[1], low[2] + step[2], 0);
+        v[n] = value == value ? value : 0;
+    }
+}
+
 float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient) {
-    float f[3] = {0}, sum = 0;
+    float f[3] = {0}, v[8], sum = 0;
     int low[3] = {0};
     for (int a = 0; a < s->dim; a++) {
         low[a] = (int)floorf(node[a]);
         f[a] = node[a] - (float)low[a];
     }
+    values_around(s, axis, low, v);
     if (gradient) gradient[0] = gradient[1] = gradient[2] = 0;
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        float v = value_at(s, s->velocity[axis], (Place)axis, low[0] + (n & 1),
-                           low[1] + (n >> 1 & 1), low[2] + (n >> 2), 0);
         float w = 1;
-        v = v == v ? v : 0;
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
-        sum += w * v;
+        sum += w * v[n];
         for (int a = 0; gradient && a < s->dim; a++) {
-            float g = n >> a & 1 ? v : -v;
+            float g = n >> a & 1 ? v[n] : -v[n];
             for (int b = 0; b < s->dim; b++)
                 if (b != a) g *= n >> b & 1 ? f[b] : 1 - f[b];
             gradient[a] += g;

@@ -104,16 +104,20 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
         for (int x = 0; x < TILE; x++)
             points[x] = band_part(s, slot, r * TILE + x) * (float)s->def.particles_per_cell;
         if (s->primed) row_speed2(s, slot, r, speed2);
-        double sum = 0;
+        float sum = 0, speeds = 0, along = 0, fastest = 0; // of eight cells: floats are enough
         for (int x = 0; x < TILE; x++) {
             float square = points[x] > 0 ? speed2[x] : 0;
             sum += points[x];
-            out->speed2 += points[x] * square;
-            out->position[0] += points[x] * ((float)(c.x * TILE + x) + 0.5f) * s->dx;
-            if (!(square <= out->fastest2)) out->fastest2 = square;
+            speeds += points[x] * square;
+            along += points[x] * ((float)x + 0.5f);
+            fastest = square > fastest ? square : fastest;
         }
-        out->position[1] += sum * (c.y * TILE + (r & 7) + 0.5) * (double)s->dx;
-        if (s->dim == 3) out->position[2] += sum * (c.z * TILE + (r >> 3) + 0.5) * (double)s->dx;
+        out->speed2 += speeds;
+        out->position[0] += ((double)along + (double)sum * c.x * TILE) * (double)s->dx;
+        if (fastest > out->fastest2) out->fastest2 = fastest;
+        out->position[1] += (double)sum * (c.y * TILE + (r & 7) + 0.5) * (double)s->dx;
+        if (s->dim == 3)
+            out->position[2] += (double)sum * (c.z * TILE + (r >> 3) + 0.5) * (double)s->dx;
         out->hidden += sum;
         out->filled += sum;
     }
