@@ -23,10 +23,11 @@ typedef struct BandKernels {
     /// Paths of the lower faces of a tile along an axis from those of its cells: the mean of two,
     /// or on the tile's own lower side the line through the next two. => out [cells of a tile]
     void (*face_paths)(const float *back, int axis, int dim, float *out);
-    /// Trilinear values of a block at its own nodes less `back`; `missing` where back is not a
-    /// number. => out [cells of a tile]
-    void (*carry)(const float *block, int halo, int dim, const float back[3][BAND_CELLS],
-                  float missing, float *out);
+    /// Values of a block at its own nodes less `back`; `missing` where back is not a number.
+    /// Trilinear, or `sharp`: with second differences, from one cell more of the halo. => out
+    /// [cells of a tile]
+    void (*carry)(const float *block, int halo, int dim, bool sharp,
+                  const float back[3][BAND_CELLS], float missing, float *out);
     /// One pass of |grad depth| = 1 over a tile. In: depths of the tile and one cell around it, a
     /// block of halo 1, BAND_FAR where there is no liquid; `fixed` [rows]: cells that stay. The new
     /// depth is at most the old one. => out [cells]; returns whether any changed.

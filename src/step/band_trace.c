@@ -142,10 +142,9 @@ static void carry_far(const BrimSim *s, int slot, const float *field, Place plac
 
 // ------------------------------------------------------------------------------------- tiles
 
-/// Cells around a tile that paths read: from half a cell below the first face to one node above
-/// the last.
+/// Cells around a tile that are read: a path's end, and from there two nodes on.
 static int halo_for(float reach) {
-    return reach < 100 ? (int)(reach + 0.52f) + 1 : 100;
+    return reach < 100 ? (int)(reach + 0.02f) + 2 : 100;
 }
 
 /// (velocity) => back [3][cells]
@@ -182,7 +181,7 @@ static void carry(const BrimSim *s, int slot, int halo, const float *field, cons
     if (halo > BLOCK_HALO_MAX)
         carry_far(s, slot, field, place, back, missing, out);
     else
-        s->band->carry(block, halo, s->dim, back, missing, out);
+        s->band->carry(block, halo, s->dim, place != PLACE_CELL, back, missing, out);
 }
 
 /// No liquid stays hidden where a drain takes it.
