@@ -214,3 +214,23 @@ TEST(band_accounts_for_all_liquid) {
     CHECK(brim_sim_stats(sim)->emitted > 1000 && brim_sim_stats(sim)->interior > 0);
     brim_sim_destroy(&sim);
 }
+
+/// A dry tank that a stream fills until most of the water lies below the band.
+TEST(band_of_a_tank_that_fills) {
+    Case c = case_box(2, 1, 32, 32, 1);
+    c.def.source_count = 1;
+    c.sources[0] = brim_default_source_def();
+    c.sources[0].shape = box_between((BrimVec3){0.2f, 0.85f, 0}, (BrimVec3){0.5f, 0.95f, 0});
+    c.sources[0].velocity = (BrimVec3){0, -1, 0};
+    c.sources[0].stop = 1.5;
+    c.def.band_width = 3;
+    BrimError error;
+    BrimSim *sim;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(run_until(sim, 4, &error), error);
+    const BrimStats *s = brim_sim_stats(sim);
+    CHECK(s->interior > s->particles && s->emitted > 3500);
+    CHECK_NEAR((double)(s->particles + s->interior) / (double)s->emitted, 1, 0.01);
+    CHECK_NEAR(s->volume, 1, 0.015);
+    brim_sim_destroy(&sim);
+}

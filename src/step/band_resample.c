@@ -157,6 +157,7 @@ static float surplus(const BrimSim *s, const uint8_t *rim) {
 }
 
 bool band_resample(BrimSim *s) {
+    if (!s->grid.tile_count) return true; // no liquid yet, and no fields
     BandNext next = band_next(s);
     const BandExchange e = {next.hidden, next.rim, surplus(s, next.rim)};
     bool far = reach_estimate(s) > TILE; // moved farther than one tile: look at all
