@@ -143,36 +143,43 @@ static inline wide wide_max(wide a, wide b) {
     return wide_select(a > b, a, b);
 }
 
-/// What linear interpolation along a line lacks: t (1 - t) / 4 times the second differences at both
-/// ends, from four values. 0 where one is not a number.
-static inline wide bend(const float *b, wide_int at, int step, wide t) {
-    wide inner = wide_gather(b, at) + wide_gather(b + step, at);
-    wide outer = wide_gather(b - step, at) + wide_gather(b + 2 * step, at);
-    wide lack = t * (1.0f - t) * 0.25f * (inner - outer);
-    return wide_select(lack == lack, lack, (wide){0});
+/// The sum of the two values of a cell's edge along an axis that is nearest to the point. c: the
+/// corners, bit b of the index steps along axis b.
+static inline wide nearest_edge(const wide c[8], const wide f[3], int axis, const int dim) {
+    const int step = 1 << axis, b = axis == 0 ? 1 : 0, d = axis == 2 ? 1 : 2;
+    wide_int up = f[b] > 0.5f;
+    wide sum = wide_select(up, c[1 << b] + c[(1 << b) + step], c[0] + c[step]);
+    if (dim == 2) return sum;
+    const int far = 1 << d;
+    wide above =
+        wide_select(up, c[far + (1 << b)] + c[far + (1 << b) + step], c[far] + c[far + step]);
+    return wide_select(f[d] > 0.5f, above, sum);
 }
 
-/// Trilinear, with the second differences along the three lines nearest to the point, and no more
-/// than the eight values around it: a linear one alone would wear small eddies down.
+/// Trilinear, with the second differences along the three lines nearest to the point, t (1 - t) / 4
+/// times those at both ends, and no more than the eight values around it: linear interpolation
+/// alone would wear small eddies down.
 static inline wide sample_sharp(const float *b, const wide_int node[3], int edge, const wide f[3],
                                 const int dim) {
-    const int step[3] = {1, edge, edge * edge};
+    const int step[3] = {1, edge, edge * edge}, corners = dim == 3 ? 8 : 4;
     wide_int at = node[1] * edge + node[0];
     if (dim == 3) at += node[2] * step[2];
-    wide value = sample(b, at, edge, f[0], f[1], f[2], dim), low, high;
-    low = high = wide_gather(b, at);
-    for (int n = 1; n < (dim == 3 ? 8 : 4); n++) {
-        wide v = wide_gather(b + (n & 1) + (n >> 1 & 1) * edge + (n >> 2) * step[2], at);
-        low = wide_min(v, low), high = wide_max(v, high);
-    }
-    wide lack = {0};
+    wide c[8], low, high, lack = {0};
+    for (int n = 0; n < corners; n++)
+        c[n] = wide_gather(b + (n & 1) + (n >> 1 & 1) * edge + (n >> 2) * step[2], at);
+    low = high = c[0];
+    for (int n = 1; n < corners; n++) low = wide_min(c[n], low), high = wide_max(c[n], high);
+    wide value = mix(mix(c[0], c[1], f[0]), mix(c[2], c[3], f[0]), f[1]);
+    if (dim == 3) value = mix(value, mix(mix(c[4], c[5], f[0]), mix(c[6], c[7], f[0]), f[1]), f[2]);
     for (int a = 0; a < dim; a++) {
         wide_int line = at;
-        for (int c = 0; c < dim; c++)
-            if (c != a) line += (f[c] > 0.5f) & step[c];
-        lack += bend(b, line, step[a], f[a]);
+        for (int o = 0; o < dim; o++)
+            if (o != a) line += (f[o] > 0.5f) & step[o];
+        wide outer = wide_gather(b - step[a], line) + wide_gather(b + 2 * step[a], line);
+        wide here = f[a] * (1.0f - f[a]) * 0.25f * (nearest_edge(c, f, a, dim) - outer);
+        lack += wide_select(here == here, here, (wide){0});
     }
-    return wide_clamp(value + lack, low, high);
+    return wide_select(value == value, wide_clamp(value + lack, low, high), value);
 }
 
 static inline void carry_dim(const float *block, int halo, const bool sharp,
