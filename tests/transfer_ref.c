@@ -88,12 +88,13 @@ void ref_from_block(const Span *p, bool affine, float ratio, const float *const 
     }
 }
 
-static void flow(const Span *p, const MoveParams *m, int i, const double at[3], double v[3]) {
+static void flow(const Span *p, const MoveParams *m, int i, int substeps, const double at[3],
+                 double v[3]) {
     double gradient[3];
     for (int a = 0; a < p->dim; a++) {
         v[a] = value_at(m->velocity[a], at, a, block_edge(m->halo), p->dim, gradient);
         if (isnan(v[a])) v[a] = p->attr[ATTR_VX + a][i];
-        v[a] *= (double)m->step * p->inv_dx;
+        v[a] *= (double)m->time / substeps * p->inv_dx;
     }
 }
 
@@ -115,26 +116,49 @@ static void push_out(const Span *p, const MoveParams *m, const double from[3], d
         for (int a = 0; a < p->dim; a++) x[a] = from[a];
 }
 
-void ref_move(const Span *p, const MoveParams *m) {
+/// Sub-steps of the sixteen particles that i is among.
+static int substeps_of(const Span *p, const MoveParams *m, int i) {
+    double fastest = 0, x[3], v[3];
+    if (m->stride <= 0) return m->substeps;
+    for (int j = i / 16 * 16; j < p->count && j < i / 16 * 16 + 16; j++) {
+        position(p, j, x);
+        flow(p, m, j, 1, x, v);
+        for (int a = 0; a < p->dim; a++) fastest = fmax(fastest, fabs(v[a]));
+    }
+    return (int)fmin(m->substeps, 1 + floor(fastest / (double)m->stride));
+}
+
+int ref_move(const Span *p, const MoveParams *m, uint32_t *far) {
+    static int substeps[1 << 16];
+    int far_count = 0;
+    for (int i = 0; i < p->count; i++) substeps[i] = substeps_of(p, m, i);
     for (int i = 0; i < p->count; i++) {
         double x[3], a[3], b[3], c[3], at[3] = {0};
+        bool left = false;
         position(p, i, x);
-        for (int s = 0; s < m->substeps; s++) {
+        for (int s = 0; s < substeps[i] && !left; s++) {
             const double from[3] = {x[0], x[1], x[2]};
-            flow(p, m, i, x, a);
+            flow(p, m, i, substeps[i], x, a);
             for (int k = 0; k < p->dim; k++) at[k] = x[k] + 0.5 * a[k];
-            flow(p, m, i, at, b);
+            flow(p, m, i, substeps[i], at, b);
             if (m->scheme == BRIM_ADVECTION_RK3) {
                 for (int k = 0; k < p->dim; k++) at[k] = x[k] + 0.75 * b[k];
-                flow(p, m, i, at, c);
+                flow(p, m, i, substeps[i], at, c);
                 for (int k = 0; k < p->dim; k++) b[k] = (2 * a[k] + 3 * b[k] + 4 * c[k]) / 9;
             }
             for (int k = 0; k < p->dim; k++) x[k] += b[k];
             if (m->solid) push_out(p, m, from, x);
+            for (int k = 0; k < p->dim; k++)
+                left |= x[k] <= 0.5 || x[k] >= block_edge(m->halo) - 1.01;
+        }
+        if (left) {
+            far[far_count++] = (uint32_t)i;
+            continue;
         }
         for (int k = 0; k < p->dim; k++) {
             double out = (x[k] + p->corner[k]) * p->dx;
             p->attr[ATTR_X + k][i] = (float)fmin(fmax(out, m->low[k]), m->high[k]);
         }
     }
+    return far_count;
 }

@@ -9,4 +9,4 @@ void ref_to_block(const Span *p, bool affine, double *block);
 /// As TransferKernels.from_block.
 void ref_from_block(const Span *p, bool affine, float ratio, const float *const block[3], int halo);
 /// As TransferKernels.move.
-void ref_move(const Span *p, const MoveParams *m);
+int ref_move(const Span *p, const MoveParams *m, uint32_t *far);

@@ -37,9 +37,10 @@ typedef struct Span {
 } Span;
 
 typedef struct MoveParams {
-    int halo; ///< of the velocity blocks
-    int substeps;
-    float step; ///< s, of a sub-step
+    int halo;     ///< of the velocity blocks
+    float time;   ///< s
+    int substeps; ///< at most
+    float stride; ///< cells that a sub-step shall cross where fewer will do; 0: all sub-steps
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near
@@ -62,8 +63,11 @@ typedef struct TransferKernels {
     void (*from_block)(const Span *p, bool affine, float ratio, const float *const block[3],
                        int halo);
     /// Moves particles through the velocity by Runge-Kutta sub-steps, out of solids after each.
-    /// Where the grid knows no velocity a particle flies with its own.
-    void (*move)(const Span *p, const MoveParams *params);
+    /// Where the grid knows no velocity a particle flies with its own. Those that would leave the
+    /// block stay where they are: => far [count], their indices. Returns how many.
+    int (*move)(const Span *p, const MoveParams *params, uint32_t *far);
+    /// Keys of the cells that hold the particles. (x) [n] => key [n]
+    void (*find_keys)(const Span *p, const Grid *grid, uint32_t *key);
 } TransferKernels;
 
 BRIM_KERNELS(TransferKernels, transfer_kernels)

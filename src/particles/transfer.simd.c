@@ -377,35 +377,96 @@ static inline float clamp(float x, float low, float high) {
     return x < high ? x : high;
 }
 
-/// All sub-steps of the particles in `at`, block coordinates.
-static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int n,
-                              const MoveParams *m, float inv_dx, const float low[3],
-                              const float high[3], const bool third_order, const int dim) {
-    int edge = TILE + 2 * m->halo;
-    float scale = m->step * inv_dx;
+/// Particles that share a number of sub-steps: the same ones on every instruction set.
+enum { GROUP = 16 };
+
+/// The largest velocity component at a point, m/s.
+static inline wide speed_at(const MoveParams *m, int edge, const wide at[3], const wide own[3],
+                            const int dim) {
+    wide v[3], fastest = {0};
+    flow_at(m->velocity, edge, 1, at, own, v, dim);
+    for (int a = 0; a < dim; a++) {
+        wide size = wide_select(v[a] < 0.0f, -v[a], v[a]);
+        fastest = wide_select(size > fastest, size, fastest);
+    }
+    return fastest;
+}
+
+/// Sub-steps for each group of a chunk: what its fastest particle needs at the start.
+static inline void count_substeps(const float at[3][CHUNK], const float own[3][CHUNK], int n,
+                                  const MoveParams *m, float inv_dx, int substeps[CHUNK / GROUP],
+                                  const int dim) {
+    for (int g = 0; g < CHUNK / GROUP; g++) substeps[g] = m->substeps;
+    if (m->stride <= 0 || m->substeps == 1) return;
+    float speed[CHUNK];
     for (int i = 0; i < n; i += WIDE) {
         wide x[3] = {0}, v[3] = {0};
         for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
-        for (int s = 0; s < m->substeps; s++) {
-            const wide from[3] = {x[0], x[1], x[2]};
-            advance(x, v, m->velocity, edge, scale, low, high, third_order, dim);
-            for (int a = 0; a < dim; a++)
-                x[a] = wide_clamp(x[a], wide_all(low[a]), wide_all(high[a]));
-            if (m->solid)
-                leave_solid(x, from, m->solid, m->solid_depth, edge, inv_dx, low, high, dim);
-        }
-        for (int a = 0; a < dim; a++) wide_store(at[a] + i, x[a]);
+        wide_store(speed + i, speed_at(m, TILE + 2 * m->halo, x, v, dim));
+    }
+    for (int g = 0; g * GROUP < n; g++) {
+        float fastest = 0;
+        for (int i = g * GROUP; i < n && i < (g + 1) * GROUP; i++)
+            fastest = speed[i] > fastest ? speed[i] : fastest;
+        float count = fastest * m->time * inv_dx / m->stride;
+        if (count < (float)m->substeps) substeps[g] = 1 + (int)count;
     }
 }
 
-static inline void move_dim(const Span *p, const MoveParams *m, const bool third_order,
-                            const int dim) {
-    float limit = (float)(TILE + 2 * m->halo) - 1.01f, low[3], high[3];
-    for (int a = 0; a < dim; a++) { // the box in block coordinates, and inside the block always
-        low[a] = clamp(m->low[a] * p->inv_dx - p->corner[a], 0.5f, limit);
-        high[a] = clamp(m->high[a] * p->inv_dx - p->corner[a], 0.5f, limit);
+/// A box in block coordinates, inside the block. Where the block ends before the domain does,
+/// `low_end` and `high_end` are the block's ends, else they lie beyond it.
+typedef struct MoveBox {
+    float low[3], high[3], low_end[3], high_end[3];
+} MoveBox;
+
+static inline MoveBox move_box(const Span *p, const MoveParams *m) {
+    const float first = 0.5f, last = (float)(TILE + 2 * m->halo) - 1.01f;
+    MoveBox box;
+    for (int a = 0; a < 3; a++) {
+        float low = m->low[a] * p->inv_dx - p->corner[a];
+        float high = m->high[a] * p->inv_dx - p->corner[a];
+        box.low[a] = clamp(low, first, last), box.high[a] = clamp(high, first, last);
+        box.low_end[a] = low < first ? first : -1;
+        box.high_end[a] = high > last ? last : last + 1;
     }
+    return box;
+}
+
+/// All sub-steps of the particles in `at`, block coordinates. => left: not 0 for those that came to
+/// the block's end.
+static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int n,
+                              const MoveParams *m, float inv_dx, const MoveBox *box,
+                              int32_t left[CHUNK], const bool third_order, const int dim) {
+    int edge = TILE + 2 * m->halo, substeps[CHUNK / GROUP];
+    count_substeps(at, own, n, m, inv_dx, substeps, dim);
+    for (int i = 0; i < n; i += WIDE) {
+        const int count = substeps[i / GROUP];
+        const float scale = m->time / (float)count * inv_dx;
+        wide x[3] = {0}, v[3] = {0};
+        wide_int gone = {0};
+        for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
+        for (int s = 0; s < count; s++) {
+            const wide from[3] = {x[0], x[1], x[2]};
+            advance(x, v, m->velocity, edge, scale, box->low, box->high, third_order, dim);
+            for (int a = 0; a < dim; a++)
+                x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
+            if (m->solid)
+                leave_solid(x, from, m->solid, m->solid_depth, edge, inv_dx, box->low, box->high,
+                            dim);
+            for (int a = 0; a < dim; a++)
+                gone |= (x[a] <= box->low_end[a]) | (x[a] >= box->high_end[a]);
+        }
+        for (int a = 0; a < dim; a++) wide_store(at[a] + i, x[a]);
+        memcpy(left + i, &gone, sizeof gone);
+    }
+}
+
+static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
+                           const bool third_order, const int dim) {
+    MoveBox box = move_box(p, m);
+    int far_count = 0;
     float from[3][CHUNK], at[3][CHUNK], own[3][CHUNK];
+    int32_t left[CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
         chunk_positions(p, first, n, TILE + 2 * m->halo, from, dim);
@@ -413,7 +474,12 @@ static inline void move_dim(const Span *p, const MoveParams *m, const bool third
             memcpy(at[a], from[a], sizeof at[a]);
             chunk_load(own[a], p->attr[ATTR_VX + a] + first, n);
         }
-        move_chunk(at, own, n, m, p->inv_dx, low, high, third_order, dim);
+        move_chunk(at, own, n, m, p->inv_dx, &box, left, third_order, dim);
+        for (int i = 0; i < n; i++) {
+            if (!left[i]) continue;
+            far[far_count++] = (uint32_t)(first + i);
+            for (int a = 0; a < dim; a++) at[a][i] = from[a][i];
+        }
         // By the difference, so that a particle at rest keeps its bits; then against the walls in
         // metres, where the rounding of the sum cannot carry it over.
         for (int a = 0; a < dim; a++) {
@@ -428,14 +494,21 @@ static inline void move_dim(const Span *p, const MoveParams *m, const bool third
             }
         }
     }
+    return far_count;
 }
 
-static void move(const Span *p, const MoveParams *m) {
+static int move(const Span *p, const MoveParams *m, uint32_t *far) {
     bool third = m->scheme == BRIM_ADVECTION_RK3;
     if (p->dim == 3)
-        third ? move_dim(p, m, true, 3) : move_dim(p, m, false, 3);
-    else
-        third ? move_dim(p, m, true, 2) : move_dim(p, m, false, 2);
+        return third ? move_dim(p, m, far, true, 3) : move_dim(p, m, far, false, 3);
+    return third ? move_dim(p, m, far, true, 2) : move_dim(p, m, far, false, 2);
 }
 
-const TransferKernels ISA(transfer_kernels) = {to_block, gather, from_block, move};
+static void find_keys(const Span *p, const Grid *grid, uint32_t *restrict key) {
+    const Grid g = *grid;
+    const float *restrict x = p->attr[ATTR_X], *restrict y = p->attr[ATTR_Y];
+    const float *restrict z = p->attr[ATTR_Z];
+    for (int i = 0; i < p->count; i++) key[i] = cell_key(&g, p->inv_dx, x[i], y[i], z[i]);
+}
+
+const TransferKernels ISA(transfer_kernels) = {to_block, gather, from_block, move, find_keys};

@@ -6,6 +6,8 @@
 
 /// Cells that a sub-step may cross.
 static const float CELLS_A_SUBSTEP = 1.0f;
+/// Sub-steps that a block's particles take at most; what is faster leaves the block.
+static const float SUBSTEPS_MOST = 64;
 /// Particles keep this far from the domain's walls, in cells.
 static const float WALL_GAP = 1e-3f;
 
@@ -116,54 +118,62 @@ static void leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
         for (int a = 0; a < s->dim; a++) at[a] = from[a];
 }
 
-/// Particles too fast for a block: each one with its own sub-steps, value by value.
-static void move_far(const BrimSim *s, const Span *p, const MoveParams *m) {
-    float dt = (float)s->dt;
-    for (int i = 0; i < p->count; i++) {
-        float x[3] = {0}, own[3];
-        for (int a = 0; a < s->dim; a++) x[a] = p->attr[ATTR_X + a][i];
-        for (int a = 0; a < s->dim; a++) own[a] = p->attr[ATTR_VX + a][i];
-        float left = dt;
-        while (left > 0) {
-            float v[3] = {0}, mid[3] = {0}, speed = 0, from[3] = {x[0], x[1], x[2]};
-            velocity_lookup(s, x, v);
-            for (int a = 0; a < s->dim; a++) {
-                if (!(v[a] == v[a])) v[a] = own[a];
-                speed = fmaxf(speed, fabsf(v[a]));
-            }
-            float step = speed * left > CELLS_A_SUBSTEP * s->dx
-                             ? fmaxf(CELLS_A_SUBSTEP * s->dx / speed, dt * 1e-3f)
-                             : left;
-            step = fminf(step, left);
-            for (int a = 0; a < s->dim; a++) mid[a] = x[a] + 0.5f * step * v[a];
-            velocity_lookup(s, mid, v);
-            for (int a = 0; a < s->dim; a++) {
-                x[a] += step * (v[a] == v[a] ? v[a] : own[a]);
-                x[a] = x[a] > m->low[a] ? x[a] : m->low[a];
-                x[a] = x[a] < m->high[a] ? x[a] : m->high[a];
-            }
-            if (m->solid) leave_solid_lookup(s, m, from, x);
-            left -= step;
-        }
-        for (int a = 0; a < s->dim; a++) {
-            if ((x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0))
-                p->attr[ATTR_VX + a][i] = 0;
-            x[a] = x[a] > m->low[a] ? x[a] : m->low[a];
-            p->attr[ATTR_X + a][i] = x[a] < m->high[a] ? x[a] : m->high[a];
-        }
+/// The flow at a point; the particle's own velocity where the grid knows none.
+static void flow_lookup(const BrimSim *s, const float at[3], const float own[3], float v[3]) {
+    velocity_lookup(s, at, v);
+    for (int a = 0; a < s->dim; a++) v[a] = v[a] == v[a] ? v[a] : own[a];
+}
+
+/// One sub-step as the kernels do it; `v` is the flow at x.
+static void advance_lookup(const BrimSim *s, const MoveParams *m, float step, const float own[3],
+                           const float v[3], float x[3]) {
+    float at[3] = {0}, b[3], c[3], from[3] = {x[0], x[1], x[2]};
+    for (int a = 0; a < s->dim; a++) at[a] = x[a] + 0.5f * step * v[a];
+    flow_lookup(s, at, own, b);
+    if (m->scheme == BRIM_ADVECTION_RK3) {
+        for (int a = 0; a < s->dim; a++) at[a] = x[a] + 0.75f * step * b[a];
+        flow_lookup(s, at, own, c);
+        for (int a = 0; a < s->dim; a++)
+            b[a] = (2.0f * v[a] + 3.0f * b[a] + 4.0f * c[a]) * (1.0f / 9.0f);
+    }
+    for (int a = 0; a < s->dim; a++)
+        x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
+    if (m->solid) leave_solid_lookup(s, m, from, x);
+}
+
+/// A particle that leaves its block: with sub-steps of its own, value by value.
+static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint32_t i) {
+    float x[3] = {0}, own[3] = {0}, left = m->time;
+    for (int a = 0; a < s->dim; a++) x[a] = p->attr[ATTR_X + a][i], own[a] = p->attr[ATTR_VX + a][i];
+    while (left > 0) {
+        float v[3] = {0}, speed = 0;
+        flow_lookup(s, x, own, v);
+        for (int a = 0; a < s->dim; a++) speed = fmaxf(speed, fabsf(v[a]));
+        float step = left;
+        if (speed * left > CELLS_A_SUBSTEP * s->dx)
+            step = fminf(left, fmaxf(CELLS_A_SUBSTEP * s->dx / speed, m->time * 1e-3f));
+        advance_lookup(s, m, step, own, v, x);
+        left -= step;
+    }
+    for (int a = 0; a < s->dim; a++) {
+        if ((x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0))
+            p->attr[ATTR_VX + a][i] = 0;
+        p->attr[ATTR_X + a][i] = x[a];
     }
 }
 
-void find_keys(BrimSim *s, uint32_t first, uint32_t end) {
+void find_keys(BrimSim *s, int slot) {
     Particles *p = &s->particles;
     const Grid *g = &s->grid;
-    const float *x = p->attr[ATTR_X], *y = p->attr[ATTR_Y], *z = p->attr[ATTR_Z];
+    const uint32_t first = tile_first(p, g, slot), end = tile_end(p, g, slot);
+    const Span span = sim_span(s, slot, 0);
+    s->transfer->find_keys(&span, g, p->key + first);
     bool any_open = false;
     for (int i = 0; i < 6; i++) any_open |= s->sides.open[i];
+    if (!any_open) return;
+    const float *x = p->attr[ATTR_X], *y = p->attr[ATTR_Y], *z = p->attr[ATTR_Z];
     float size[3];
     for (int a = 0; a < 3; a++) size[a] = (float)g->cells[a] * s->dx;
-    for (uint32_t i = first; i < end; i++) p->key[i] = cell_key(g, s->inv_dx, x[i], y[i], z[i]);
-    if (!any_open) return;
     for (uint32_t i = first; i < end; i++)
         if (x[i] < 0 || y[i] < 0 || x[i] >= size[0] || y[i] >= size[1] ||
             (s->dim == 3 && (z[i] < 0 || z[i] >= size[2])))
@@ -176,33 +186,30 @@ static void advect_tile(BrimSim *s, int slot) {
     if (first == end) return;
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
     float reach = tile_reach(s, slot);
-    int halo = reach < 100 ? (int)(reach + 1.02f) + 1 : 100;
-    MoveParams m = {.halo = halo, .scheme = s->def.advection};
+    int halo = (int)fminf(s->tile_speed[slot]*(float)s->dt*s->inv_dx + 1.02f, BLOCK_HALO_MAX - 1) + 1;
+    Span span = sim_span(s, slot, halo);
+    MoveParams m = {.halo = halo, .scheme = s->def.advection, .time = (float)s->dt};
     domain_box(s, m.low, m.high);
-    bool solid = solid_near(s, slot);
-    if (solid) m.solid = scratch->block[3];
+    for (int a = 0; a < s->dim; a++) {
+        block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, NAN,
+                   scratch->block[a]);
+        m.velocity[a] = scratch->block[a];
+    }
+    if (solid_near(s, slot)) {
+        m.solid = scratch->block[3];
+        block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, halo, s->dx,
+                   scratch->block[3]);
+    }
     // The density projection pushes particles out of solids; without it they are put back at once.
     m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY ? SOLID_DEPTH : 0;
-    if (halo > BLOCK_HALO_MAX) {
-        Span span = sim_span(s, slot, 0);
-        move_far(s, &span, &m);
-    } else {
-        Span span = sim_span(s, slot, halo);
-        for (int a = 0; a < s->dim; a++) {
-            block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, NAN,
-                       scratch->block[a]);
-            m.velocity[a] = scratch->block[a];
-        }
-        if (solid)
-            block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, halo, s->dx,
-                       scratch->block[3]);
-        // Half as long beside solids: a wall of one cell must not be jumped.
-        float cells = CELLS_A_SUBSTEP * (solid ? 0.5f : 1.0f);
-        m.substeps = (int)fmaxf(1, ceilf(reach / cells));
-        m.step = (float)s->dt / (float)m.substeps;
-        s->transfer->move(&span, &m);
-    }
-    find_keys(s, first, end);
+    // Half as long beside solids, and as short for all: a wall of one cell must not be jumped.
+    float cells = CELLS_A_SUBSTEP * (m.solid ? 0.5f : 1.0f);
+    m.substeps = (int)fminf(fmaxf(1, ceilf(reach / cells)), SUBSTEPS_MOST);
+    m.stride = m.solid ? 0 : cells;
+    uint32_t *far = s->particles.key + first; // keys come after
+    int count = s->transfer->move(&span, &m, far);
+    for (int i = 0; i < count; i++) move_far(s, &span, &m, far[i]);
+    find_keys(s, slot);
 }
 
 void stage_advect(BrimSim *s) {

@@ -232,7 +232,7 @@ static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScra
     int halo = (int)(reach + 1.02f) + 1;
     MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SOLID_DEPTH};
     m.substeps = (int)fmaxf(1, ceilf(reach / STRIDE));
-    m.step = scale * s->dx / (float)m.substeps;
+    m.time = scale * s->dx;
     domain_box(s, m.low, m.high);
     for (int a = 0; a < s->dim; a++) {
         block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, 0, scratch->block[a]);
@@ -248,10 +248,10 @@ static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScra
     for (int a = 0; a < s->dim; a++)
         span.attr[ATTR_VX + a] =
             s->particles.spare + (span.attr[ATTR_X] - s->particles.attr[ATTR_X]);
-    s->transfer->move(&span, &m);
+    uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    s->transfer->move(&span, &m, s->particles.key + first); // the halo holds them all
     if (m.solid)
-        push_out_rest(s, tile_first(&s->particles, &s->grid, slot),
-                      tile_end(&s->particles, &s->grid, slot), m.low, m.high);
+        push_out_rest(s, first, tile_end(&s->particles, &s->grid, slot), m.low, m.high);
 }
 
 static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
@@ -279,7 +279,7 @@ static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
         domain_box(s, low, high);
         sums = s->weigh->shift(&span, blocks, scale, low, high);
     }
-    find_keys(s, first, end);
+    find_keys(s, slot);
     return sums;
 }
 

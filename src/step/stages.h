@@ -66,7 +66,7 @@ float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]);
 /// The box that particles stay in, m: drawn in at walls; beyond open sides they may go a cell.
 void domain_box(const BrimSim *s, float low[3], float high[3]);
 /// (x) => key: the cell that each particle is in now, or KEY_LEFT beyond an open side.
-void find_keys(BrimSim *s, uint32_t first, uint32_t end);
+void find_keys(BrimSim *s, int slot);
 /// Velocity at a point by looking tiles up one by one; NaN components where none is known.
 void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
 /// Makes every field that is needed, large enough for so many tiles; keeps contents. False when
