@@ -46,8 +46,8 @@ static void reach_table(const Grid *g, int reach, uint32_t table[512]) {
 }
 
 /// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
-/// counts those that leave the tile.
-static uint32_t survey(const Particles *p, const Grid *g, SortScratch *s, uint32_t first,
+/// counts those that leave the tile. => order, from the tile's first particle on: those
+static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t first,
                        uint32_t end, int64_t home, const uint32_t table[512], SortCounts *gone) {
     uint32_t cells = (uint32_t)g->tile_cells, mask = 0, movers = 0;
     uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
@@ -61,21 +61,13 @@ static uint32_t survey(const Particles *p, const Grid *g, SortScratch *s, uint32
             key == KEY_LEFT ? gone->left++ : key == KEY_HIDDEN ? gone->hidden++ : gone->drained++;
             continue;
         }
-        movers++;
+        p->order[first + movers++] = i;
         uint32_t bits = table[key % cells], *at = &s->reach[key / cells];
         if ((__atomic_load_n(at, __ATOMIC_RELAXED) & bits) != bits)
             __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
     }
     if (mask) __atomic_fetch_or(&s->reach[home], mask, __ATOMIC_RELAXED);
     return movers;
-}
-
-static void collect_movers(const Particles *p, const Grid *g, uint32_t first, uint32_t end,
-                           int64_t home, uint32_t *out) {
-    uint32_t cells = (uint32_t)g->tile_cells;
-    uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
-    for (uint32_t i = first; i < end; i++)
-        if (!(p->key[i] >= low && p->key[i] <= high) && p->key[i] < KEY_GONE) *out++ = i;
 }
 
 /// Marks the wanted tiles: each occupied tile's neighbours within reach, farther ones by whole
@@ -219,13 +211,11 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
     for (int t = 0; t <= old_tiles; t++) s->mover_start[t + 1] += s->mover_start[t];
     size_t mover_count = s->mover_start[old_tiles + 1];
     if (!memory_grow((void **)&s->movers, &s->mover_capacity, 4, mover_count, 0)) return false;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int t = 0; t <= old_tiles; t++) {
-        int64_t home =
-            t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
-        if (s->mover_start[t] != s->mover_start[t + 1])
-            collect_movers(p, g, s->old_start[t], s->old_start[t + 1], home,
-                           s->movers + s->mover_start[t]);
+        size_t count = s->mover_start[t + 1] - s->mover_start[t];
+        if (count)
+            memcpy(s->movers + s->mover_start[t], p->order + s->old_start[t],
+                   count * sizeof *s->movers);
     }
 
     size_t tiles = mark_wanted(g, s, reach), cells = tiles * (size_t)g->tile_cells;

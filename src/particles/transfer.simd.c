@@ -3,6 +3,7 @@
 // x-neighbours as one vector of four.
 #include "particles/transfer.h"
 #include "base/wide.h"
+#include <math.h>
 
 /// Particles are taken in chunks through small arrays padded to whole vectors.
 enum { CHUNK = 64 };
@@ -297,31 +298,30 @@ static void from_block(const Span *p, bool affine, float ratio, const float *con
 
 // -------------------------------------------------------------------------------- advection
 
-/// Displacement of a sub-step in cells; the particle's own velocity where the grid knows none.
-static inline void flow_at(const float *const block[3], int edge, float scale, const wide at[3],
+/// The flow; the particle's own velocity where the grid knows none.
+static inline void flow_at(const float *const block[3], int edge, const wide at[3],
                            const wide own[3], wide v[3], const int dim) {
     velocity_at(block, edge, at, v, dim);
-    for (int a = 0; a < dim; a++) v[a] = wide_select(v[a] == v[a], v[a], own[a]) * scale;
+    for (int a = 0; a < dim; a++) v[a] = wide_select(v[a] == v[a], v[a], own[a]);
 }
 
-/// One Runge-Kutta sub-step. Stages are evaluated inside [low, high]: a particle that flies faster
-/// than the grid's flow must not read beyond the block.
-static inline void advance(wide x[3], const wide own[3], const float *const block[3], int edge,
-                           float scale, const float low[3], const float high[3],
-                           const bool third_order, const int dim) {
-    wide a[3], b[3], c[3], at[3] = {0};
-    flow_at(block, edge, scale, x, own, a, dim);
+/// One Runge-Kutta sub-step of `scale` cells a m/s; a: the flow at x. Stages are evaluated inside
+/// [low, high]: a particle that flies faster than the grid's flow must not read beyond the block.
+static inline void advance(wide x[3], const wide a[3], const wide own[3],
+                           const float *const block[3], int edge, float scale, const float low[3],
+                           const float high[3], const bool third_order, const int dim) {
+    wide b[3], c[3], at[3] = {0};
     for (int k = 0; k < dim; k++)
-        at[k] = wide_clamp(x[k] + 0.5f * a[k], wide_all(low[k]), wide_all(high[k]));
-    flow_at(block, edge, scale, at, own, b, dim);
+        at[k] = wide_clamp(x[k] + 0.5f * scale * a[k], wide_all(low[k]), wide_all(high[k]));
+    flow_at(block, edge, at, own, b, dim);
     if (third_order) { // Ralston's: stages at 0, 1/2, 3/4; weights 2/9, 3/9, 4/9
         for (int k = 0; k < dim; k++)
-            at[k] = wide_clamp(x[k] + 0.75f * b[k], wide_all(low[k]), wide_all(high[k]));
-        flow_at(block, edge, scale, at, own, c, dim);
+            at[k] = wide_clamp(x[k] + 0.75f * scale * b[k], wide_all(low[k]), wide_all(high[k]));
+        flow_at(block, edge, at, own, c, dim);
         for (int k = 0; k < dim; k++)
             b[k] = (2.0f * a[k] + 3.0f * b[k] + 4.0f * c[k]) * (1.0f / 9.0f);
     }
-    for (int k = 0; k < dim; k++) x[k] += b[k];
+    for (int k = 0; k < dim; k++) x[k] += scale * b[k];
 }
 
 /// Distance to the solids at points in block coordinates, in cells, and its gradient.
@@ -380,36 +380,19 @@ static inline float clamp(float x, float low, float high) {
 /// Particles that share a number of sub-steps: the same ones on every instruction set.
 enum { GROUP = 16 };
 
-/// The largest velocity component at a point, m/s.
-static inline wide speed_at(const MoveParams *m, int edge, const wide at[3], const wide own[3],
-                            const int dim) {
-    wide v[3], fastest = {0};
-    flow_at(m->velocity, edge, 1, at, own, v, dim);
-    for (int a = 0; a < dim; a++) {
-        wide size = wide_select(v[a] < 0.0f, -v[a], v[a]);
-        fastest = wide_select(size > fastest, size, fastest);
-    }
-    return fastest;
-}
-
-/// Sub-steps for each group of a chunk: what its fastest particle needs at the start.
-static inline void count_substeps(const float at[3][CHUNK], const float own[3][CHUNK], int n,
-                                  const MoveParams *m, float inv_dx, int substeps[CHUNK / GROUP],
-                                  const int dim) {
-    for (int g = 0; g < CHUNK / GROUP; g++) substeps[g] = m->substeps;
-    if (m->stride <= 0 || m->substeps == 1) return;
-    float speed[CHUNK];
-    for (int i = 0; i < n; i += WIDE) {
-        wide x[3] = {0}, v[3] = {0};
-        for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
-        wide_store(speed + i, speed_at(m, TILE + 2 * m->halo, x, v, dim));
-    }
+/// Sub-steps for each group of a chunk: what its fastest particle needs with the velocity that it
+/// starts with.
+static inline void count_substeps(const float start[3][CHUNK], int n, const MoveParams *m,
+                                  float inv_dx, int substeps[CHUNK / GROUP], const int dim) {
     for (int g = 0; g * GROUP < n; g++) {
         float fastest = 0;
-        for (int i = g * GROUP; i < n && i < (g + 1) * GROUP; i++)
-            fastest = speed[i] > fastest ? speed[i] : fastest;
+        for (int a = 0; a < dim; a++)
+            for (int i = g * GROUP; i < n && i < (g + 1) * GROUP; i++) {
+                float speed = fabsf(start[a][i]);
+                fastest = speed > fastest ? speed : fastest;
+            }
         float count = fastest * m->time * inv_dx / m->stride;
-        if (count < (float)m->substeps) substeps[g] = 1 + (int)count;
+        substeps[g] = count < (float)m->substeps ? 1 + (int)count : m->substeps;
     }
 }
 
@@ -438,16 +421,28 @@ static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int
                               const MoveParams *m, float inv_dx, const MoveBox *box,
                               int32_t left[CHUNK], const bool third_order, const int dim) {
     int edge = TILE + 2 * m->halo, substeps[CHUNK / GROUP];
-    count_substeps(at, own, n, m, inv_dx, substeps, dim);
+    float start[3][CHUNK]; // velocity
+    for (int i = 0; i < n; i += WIDE) {
+        wide x[3] = {0}, v[3] = {0}, flow[3];
+        for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
+        flow_at(m->velocity, edge, x, v, flow, dim);
+        for (int a = 0; a < dim; a++) wide_store(start[a] + i, flow[a]);
+    }
+    for (int g = 0; g < CHUNK / GROUP; g++) substeps[g] = m->substeps;
+    if (m->stride > 0 && m->substeps > 1) count_substeps(start, n, m, inv_dx, substeps, dim);
     for (int i = 0; i < n; i += WIDE) {
         const int count = substeps[i / GROUP];
         const float scale = m->time / (float)count * inv_dx;
-        wide x[3] = {0}, v[3] = {0};
+        wide x[3] = {0}, v[3] = {0}, flow[3] = {0};
         wide_int gone = {0};
-        for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
+        for (int a = 0; a < dim; a++) {
+            x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
+            flow[a] = wide_load(start[a] + i);
+        }
         for (int s = 0; s < count; s++) {
             const wide from[3] = {x[0], x[1], x[2]};
-            advance(x, v, m->velocity, edge, scale, box->low, box->high, third_order, dim);
+            if (s > 0) flow_at(m->velocity, edge, x, v, flow, dim);
+            advance(x, flow, v, m->velocity, edge, scale, box->low, box->high, third_order, dim);
             for (int a = 0; a < dim; a++)
                 x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
             if (m->solid)
