@@ -101,7 +101,8 @@ TEST(density_projection_moves_particles_and_not_velocities) {
         double mean = s->stats.density_error_mean;
         CHECK(density_after(s));
         CHECK(mean > 0.03);
-        CHECK_BELOW(s->stats.density_error_mean_after / mean, 0.7);
+        // the counts, which have a part in the error, are even here: they slow it down
+        CHECK_BELOW(s->stats.density_error_mean_after / mean, 0.8);
         brim_sim_destroy(&s);
     }
 }
@@ -121,6 +122,34 @@ static double volume_after(BrimVolume volume, BrimTransfer transfer, int dim, Br
     if (brim_sim_stats(sim)->particles != brim_sim_stats(sim)->seeded) result = NAN;
     brim_sim_destroy(&sim);
     return result;
+}
+
+/// Standard deviation of the particles per cell, well inside the liquid, after a dam broke.
+static double spread_after(BrimVolume volume, BrimError *error) {
+    Case c = case_box(2, 0.25, 64, 64, 32);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.1f, 0.2f, 1}));
+    c.def.volume = volume, c.def.particles_per_cell = 9;
+    c.def.step = 0.002, c.def.frame_rate = 25;
+    BrimSim *s;
+    if (case_create(&c, &s, error) != BRIM_OK) return NAN;
+    double cells = 0, sum = 0, squares = 0;
+    if (run_until(s, 1.5, error) == BRIM_OK)
+        for (int i = 0; i < s->grid.tile_count * s->grid.tile_cells; i++) {
+            if (s->phi[i] > -1.9f) continue;
+            double count = s->particles.cell_start[i + 1] - s->particles.cell_start[i];
+            cells++, sum += count, squares += count * count;
+        }
+    brim_sim_destroy(&s);
+    return sqrt(squares / cells - sum / cells * (sum / cells));
+}
+
+TEST(density_projection_evens_the_particles) {
+    BrimError error = {0};
+    double with = spread_after(BRIM_VOLUME_DENSITY, &error);
+    double without = spread_after(BRIM_VOLUME_NONE, &error);
+    CHECK_OK(error.result, error);
+    CHECK(without > 1.5);
+    CHECK_BELOW(with / without, 0.45);
 }
 
 TEST(density_projection_keeps_the_volume_where_flip_loses_it) {
