@@ -250,8 +250,7 @@ static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScra
             s->particles.spare + (span.attr[ATTR_X] - s->particles.attr[ATTR_X]);
     uint32_t first = tile_first(&s->particles, &s->grid, slot);
     s->transfer->move(&span, &m, s->particles.key + first); // the halo holds them all
-    if (m.solid)
-        push_out_rest(s, first, tile_end(&s->particles, &s->grid, slot), m.low, m.high);
+    if (m.solid) push_out_rest(s, first, tile_end(&s->particles, &s->grid, slot), m.low, m.high);
 }
 
 static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
@@ -322,12 +321,25 @@ static void report_errors(const DensityErrors *sums, int tiles, double *mean, do
     *largest = most;
 }
 
+/// Statistics of the errors of all wet cells.
+static void measure_errors(BrimSim *s, const uint8_t *wet, double *mean, double *largest) {
+    DensityErrors *errors = (DensityErrors *)(void *)s->spare; // [tiles]
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        float error[512];
+        errors[t] = density_errors(s, wet, t, error);
+    }
+    report_errors(errors, s->grid.tile_count, mean, largest);
+}
+
 static BrimResult out_of_memory(const BrimSim *s, BrimError *error) {
     return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage density",
                 (long long)s->step + 1);
 }
 
-bool density_due(BrimSim *s) {
+/// Whether the density shall be projected or measured in this step; called once in each.
+static bool due(BrimSim *s) {
+    if (s->def.volume == BRIM_VOLUME_NONE || !pressure_acts(s)) return false;
     if (s->def.volume != BRIM_VOLUME_DENSITY) return true;
     s->travelled += s->max_speed * s->dt * s->inv_dx;
     bool moving = false;
@@ -336,19 +348,22 @@ bool density_due(BrimSim *s) {
 }
 
 BrimResult stage_density(BrimSim *s, BrimError *error) {
+    s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
+    if (!due(s)) return BRIM_OK;
     int tiles = s->grid.tile_count;
     if (!density_measure(s)) return out_of_memory(s, error);
     density_wet(s, s->liquid);
-    bool projects = s->def.volume == BRIM_VOLUME_DENSITY;
-    int64_t inside = projects ? push_out_find(s) : 0;
-    if (projects) redistribute(s);
+    if (s->def.volume != BRIM_VOLUME_DENSITY) { // the error joins the pressure's right-hand side
+        measure_errors(s, s->liquid, &s->stats.density_error_mean, &s->stats.density_error_max);
+        return BRIM_OK;
+    }
+    int64_t inside = push_out_find(s);
+    redistribute(s);
     DensityErrors *errors = (DensityErrors *)(void *)s->velocity[0]; // [tiles], free until the move
     float *q = s->spare;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < tiles; t++) errors[t] = build_tile(s, t, q);
     report_errors(errors, tiles, &s->stats.density_error_mean, &s->stats.density_error_max);
-    if (!projects) return BRIM_OK; // the error joins the pressure's right-hand side
-
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
     move_particles(s, q);
@@ -358,18 +373,13 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
 }
 
 bool density_after(BrimSim *s) {
-    int tiles = s->grid.tile_count;
-    uint8_t *wet = (uint8_t *)s->rhs;                          // [rows]
-    DensityErrors *errors = (DensityErrors *)(void *)s->spare; // [tiles]
+    // not in each step: it costs as much as a tenth of the projection
+    bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
+    if (s->def.volume == BRIM_VOLUME_NONE || !frame_ends) return true;
+    uint8_t *wet = (uint8_t *)s->rhs; // [rows]
     if (!density_measure(s)) return false;
     if (s->def.volume == BRIM_VOLUME_DENSITY) s->stats.particles_in_solids = push_out_find(s);
     density_wet(s, wet);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < tiles; t++) {
-        float error[512];
-        errors[t] = density_errors(s, wet, t, error);
-    }
-    report_errors(errors, tiles, &s->stats.density_error_mean_after,
-                  &s->stats.density_error_max_after);
+    measure_errors(s, wet, &s->stats.density_error_mean_after, &s->stats.density_error_max_after);
     return true;
 }

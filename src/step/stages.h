@@ -19,12 +19,12 @@ void band_trace(BrimSim *s);
 bool band_resample(BrimSim *s);
 /// (x, key) => sorted particles, grid, fields on the new tiles. False when out of memory.
 bool stage_sort(BrimSim *s);
-/// Whether the density shall be projected in this step; called once in each.
-bool density_due(BrimSim *s);
 /// (x) => density; with BRIM_VOLUME_DENSITY particles are moved by displacements that restore the
-/// rest density and lead out of solids, and sorted again. An error loses the sim.
+/// rest density and lead out of solids, and sorted again, unless that can wait for a later step.
+/// Nothing without a way to keep the volume, or before pressure acts. An error loses the sim.
 BrimResult stage_density(BrimSim *s, BrimError *error);
-/// Statistics of the density as it is. (x) => density. False when out of memory.
+/// At the end of a frame: statistics of the density as it is. (x) => density. False when out of
+/// memory.
 bool density_after(BrimSim *s);
 /// (x, v, affine) => (velocity, old, known). False when out of memory.
 bool stage_to_grid(BrimSim *s);

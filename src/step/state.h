@@ -154,6 +154,11 @@ static inline size_t sim_cells(const BrimSim *s) {
     return (size_t)s->grid.tile_count * (size_t)s->grid.tile_cells;
 }
 
+/// Whether pressure acts in this step, and with it what keeps the volume.
+static inline bool pressure_acts(const BrimSim *s) {
+    return s->time + s->dt > s->def.pressure_from;
+}
+
 /// The cells of a row of a tile that lie inside the domain, as bits.
 static inline uint8_t row_inside(const Grid *g, int slot, int row) {
     TileCoord c = g->coord[slot];

@@ -27,14 +27,6 @@ static BrimResult out_of_memory(const BrimSim *s, const char *stage, BrimError *
         (long long)s->step + 1, s->time, stage, s->particles.count, s->grid.tile_count);
 }
 
-static bool keeps_volume(const BrimSim *s) {
-    return s->def.volume != BRIM_VOLUME_NONE;
-}
-
-static bool pressure_acts(const BrimSim *s) {
-    return s->time + s->dt > s->def.pressure_from;
-}
-
 /// From sorted particles to new velocities. `kick`: seconds of gravity.
 static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimError *error) {
     if (!stage_to_grid(s)) return out_of_memory(s, "to_grid", error);
@@ -86,21 +78,15 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     if (s->band) lap(&clock, BRIM_STAGE_BAND);
     if (!stage_sort(s)) return out_of_memory(s, "sort", error);
     lap(&clock, BRIM_STAGE_SORT);
-    s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
-    if (keeps_volume(s) && pressure_acts(s) && density_due(s)) {
-        result = stage_density(s, error);
-        lap(&clock, BRIM_STAGE_DENSITY);
-        if (result != BRIM_OK) return result;
-    }
+    result = stage_density(s, error);
+    lap(&clock, BRIM_STAGE_DENSITY);
+    if (result != BRIM_OK) return result;
     result = update_velocity(s, next + 0.5 * s->dt_next - s->velocity_time, &clock, error);
     if (result != BRIM_OK) return result;
 
-    bool frame_ends = frame != s->frame;
     s->time = next, s->frame = frame;
     s->step++;
-    // once a frame: it costs as much as a tenth of the density projection
-    if (keeps_volume(s) && frame_ends && !density_after(s))
-        return out_of_memory(s, "measure", error);
+    if (!density_after(s)) return out_of_memory(s, "measure", error);
     result = stage_measure(s, error);
     lap(&clock, BRIM_STAGE_MEASURE);
     s->stats.ms_total = timer_ms() - begin;
