@@ -16,10 +16,33 @@ BrimVec3 gravity_at(const BrimSim *s, double time) {
     return k[n - 1].gravity;
 }
 
+static double length(BrimVec3 v) {
+    return sqrt((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z);
+}
+
+/// The fastest corner of the boxes around moving solids, m/s: they push water to that speed.
+static double solid_speed(const BrimSim *s) {
+    double fastest = 0;
+    for (int k = 0; k < s->solid_count; k++) {
+        const Solid *solid = s->solids[k];
+        float low[3], high[3];
+        if (!solid_moves(solid) || !solid_exists(solid, s->time)) continue;
+        if (!solid_bounds(solid, low, high)) continue;
+        for (int a = 0; a < 3; a++) {
+            float end = (float)s->grid.cells[a] * s->dx;
+            low[a] = fminf(fmaxf(low[a], 0), end), high[a] = fminf(fmaxf(high[a], 0), end);
+        }
+        for (int n = 0; n < 8; n++)
+            fastest = fmax(fastest, length(solid_velocity(solid, n & 1 ? high[0] : low[0],
+                                                          n & 2 ? high[1] : low[1],
+                                                          n & 4 ? high[2] : low[2])));
+    }
+    return fastest;
+}
+
 /// The fastest that a particle may be after `dt` seconds of free fall, m/s.
 static double speed_bound(const BrimSim *s, double dt) {
-    BrimVec3 g = gravity_at(s, s->time);
-    return s->max_speed + dt * sqrt((double)g.x * g.x + (double)g.y * g.y + (double)g.z * g.z);
+    return fmax(s->max_speed, solid_speed(s)) + dt * length(gravity_at(s, s->time));
 }
 
 double choose_dt(const BrimSim *s, double time, int frame) {

@@ -52,11 +52,30 @@ static float between(const SeedBatch *b, int i, int j) {
     return sqrtf(x * x + y * y + z * z);
 }
 
-/// Takes points inside a solid out of `in`. `margin`: for distances that are interpolated, m.
-static void leave_out_solid(const Solid *solid, float margin, const SeedBatch *b,
+/// Moves a point at distance d from a solid along the distance's gradient to the distance `to`.
+static void move_off(const Solid *solid, int dim, float d, float to, float step, SeedBatch *b,
+                     int i) {
+    float x[6], y[6], z[6], near[6], g[3] = {0}, length = 0;
+    for (int n = 0; n < 2 * dim; n++) {
+        float by = n & 1 ? step : -step;
+        x[n] = b->x[i] + (n >> 1 == 0 ? by : 0), y[n] = b->y[i] + (n >> 1 == 1 ? by : 0);
+        z[n] = b->z[i] + (n >> 1 == 2 ? by : 0);
+    }
+    solid_distance(solid, 2 * dim, x, y, z, near);
+    for (int a = 0; a < dim; a++) g[a] = near[2 * a + 1] - near[2 * a], length += g[a] * g[a];
+    if (length <= 0) return;
+    float by = (to - d) / sqrtf(length);
+    b->x[i] += by * g[0], b->y[i] += by * g[1], b->z[i] += by * g[2];
+}
+
+/// Takes points inside a solid out of `in`. Each stands for a box of one spacing. With jitter one
+/// that a solid cuts is kept by the hash, as likely as its free part is large, in the middle of
+/// that: so there are as many particles as there is room, wherever the lattice meets the solid.
+static void leave_out_solid(const Appender *a, const Solid *solid, SeedBatch *b,
                             bool in[SEED_BATCH]) {
     float x[SEED_BATCH], y[SEED_BATCH], z[SEED_BATCH], d[SEED_BATCH];
     int at[SEED_BATCH], count = 0, groups = 0, middle[GROUPS];
+    const float margin = 0.5f * a->s->dx; // for the spacing, and distances that are interpolated
     for (int first = 0; first < b->count; first += GROUP) {
         int m = first + GROUP / 2 < b->count ? first + GROUP / 2 : b->count - 1;
         x[groups] = b->x[m], y[groups] = b->y[m], z[groups] = b->z[m];
@@ -73,12 +92,25 @@ static void leave_out_solid(const Solid *solid, float margin, const SeedBatch *b
     }
     for (int k = 0; k < count; k++) x[k] = b->x[at[k]], y[k] = b->y[at[k]], z[k] = b->z[at[k]];
     solid_distance(solid, count, x, y, z, d);
-    for (int k = 0; k < count; k++) in[at[k]] = d[k] >= 0;
+    for (int k = 0; k < count; k++) {
+        int i = at[k];
+        if (!a->jitter || a->s->def.jitter == 0) {
+            in[i] = d[k] >= 0;
+            continue;
+        }
+        float part = 0.5f + d[k] / a->spacing;
+        uint64_t place =
+            hash_3((uint64_t)floorf(x[k] / a->spacing), (uint64_t)floorf(y[k] / a->spacing),
+                   (uint64_t)floorf(z[k] / a->spacing));
+        in[i] = part > hash_unit(hash_3(a->s->def.seed, place, 1), 0);
+        if (in[i] && part < 1)
+            move_off(solid, a->s->dim, d[k], 0.5f * part * a->spacing, 0.25f * a->spacing, b, i);
+    }
 }
 
 /// Which of a batch are in the liquid's shape, or came into it during the drift, even if they have
-/// left it by now; and are not in a solid.
-static void choose(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
+/// left it by now; and are not in a solid. Points beside solids may move.
+static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
     float d[SEED_BATCH];
     bool was[SEED_BATCH];
     upstream(a, b, 0, in);
@@ -92,8 +124,7 @@ static void choose(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
         for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
     }
     for (int k = 0; k < a->s->solid_count; k++)
-        if (solid_exists(a->s->solids[k], a->s->time))
-            leave_out_solid(a->s->solids[k], 0.5f * a->s->dx, b, in);
+        if (solid_exists(a->s->solids[k], a->s->time)) leave_out_solid(a, a->s->solids[k], b, in);
     const Grid *g = &a->s->grid;
     for (int i = 0; i < b->count; i++)
         in[i] &= b->x[i] > 0 && b->y[i] > 0 && b->x[i] < (float)g->cells[0] * a->s->dx &&
@@ -163,9 +194,10 @@ static int visit_cells(Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
     return hidden;
 }
 
-static bool visit(void *context, const SeedBatch *b) {
+static bool visit(void *context, const SeedBatch *lattice) {
     Appender *a = context;
     bool in[SEED_BATCH];
+    SeedBatch points = *lattice, *b = &points;
     choose(a, b, in);
     int n = 0;
     for (int i = 0; i < b->count; i++) n += in[i];
@@ -252,6 +284,7 @@ void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *poi
     Appender a = {.s = s,
                   .shape = shapes[index],
                   .spacing = spacing_of(s),
+                  .jitter = true,
                   .dry = true,
                   .points = points,
                   .earlier = shapes,
