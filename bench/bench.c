@@ -15,6 +15,7 @@ typedef struct Item {
 static const Item ITEMS[] = {
     {"bandwidth", bench_bandwidth, false, "memory bandwidth of the machine"},
     {"step", bench_step, false, "time of a whole step by stage, and what threads gain"},
+    {"whole", bench_whole, false, "time of a step over a whole scene"},
     {"density", bench_density, false, "what the density projection adds to a step"},
     {"band", bench_band, false, "what the narrow band costs and saves"},
     {"memory", bench_memory, false, "bytes per particle in a box mostly full"},

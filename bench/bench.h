@@ -76,6 +76,7 @@ int core_count(void);
 
 void bench_bandwidth(Report *report);
 void bench_step(Report *report);
+void bench_whole(Report *report);
 void bench_density(Report *report);
 void bench_band(Report *report);
 void bench_memory(Report *report);

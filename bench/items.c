@@ -101,6 +101,46 @@ void bench_step(Report *report) {
         row(report, "step", "double-dam-3d", "all threads against 1", mean[1] / mean[2], "times");
 }
 
+/// Mean and largest time of a step over a whole scene.
+typedef struct Whole {
+    double mean_ms, largest_ms;
+    int64_t steps;
+} Whole;
+
+static void run_whole(const void *argument, void *result) {
+    const BrimSimDef *def = argument;
+    Whole *out = result;
+    BrimError error;
+    BrimSim *sim = NULL;
+    double sum = 0;
+    if (brim_sim_create(def, &sim, &error) != BRIM_OK) give_up("%s", error.message);
+    for (; brim_sim_time(sim) < def->duration - 0.5 * def->step; out->steps++) {
+        double start = now_ms();
+        if (brim_sim_step(sim, &error) != BRIM_OK) give_up("%s", error.message);
+        double ms = now_ms() - start;
+        sum += ms;
+        if (ms > out->largest_ms) out->largest_ms = ms;
+    }
+    out->mean_ms = sum / (double)out->steps;
+    brim_sim_destroy(&sim);
+}
+
+/// The double dam from its first step to its last, as a user runs it.
+void bench_whole(Report *report) {
+    const char *what = "double-dam-3d, 10 s, 2 threads";
+    BrimScene *scene = load_double_dam();
+    BrimSimDef def = *brim_scene_def(scene);
+    def.threads = 2;
+    def.volume = BRIM_VOLUME_NONE;
+    Whole whole = {0};
+    in_child(run_whole, &def, &whole, sizeof whole);
+    brim_scene_destroy(&scene);
+    report_row(report,
+               (Row){"whole", what, "time per step, mean", whole.mean_ms, "ms", WANT_AT_MOST, 20});
+    row(report, "whole", what, "time per step, largest", whole.largest_ms, "ms");
+    row(report, "whole", what, "steps", (double)whole.steps, "");
+}
+
 /// What the density projection adds to the rest of a step, both in the same run.
 void bench_density(Report *report) {
     enum { RUNS = 4 };
