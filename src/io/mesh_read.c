@@ -1,4 +1,5 @@
 // Surfaces read back from the PLY files that brim_write_mesh writes.
+#include "io/mesh_read.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file.h"
@@ -113,16 +114,23 @@ static BrimResult allocate(const Reader *r) {
     return fail(r->error, BRIM_ERROR_MEMORY, "out of memory for the surface '%s'", r->path);
 }
 
-BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error) {
+BrimResult mesh_read(FILE *in, uint64_t bytes, const char *path, BrimMesh *mesh, BrimError *error) {
     *mesh = (BrimMesh){0};
-    Reader r = {.path = path, .mesh = mesh, .error = error};
-    r.in = file_open(path, &r.bytes, error);
-    if (!r.in) return BRIM_ERROR_IO;
+    Reader r = {in, path, bytes, mesh, error};
     BrimResult result = read_header(&r);
     if (result == BRIM_OK) result = allocate(&r);
     if (result == BRIM_OK) result = read_vertices(&r);
     if (result == BRIM_OK) result = read_faces(&r);
-    fclose(r.in);
     if (result != BRIM_OK) brim_mesh_free(mesh);
+    return result;
+}
+
+BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error) {
+    *mesh = (BrimMesh){0};
+    uint64_t bytes;
+    FILE *in = file_open(path, &bytes, error);
+    if (!in) return BRIM_ERROR_IO;
+    BrimResult result = mesh_read(in, bytes, path, mesh, error);
+    fclose(in);
     return result;
 }
