@@ -57,7 +57,8 @@ static inline void copy(float *restrict out, const float *restrict in, const int
 static inline __attribute__((always_inline)) void load_block(const Grid *g, int slot,
                                                              const float *field, Place place,
                                                              const Sides *sides, float missing,
-                                                             float *block, const int halo) {
+                                                             const uint16_t *rows, float *block,
+                                                             const int halo) {
     enum { EDGE_MAX = TILE + 2 * BLOCK_HALO_MAX };
     TileCoord c = g->coord[slot];
     const int edge = TILE + 2 * halo, deep = g->dim == 3 ? edge : 1;
@@ -71,6 +72,7 @@ static inline __attribute__((always_inline)) void load_block(const Grid *g, int 
     for (int k = 0; k < deep; k++) {
         Source sz = g->dim == 2 ? (Source){0} : source_of(g, 2, c.z, k - halo, place, sides);
         for (int j = 0; j < edge; j++, block += edge) {
+            if (rows && !(rows[k] >> j & 1)) continue;
             const Rows *tile = crossed.at[sz.tile + 1][from_y[j].tile + 1];
             const size_t row = (size_t)(sz.local * TILE + from_y[j].local);
             copy(block, tile[0].first + row * tile[0].step + TILE - halo, halo);
@@ -85,11 +87,16 @@ void block_load(const Grid *g, int slot, const float *field, Place place, const 
                 int halo, float missing, float *block) {
     // The usual halos as constants, so that rows are copied without loops.
     if (halo == 1)
-        load_block(g, slot, field, place, sides, missing, block, 1);
+        load_block(g, slot, field, place, sides, missing, NULL, block, 1);
     else if (halo == 2)
-        load_block(g, slot, field, place, sides, missing, block, 2);
+        load_block(g, slot, field, place, sides, missing, NULL, block, 2);
     else if (halo == 3)
-        load_block(g, slot, field, place, sides, missing, block, 3);
+        load_block(g, slot, field, place, sides, missing, NULL, block, 3);
     else
-        load_block(g, slot, field, place, sides, missing, block, halo);
+        load_block(g, slot, field, place, sides, missing, NULL, block, halo);
+}
+
+void block_load_rows(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
+                     float missing, const uint16_t rows[TILE + 2], float *block) {
+    load_block(g, slot, field, place, sides, missing, rows, block, 1);
 }

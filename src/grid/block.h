@@ -24,6 +24,10 @@ typedef enum Place { PLACE_FACE_X, PLACE_FACE_Y, PLACE_FACE_Z, PLACE_NODE, PLACE
 void block_load(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
                 int halo, float missing, float *block);
 
+/// The same with halo 1 and only some rows: bit y of rows[z] (2D: rows[0]); others stay as they are.
+void block_load_rows(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
+                     float missing, const uint16_t rows[TILE + 2], float *block);
+
 /// Cells along an axis of a block.
 static inline int block_edge(int halo) {
     return TILE + 2 * halo;

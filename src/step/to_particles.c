@@ -14,7 +14,9 @@ void stage_to_particles(BrimSim *s) {
         ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
         const float *blocks[3] = {0};
         for (int a = 0; a < s->dim; a++) {
-            block_load(&s->grid, t, field[a], (Place)a, &s->sides, 1, 0, scratch->block[a]);
+            // a particle reads from the faces that it wrote to
+            block_load_rows(&s->grid, t, field[a], (Place)a, &s->sides, 0, s->scatter_rows[t].rows,
+                            scratch->block[a]);
             blocks[a] = scratch->block[a];
         }
         Span span = sim_span(s, t, 1);
