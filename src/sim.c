@@ -83,7 +83,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->particles.affine = def->transfer == BRIM_TRANSFER_APIC;
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_new((size_t)s->threads_most * sizeof *s->scratch);
-    s->poisson = poisson_new(s->isa, s->threads);
+    s->poisson = poisson_new(s->isa, s->threads, &s->work);
     if (!s->gravity_keys || !s->scratch || !s->poisson)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     if (def->gravity_key_count)

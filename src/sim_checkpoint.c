@@ -140,7 +140,7 @@ static BrimResult read_tiles(Checkpoint *c, BrimSim *s, int tile_count, const ch
     size_t box = grid_box(&s->grid), n = (size_t)tile_count;
     uint32_t *tiles = memory_new(n * sizeof *tiles);
     uint8_t *want = s->sort.want;
-    if (!tiles || !memory_grow((void **)&s->sort.from, &s->sort.from_capacity, 4, n, 0)) {
+    if (!tiles || !memory_fit((void **)&s->sort.from, &s->sort.from_capacity, 4, n)) {
         free(tiles);
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for %zu tiles", path, n);
     }
@@ -253,8 +253,8 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK) r = read_tiles(c, s, state.tile_count, path, error);
     if (r != BRIM_OK) return r;
     Particles *p = &s->particles;
-    if (!memory_grow((void **)&p->cell_start, &p->start_capacity, 4, sim_cells(s) + 1, 0) ||
-        !memory_grow((void **)&p->occupied, &p->mask_capacity, 1, sim_rows(s), 0))
+    if (!memory_fit((void **)&p->cell_start, &p->start_capacity, 4, sim_cells(s) + 1) ||
+        !memory_fit((void **)&p->occupied, &p->mask_capacity, 1, sim_rows(s)))
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
     r = read_fields(c, s, error);

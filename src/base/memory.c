@@ -47,3 +47,12 @@ bool memory_grow(void **array, size_t *capacity, size_t element, size_t count, s
     *capacity = wanted;
     return true;
 }
+
+bool memory_fit(void **array, size_t *capacity, size_t element, size_t count) {
+    if (count <= *capacity) return true;
+    size_t wanted = memory_reserve(*capacity, count);
+    free(*array);
+    *array = wanted > SIZE_MAX / element ? NULL : memory_new(wanted * element);
+    *capacity = *array ? wanted : 0;
+    return *array != NULL;
+}

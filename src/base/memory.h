@@ -12,3 +12,20 @@ void *memory_zero(size_t bytes);
 /// `keep` elements. Grows by half so that a slowly growing array is not copied at every step.
 /// False when out of memory: *array is then as it was.
 bool memory_grow(void **array, size_t *capacity, size_t element, size_t count, size_t keep);
+
+/// Makes room for `count` elements in *array, which holds *capacity of them; what it held is lost.
+/// For large arrays that are written anew each time: grows by little and never needs room for two.
+/// False when out of memory: *array is then NULL and *capacity 0.
+bool memory_fit(void **array, size_t *capacity, size_t element, size_t count);
+
+/// How many of something large to make room for when there are more of them than ever: a sixteenth
+/// in reserve, but none the first time.
+static inline size_t memory_reserve(size_t capacity, size_t count) {
+    return count <= capacity ? capacity : capacity ? count + count / 16 : count;
+}
+
+/// Floats that several users take turns with: none of them finds there what it left.
+typedef struct WorkMemory {
+    float *at;
+    size_t capacity;
+} WorkMemory;

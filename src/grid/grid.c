@@ -53,9 +53,8 @@ static void find_neighbours(Grid *g, int slot) {
 bool grid_rebuild(Grid *g, const uint8_t *want, int32_t *from) {
     size_t box = grid_box(g), count = 0;
     for (size_t i = 0; i < box; i++) count += want[i] != 0;
-    if (!memory_grow((void **)&g->coord, &g->coord_capacity, sizeof *g->coord, count, 0) ||
-        !memory_grow((void **)&g->neighbour, &g->neighbour_capacity, sizeof *g->neighbour, count,
-                     0)) {
+    if (!memory_fit((void **)&g->coord, &g->coord_capacity, sizeof *g->coord, count) ||
+        !memory_fit((void **)&g->neighbour, &g->neighbour_capacity, sizeof *g->neighbour, count)) {
         g->tile_count = 0;
         memset(g->slot_of, 0xff, box * sizeof *g->slot_of);
         return false;

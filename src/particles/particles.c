@@ -35,8 +35,7 @@ static bool enlarge(void **array, size_t capacity, size_t keep) {
 
 bool particles_reserve(Particles *p, size_t count) {
     if (count <= p->capacity) return true;
-    // An eighth in reserve: sources add a few particles at each step.
-    size_t capacity = p->capacity ? count + count / 8 : count;
+    size_t capacity = memory_reserve(p->capacity, count);
     bool ok = true;
     for (int a = 0; a < attribute_count(p) && ok; a++)
         ok = enlarge((void **)&p->attr[a], capacity, p->count);

@@ -47,8 +47,8 @@ static void reach_table(const Grid *g, int reach, uint32_t table[512]) {
 
 /// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
 /// counts those that leave the tile. => order, from the tile's first particle on: those
-static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t first,
-                       uint32_t end, int64_t home, const uint32_t table[512], SortCounts *gone) {
+static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t first, uint32_t end,
+                       int64_t home, const uint32_t table[512], SortCounts *gone) {
     uint32_t cells = (uint32_t)g->tile_cells, mask = 0, movers = 0;
     uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
     for (uint32_t i = first; i < end; i++) {
@@ -183,9 +183,9 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
     *counts = (SortCounts){0};
     int old_tiles = g->tile_count;
     size_t old_count = (size_t)old_tiles;
-    if (!memory_grow((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2, 0) ||
-        !memory_grow((void **)&s->stayed, &s->stayed_capacity, 4, old_count + 1, 0) ||
-        !memory_grow((void **)&s->mover_start, &s->mover_start_capacity, 4, old_count + 2, 0))
+    if (!memory_fit((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2) ||
+        !memory_fit((void **)&s->stayed, &s->stayed_capacity, 4, old_count + 1) ||
+        !memory_fit((void **)&s->mover_start, &s->mover_start_capacity, 4, old_count + 2))
         return false;
     for (int t = 0; t <= old_tiles; t++)
         s->old_start[t] = old_tiles ? p->cell_start[(size_t)t * (size_t)g->tile_cells] : 0;
@@ -210,7 +210,7 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
     s->mover_start[0] = 0;
     for (int t = 0; t <= old_tiles; t++) s->mover_start[t + 1] += s->mover_start[t];
     size_t mover_count = s->mover_start[old_tiles + 1];
-    if (!memory_grow((void **)&s->movers, &s->mover_capacity, 4, mover_count, 0)) return false;
+    if (!memory_fit((void **)&s->movers, &s->mover_capacity, 4, mover_count)) return false;
     for (int t = 0; t <= old_tiles; t++) {
         size_t count = s->mover_start[t + 1] - s->mover_start[t];
         if (count)
@@ -219,12 +219,11 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
     }
 
     size_t tiles = mark_wanted(g, s, reach), cells = tiles * (size_t)g->tile_cells;
-    if (!memory_grow((void **)&s->from, &s->from_capacity, 4, tiles, 0) ||
-        !memory_grow((void **)&s->new_start, &s->new_start_capacity, 4, tiles, 0) ||
-        !memory_grow((void **)&s->mover_start, &s->mover_start_capacity, 4, tiles + 2, 0) ||
-        !memory_grow((void **)&p->cell_start, &p->start_capacity, 4, cells + 1, 0) ||
-        !memory_grow((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows,
-                     0) ||
+    if (!memory_fit((void **)&s->from, &s->from_capacity, 4, tiles) ||
+        !memory_fit((void **)&s->new_start, &s->new_start_capacity, 4, tiles) ||
+        !memory_fit((void **)&s->mover_start, &s->mover_start_capacity, 4, tiles + 2) ||
+        !memory_fit((void **)&p->cell_start, &p->start_capacity, 4, cells + 1) ||
+        !memory_fit((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows) ||
         !grid_rebuild(g, s->want, s->from))
         return false;
 

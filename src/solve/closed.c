@@ -158,9 +158,9 @@ static bool find_component(Poisson *s, Queue *q, int slot, const TileBits *seed)
 static bool reserve(Poisson *s) {
     size_t tiles = (size_t)s->level[0].grid->tile_count;
     Flood *f = &s->flood;
-    if (!memory_grow((void **)&f->reached, &f->reached_capacity, sizeof *f->reached, tiles, 0) ||
-        !memory_grow((void **)&f->queue, &f->queue_capacity, sizeof *f->queue, tiles, 0) ||
-        !memory_grow((void **)&f->queued, &f->queued_capacity, sizeof *f->queued, tiles, 0))
+    if (!memory_fit((void **)&f->reached, &f->reached_capacity, sizeof *f->reached, tiles) ||
+        !memory_fit((void **)&f->queue, &f->queue_capacity, sizeof *f->queue, tiles) ||
+        !memory_fit((void **)&f->queued, &f->queued_capacity, sizeof *f->queued, tiles))
         return false;
     if (tiles == 0) return true;
     memset(f->reached, 0, tiles * sizeof *f->reached);
@@ -184,8 +184,8 @@ bool closed_find(Poisson *s) {
             TileBits seed = first_bit(&rest);
             if (!find_component(s, &q, s->active[i], &seed)) return false;
         }
-    return memory_grow((void **)&c->sum, &c->sum_capacity, sizeof *c->sum, c->part_count, 0) &&
-           memory_grow((void **)&c->mean, &c->mean_capacity, sizeof *c->mean, (size_t)c->count, 0);
+    return memory_fit((void **)&c->sum, &c->sum_capacity, sizeof *c->sum, c->part_count) &&
+           memory_fit((void **)&c->mean, &c->mean_capacity, sizeof *c->mean, (size_t)c->count);
 }
 
 void closed_free(Poisson *s) {

@@ -27,7 +27,7 @@ typedef struct Level {
     const float *zeros;               ///< a tile of zeros, stands for tiles that do not exist
 
     Grid own;     ///< grid of a coarse level
-    float *store; ///< holds all arrays above that are not the caller's
+    float *store; ///< coarse: holds the arrays above
     size_t store_capacity;
     int32_t (*child)[8]; ///< coarse: [slot][dz*4 + dy*2 + dx] => slot on the finer level, or -1
     size_t child_capacity, rows_capacity, regular_capacity;

@@ -26,16 +26,17 @@ static bool prepare_finest(Poisson *s) {
     Level *l = &s->level[0];
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
     Flood *f = &s->flood;
-    if (!memory_grow((void **)&l->store, &l->store_capacity, sizeof(float), 6 * n, 0) ||
-        !memory_grow((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles, 0) ||
-        !memory_grow((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles, 0) ||
-        !memory_grow((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles, 0) ||
-        !memory_grow((void **)&s->dots, &s->dots_capacity, sizeof *s->dots, tiles, 0) ||
-        !memory_grow((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles, 0) ||
-        !memory_grow((void **)&f->links, &f->links_capacity, sizeof *f->links, tiles, 0))
+    if (!memory_fit((void **)&s->work->at, &s->work->capacity, sizeof(float), 6 * n) ||
+        !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
+        !memory_fit((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles) ||
+        !memory_fit((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles) ||
+        !memory_fit((void **)&s->dots, &s->dots_capacity, sizeof *s->dots, tiles) ||
+        !memory_fit((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles) ||
+        !memory_fit((void **)&f->links, &f->links_capacity, sizeof *f->links, tiles))
         return false;
-    l->inverse = l->store, l->b = l->store + n, l->z = l->store + 2 * n, l->y = l->store + 3 * n;
-    s->p = l->store + 4 * n, s->s = l->store + 5 * n;
+    float *first = s->work->at;
+    l->inverse = first, l->b = first + n, l->z = first + 2 * n, l->y = first + 3 * n;
+    s->p = first + 4 * n, s->s = first + 5 * n;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int slot = 0; slot < l->grid->tile_count; slot++) {
         if (l->used && !l->used[slot]) {
@@ -73,8 +74,8 @@ static bool build_grid(Poisson *s, int k) {
     if (!fit_grid(coarse, fine)) return false;
     size_t box = grid_box(&coarse->own);
     size_t most = (size_t)fine->tile_count < box ? (size_t)fine->tile_count : box;
-    if (!memory_grow((void **)&s->want, &s->want_capacity, 1, box, 0) ||
-        !memory_grow((void **)&s->from, &s->from_capacity, sizeof *s->from, most, 0))
+    if (!memory_fit((void **)&s->want, &s->want_capacity, 1, box) ||
+        !memory_fit((void **)&s->from, &s->from_capacity, sizeof *s->from, most))
         return false;
     memset(s->want, 0, box);
     for (int i = 0; i < fine->tile_count; i++) {
@@ -88,10 +89,10 @@ static bool build_grid(Poisson *s, int k) {
 
 static bool build_store(Level *l) {
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
-    if (!memory_grow((void **)&l->store, &l->store_capacity, sizeof(float), 8 * n, 0) ||
-        !memory_grow((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles, 0) ||
-        !memory_grow((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles, 0) ||
-        !memory_grow((void **)&l->child, &l->child_capacity, sizeof *l->child, tiles, 0))
+    if (!memory_fit((void **)&l->store, &l->store_capacity, sizeof(float), 8 * n) ||
+        !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
+        !memory_fit((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles) ||
+        !memory_fit((void **)&l->child, &l->child_capacity, sizeof *l->child, tiles))
         return false;
     l->ax = l->store, l->ay = l->store + n, l->az = l->store + 2 * n, l->diag = l->store + 3 * n;
     l->inverse = l->store + 4 * n, l->b = l->store + 5 * n;
@@ -161,13 +162,14 @@ void levels_free(Poisson *s) {
         free(s->level[k].regular);
         free(s->level[k].child);
     }
+    free(s->own.at);
     free(s->active), free(s->dots), free(s->most), free(s->want), free(s->from);
 }
 
 size_t levels_bytes(const Poisson *s) {
     size_t bytes = s->active_capacity * sizeof *s->active + s->dots_capacity * sizeof *s->dots +
                    s->most_capacity * sizeof *s->most + s->want_capacity +
-                   s->from_capacity * sizeof *s->from;
+                   s->from_capacity * sizeof *s->from + s->own.capacity * sizeof(float);
     for (int k = 0; k < LEVEL_MAX; k++) {
         const Level *l = &s->level[k];
         bytes += l->store_capacity * sizeof(float) + l->child_capacity * sizeof *l->child +

@@ -11,11 +11,12 @@ static const double DESCENT = 1e-7;
 /// A new descent is worth it as long as the last one left less than this part.
 static const double GAIN = 0.5;
 
-Poisson *poisson_new(BrimIsa isa, int threads) {
+Poisson *poisson_new(BrimIsa isa, int threads, WorkMemory *work) {
     Poisson *s = memory_zero(sizeof *s);
     if (!s) return NULL;
     s->kernels = poisson_kernels_for(isa_choose(isa));
     s->threads = threads > 0 ? threads : omp_get_max_threads();
+    s->work = work ? work : &s->own;
     return s;
 }
 

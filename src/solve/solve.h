@@ -11,6 +11,7 @@
 //   coefficients towards known values (air); 0 in cells that are no unknowns.
 // - x and rhs are 0 in cells that are no unknowns.
 #pragma once
+#include "base/memory.h"
 #include "brim/brim.h"
 #include "grid/grid.h"
 
@@ -32,7 +33,9 @@ typedef struct PoissonReport {
     int singular; ///< closed components whose constant was fixed
 } PoissonReport;
 
-Poisson *poisson_new(BrimIsa isa, int threads);
+/// work: memory that the solver may use from a call of prepare until the last solve, shared with
+/// others before and after; NULL: the solver has its own.
+Poisson *poisson_new(BrimIsa isa, int threads, WorkMemory *work);
 void poisson_free(Poisson **solver);
 size_t poisson_bytes(const Poisson *solver);
 

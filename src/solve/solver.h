@@ -41,9 +41,11 @@ struct Poisson {
     int32_t *active; ///< slots of level 0 that hold unknowns
     int active_count;
     size_t active_capacity;
-    float *p, *s;   ///< [cells] search direction and its image A p
-    TileDots *dots; ///< [active]
-    TileMost *most; ///< [active]
+    WorkMemory *work; ///< vectors of level 0
+    WorkMemory own;   ///< which `work` points to when the caller gave none
+    float *p, *s;     ///< [cells] search direction and its image A p
+    TileDots *dots;   ///< [active]
+    TileMost *most;   ///< [active]
     size_t dots_capacity, most_capacity;
     Closed closed;
     Flood flood;

@@ -48,7 +48,7 @@ void band_full(BrimSim *s);
 float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);
 
 /// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
-/// => spare: parts of cells that are hidden
+/// => rhs: parts of cells that are hidden
 void band_weigh_begin(BrimSim *s);
-/// Adds the hidden liquid to a tile's density [cells]. (spare) => density
+/// Adds the hidden liquid to a tile's density [cells]. (rhs) => density
 void band_weigh(const BrimSim *s, int slot, float *density);

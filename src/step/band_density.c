@@ -21,7 +21,7 @@ double band_hidden_particles(const BrimSim *s) {
 void band_weigh_begin(BrimSim *s) {
 #pragma omp parallel for num_threads(s->threads) schedule(static)
     for (int t = 0; t < s->grid.tile_count; t++) {
-        float *part = s->spare + (size_t)t * (size_t)s->grid.tile_cells;
+        float *part = s->rhs + (size_t)t * (size_t)s->grid.tile_cells;
         for (int i = 0; i < s->grid.tile_cells; i++) part[i] = band_part(s, t, i);
     }
 }
@@ -35,7 +35,7 @@ void band_weigh(const BrimSim *s, int slot, float *density) {
     if (!any) return;
     float block[EDGE * EDGE * EDGE], along_x[EDGE * EDGE * TILE], along_y[EDGE * TILE * TILE];
     int depth = s->dim == 3 ? EDGE : 1;
-    block_load(g, slot, s->spare, PLACE_CELL, &s->sides, 1, 0, block);
+    block_load(g, slot, s->rhs, PLACE_CELL, &s->sides, 1, 0, block);
     for (int r = 0; r < depth * EDGE; r++)
         for (int x = 0; x < TILE; x++) {
             const float *at = block + r * EDGE + x;

@@ -26,7 +26,7 @@ typedef struct Passes {
 
 static Passes passes_of(BrimSim *s) {
     size_t rows = sim_rows(s), tiles = (size_t)s->grid.tile_count;
-    uint8_t *first = (uint8_t *)(void *)s->spare;
+    uint8_t *first = s->marks;
     return (Passes){.air = first,
                     .shut = first + rows,
                     .fixed = first + 2 * rows,

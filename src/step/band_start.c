@@ -4,7 +4,7 @@
 #include "step/emit.h"
 #include <string.h>
 
-/// Cells in which a region's lattice has a point => liquid; how many in `spare`.
+/// Cells in which a region's lattice has a point => liquid; how many in `rhs`.
 static void mark_liquid(BrimSim *s, const Shape *const *shapes, int count) {
     uint32_t *points = (uint32_t *)(void *)s->rhs;
     memset(points, 0, sim_cells(s) * sizeof *points);

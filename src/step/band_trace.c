@@ -315,22 +315,8 @@ void band_keep_tiles(BrimSim *s) {
     }
 }
 
-/// Moves values of `size` bytes a tile to their tiles' new slots; new tiles get zeros.
-static void follow_bytes(BrimSim *s, uint8_t *array, size_t size) {
-    uint8_t *to = (uint8_t *)(void *)s->spare;
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        int32_t from = s->sort.from[t];
-        if (from >= 0)
-            memcpy(to + (size_t)t * size, array + (size_t)from * size, size);
-        else
-            memset(to + (size_t)t * size, 0, size);
-    }
-    memcpy(array, to, (size_t)s->grid.tile_count * size);
-}
-
 void band_follow(BrimSim *s) {
-    for (int a = 0; a < s->dim; a++) field_follow(s, &s->old[a], 0);
-    follow_bytes(s, s->interior, (size_t)s->grid.tile_rows);
-    follow_bytes(s, s->hidden, (size_t)s->grid.tile_rows);
-    follow_bytes(s, s->traced, 1);
+    tiles_follow(s, s->interior, (size_t)s->grid.tile_rows);
+    tiles_follow(s, s->hidden, (size_t)s->grid.tile_rows);
+    tiles_follow(s, s->traced, 1);
 }

@@ -323,7 +323,7 @@ static void report_errors(const DensityErrors *sums, int tiles, double *mean, do
 
 /// Statistics of the errors of all wet cells.
 static void measure_errors(BrimSim *s, const uint8_t *wet, double *mean, double *largest) {
-    DensityErrors *errors = (DensityErrors *)(void *)s->spare; // [tiles]
+    DensityErrors *errors = (DensityErrors *)(void *)s->diagonal; // [tiles]
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++) {
         float error[512];
@@ -360,7 +360,7 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     int64_t inside = push_out_find(s);
     redistribute(s);
     DensityErrors *errors = (DensityErrors *)(void *)s->velocity[0]; // [tiles], free until the move
-    float *q = s->spare;
+    float *q = s->phi; // measured anew after this stage
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < tiles; t++) errors[t] = build_tile(s, t, q);
     report_errors(errors, tiles, &s->stats.density_error_mean, &s->stats.density_error_max);

@@ -64,7 +64,7 @@ static void gather_tile(BrimSim *s, int slot) {
         int32_t t = g->neighbour[slot][n];
         if (t < 0 || s->scatter_at[t] < 0) continue;
         const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        add_block(s->scatter + (size_t)s->scatter_at[t] * block_floats(s), d, g->tile_depth, sums);
+        add_block(s->work.at + (size_t)s->scatter_at[t] * block_floats(s), d, g->tile_depth, sums);
     }
     float one = 1 / (float)s->def.particles_per_cell;
     for (int i = 0; i < g->tile_cells; i++) sums[i] *= one;
@@ -91,8 +91,7 @@ static size_t number_blocks(BrimSim *s) {
 
 bool density_measure(BrimSim *s) {
     size_t floats = block_floats(s), blocks = number_blocks(s);
-    if (!memory_grow((void **)&s->scatter, &s->scatter_capacity, sizeof *s->scatter,
-                     blocks * floats, 0))
+    if (!memory_fit((void **)&s->work.at, &s->work.capacity, sizeof(float), blocks * floats))
         return false;
     if (s->band) band_weigh_begin(s);
 #pragma omp parallel num_threads(s->threads)
@@ -100,7 +99,7 @@ bool density_measure(BrimSim *s) {
 #pragma omp for schedule(dynamic, 2)
         for (int t = 0; t < s->grid.tile_count; t++) {
             if (s->scatter_at[t] < 0) continue;
-            float *block = s->scatter + (size_t)s->scatter_at[t] * floats;
+            float *block = s->work.at + (size_t)s->scatter_at[t] * floats;
             memset(block, 0, floats * sizeof *block);
             Span span = sim_span(s, t, 1);
             s->weigh->weigh(&span, block);

@@ -16,13 +16,18 @@ static bool grow(void *array, size_t bytes, size_t before, size_t after) {
     return true;
 }
 
+/// Bytes a tile of the scratch in which the band finds distances: three masks, five flags.
+static size_t band_marks(const BrimSim *s) {
+    return 3 * (size_t)s->grid.tile_rows + 5;
+}
+
 bool fields_reserve(BrimSim *s, size_t tiles) {
     size_t before = s->field_tiles;
-    size_t after = tiles <= before ? before : before ? tiles + tiles / 8 : tiles;
+    size_t after = memory_reserve(before, tiles);
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
     bool moving = false, ok = true;
     for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
-    float **fields[] = {&s->spare, &s->phi, &s->pressure, &s->rhs, &s->diagonal};
+    float **fields[] = {&s->phi, &s->pressure, &s->rhs, &s->diagonal};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         ok = ok && grow(fields[i], cells, before, after);
     for (int a = 0; a < s->dim; a++) {
@@ -36,7 +41,8 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     }
     if (s->solid_count) {
         ok = ok && grow(&s->solid_phi, cells, before, after);
-        ok = ok && grow(&s->solid_part, cells, before, after);
+        if (s->def.volume != BRIM_VOLUME_NONE)
+            ok = ok && grow(&s->solid_part, cells, before, after);
         ok = ok && grow(&s->solid_volume, cells, before, after);
         ok = ok && grow(&s->tile_solid, 1, before, after);
     }
@@ -44,6 +50,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         uint8_t **masks[] = {&s->interior, &s->hidden, &s->full};
         for (int i = 0; i < 3; i++) ok = ok && grow(masks[i], rows, before, after);
         ok = ok && grow(&s->traced, 1, before, after);
+        ok = ok && grow(&s->marks, band_marks(s), before, after);
         ok = ok && grow(&s->deepest, sizeof *s->deepest, before, after);
         ok = ok && grow(&s->shallowest, sizeof *s->shallowest, before, after);
     }
@@ -71,7 +78,6 @@ void fields_free(BrimSim *s) {
         free(s->wall_speed[a]);
         free(s->push[a]);
     }
-    free(s->spare);
     free(s->phi);
     free(s->pressure);
     free(s->rhs);
@@ -84,6 +90,7 @@ void fields_free(BrimSim *s) {
     free(s->hidden);
     free(s->full);
     free(s->traced);
+    free(s->marks);
     free(s->deepest);
     free(s->shallowest);
     free(s->density);
@@ -92,20 +99,21 @@ void fields_free(BrimSim *s) {
     free(s->wet);
     free(s->scatter_at);
     free(s->scatter_rows);
-    free(s->scatter);
+    free(s->work.at);
     free(s->tile_speed);
 }
 
 size_t fields_bytes(const BrimSim *s) {
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
-    size_t per_tile = 5 * cells + rows + 9 +
-                      sizeof *s->scatter_rows; // spare, phi, pressure, rhs, diagonal; liquid
+    size_t per_tile =
+        4 * cells + rows + 9 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++)
         per_tile += 2 * cells + rows + (s->old[a] ? cells : 0) + (s->open[a] ? cells : 0) +
                     (s->wall_speed[a] ? cells : 0);
-    if (s->band) per_tile += 3 * rows + 9;
-    if (s->solid_phi) per_tile += 3 * cells + 1;
+    if (s->band) per_tile += 3 * rows + 9 + band_marks(s);
+    if (s->solid_phi) per_tile += 2 * cells + 1;
+    if (s->solid_part) per_tile += cells;
     if (s->density) per_tile += cells;
     if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells;
-    return s->field_tiles * per_tile + s->scatter_capacity * sizeof(float);
+    return s->field_tiles * per_tile + s->work.capacity * sizeof(float);
 }

@@ -160,7 +160,7 @@ static size_t memory_used(const BrimSim *s) {
 
 BrimResult stage_measure(BrimSim *s, BrimError *error) {
     int tiles = s->grid.tile_count;
-    TileSums *sums = (TileSums *)(void *)s->spare; // [tiles], far smaller than a field
+    TileSums *sums = (TileSums *)(void *)s->rhs; // [tiles], far smaller than a field
     TileSums all = {0};
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < tiles; t++) {

@@ -61,6 +61,6 @@ void solid_part(int dim, const float *node, float *kernel, float *volume) {
         f = f > 0 ? f : 0;
         octant[i] = f < 1 ? f : 1;
     }
-    gather(octant, depth, of_kernel, kernel);
+    if (kernel) gather(octant, depth, of_kernel, kernel);
     gather(octant, depth, of_cell, volume);
 }

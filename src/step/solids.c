@@ -150,7 +150,8 @@ void solids_sample_tile(BrimSim *s, int slot) {
     if (!sample_nodes(s, slot, &nodes, &moving)) {
         for (int i = 0; i < s->grid.tile_cells; i++) {
             s->solid_phi[base + (size_t)i] = FAR * s->dx;
-            s->solid_part[base + (size_t)i] = s->solid_volume[base + (size_t)i] = 0;
+            s->solid_volume[base + (size_t)i] = 0;
+            if (s->solid_part) s->solid_part[base + (size_t)i] = 0;
             for (int a = 0; a < s->dim; a++) s->open[a][base + (size_t)i] = 1;
         }
         return;
@@ -161,7 +162,8 @@ void solids_sample_tile(BrimSim *s, int slot) {
         for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, slot, a, i, moving);
     }
     for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
-    solid_part(s->dim, nodes.phi, s->solid_part + base, s->solid_volume + base);
+    solid_part(s->dim, nodes.phi, s->solid_part ? s->solid_part + base : NULL,
+               s->solid_volume + base);
 }
 
 void stage_solids(BrimSim *s) {

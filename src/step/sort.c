@@ -1,23 +1,38 @@
 // Stage 5: particles into tiles and cells; fields that outlive a step follow their tiles.
 #include "step/stages.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-void field_follow(BrimSim *s, float **field, float fresh) {
-    size_t cells = (size_t)s->grid.tile_cells;
-#pragma omp parallel for num_threads(s->threads) schedule(static)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        float *to = s->spare + (size_t)t * cells;
-        int32_t from = s->sort.from[t];
-        if (from >= 0)
-            memcpy(to, *field + (size_t)from * cells, cells * sizeof *to);
-        else
-            for (size_t i = 0; i < cells; i++) to[i] = fresh;
+void tiles_follow(const BrimSim *s, void *array, size_t bytes) {
+    // Slots keep the order of the box: a tile that goes down finds its place already read by those
+    // before it, one that goes up by those after it.
+    const int32_t *from = s->sort.from;
+    int tiles = s->grid.tile_count;
+    uint8_t *at = array;
+    for (int t = 0; t < tiles; t++)
+        if (from[t] > t) memcpy(at + (size_t)t * bytes, at + (size_t)from[t] * bytes, bytes);
+    for (int t = tiles - 1; t >= 0; t--)
+        if (from[t] >= 0 && from[t] < t)
+            memcpy(at + (size_t)t * bytes, at + (size_t)from[t] * bytes, bytes);
+    for (int t = 0; t < tiles; t++)
+        if (from[t] < 0) memset(at + (size_t)t * bytes, 0, bytes);
+}
+
+/// Grid fields that outlive a sort; each by one thread.
+static void follow_fields(BrimSim *s) {
+    float *fields[16];
+    int count = 0;
+    fields[count++] = s->pressure;
+    for (int a = 0; a < s->dim; a++) {
+        if (s->band) fields[count++] = s->old[a];
+        if (s->solid_count) fields[count++] = s->open[a];
+        if (s->wall_speed[a]) fields[count++] = s->wall_speed[a];
     }
-    float *before = *field;
-    *field = s->spare;
-    s->spare = before;
+    if (s->solid_count) fields[count++] = s->solid_phi, fields[count++] = s->solid_volume;
+    if (s->solid_part) fields[count++] = s->solid_part;
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
+    for (int i = 0; i < count; i++)
+        tiles_follow(s, fields[i], (size_t)s->grid.tile_cells * sizeof(float));
 }
 
 static bool unchanged(const BrimSim *s, int tiles_before) {
@@ -27,26 +42,12 @@ static bool unchanged(const BrimSim *s, int tiles_before) {
     return true;
 }
 
-/// What solids left on the tiles follows; new tiles are sampled.
-static bool follow_solids(BrimSim *s) {
-    int n = s->grid.tile_count;
-    uint8_t *before = malloc((size_t)n + 1);
-    if (!before) return false;
-    for (int t = 0; t < n; t++)
-        before[t] = s->sort.from[t] < 0 ? SOLID_FAR : s->tile_solid[s->sort.from[t]];
-    memcpy(s->tile_solid, before, (size_t)n);
-    free(before);
-    field_follow(s, &s->solid_phi, 0);
-    field_follow(s, &s->solid_part, 0);
-    field_follow(s, &s->solid_volume, 0);
-    for (int a = 0; a < s->dim; a++) {
-        field_follow(s, &s->open[a], 1);
-        if (s->wall_speed[a]) field_follow(s, &s->wall_speed[a], 0);
-    }
+/// What solids left on the tiles has followed; new tiles are sampled.
+static void follow_solids(BrimSim *s) {
+    tiles_follow(s, s->tile_solid, 1);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < n; t++)
+    for (int t = 0; t < s->grid.tile_count; t++)
         if (s->sort.from[t] < 0) solids_sample_tile(s, t);
-    return true;
 }
 
 bool stage_sort(BrimSim *s) {
@@ -65,7 +66,8 @@ bool stage_sort(BrimSim *s) {
     s->resampled -= (int64_t)gone.hidden;
     if (unchanged(s, before)) return true;
     if (!fields_reserve(s, (size_t)s->grid.tile_count)) return false;
-    field_follow(s, &s->pressure, 0);
+    follow_fields(s);
     if (s->band) band_follow(s);
-    return !s->solid_count || follow_solids(s);
+    if (s->solid_count) follow_solids(s);
+    return true;
 }

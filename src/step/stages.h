@@ -52,8 +52,9 @@ void solids_sample_tile(BrimSim *s, int slot);
 float tile_reach(const BrimSim *s, int slot);
 /// Whether a cell's centre lies inside a solid, by the mean over its corners.
 bool centre_in_solid(const BrimSim *s, int slot, int cell);
-/// Moves a field's tiles to the slots they have after a sort; tiles that are new get `fresh`.
-void field_follow(BrimSim *s, float **field, float fresh);
+/// Moves the tiles of an array of `bytes` a tile, which holds as many as there were, to the slots
+/// they have after a sort; tiles that are new get zeros.
+void tiles_follow(const BrimSim *s, void *array, size_t bytes);
 /// Band: keeps the tiles of liquid without particles in the next sort; fields follow after it.
 void band_keep_tiles(BrimSim *s);
 void band_follow(BrimSim *s);

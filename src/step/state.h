@@ -4,6 +4,7 @@
 // one byte a row of eight cells; [tiles] one value a tile. Velocities live on lower faces.
 #pragma once
 #include "band/band.h"
+#include "base/memory.h"
 #include "base/simd.h"
 #include "grid/block.h"
 #include "grid/grid.h"
@@ -85,14 +86,15 @@ struct BrimSim {
     int64_t seeded, emitted, drained, left;
     uint32_t next_id;
     size_t field_tiles; ///< capacity of all fields below, tiles
-    float *spare;       ///< [cells] scratch in which fields follow their tiles
+    WorkMemory work;    ///< blocks of particles -> grid, then vectors of the solver
 
     // solids: NULL without solids; wall_speed NULL without moving ones
     double solid_time;    ///< for which the solids are sampled, s
     uint8_t *tile_solid;  ///< [tiles] SOLID_FAR, _STILL, _MOVING
     float *solid_phi;     ///< [nodes] distance, m; low corner of each cell
     float *open[3];       ///< [faces] part of the face that is not inside a solid, 0..1
-    float *solid_part;    ///< [cells] of the weight of the cell's trilinear kernel, inside solids
+    float *solid_part;    ///< [cells] of the weight of the cell's trilinear kernel, inside solids;
+                          ///< NULL when nothing keeps the volume
     float *solid_volume;  ///< [cells] part of the cell inside solids
     float *wall_speed[3]; ///< [faces] velocity of the solid there, m/s
 
@@ -103,6 +105,7 @@ struct BrimSim {
     uint8_t *hidden;   ///< [rows] cells below the band: they hold no particles
     uint8_t *full;     ///< [rows] interior or with particles; written by surface
     uint8_t *traced;   ///< [tiles] whether `old` holds the velocity carried along
+    uint8_t *marks;    ///< scratch: masks and flags while distances are found
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
     int64_t resampled;           ///< particles made less those taken, by the band
     double band_missing;         ///< of those that were seeded and came since; written by measure
@@ -116,8 +119,6 @@ struct BrimSim {
     float *push_depth; ///< [cells] of the deepest particle inside a solid, cells; 0 = none
 
     // particles -> grid
-    size_t scatter_capacity;
-    float *scatter;            ///< [occupied tiles] blocks of (momentum, weight)
     int32_t *scatter_at;       ///< [tiles] index of the tile's block, -1 without particles
     ScatterRows *scatter_rows; ///< [tiles] where the block holds something
     float *old[3];             ///< [faces] velocity before forces and pressure, m/s; FLIP or band

@@ -353,7 +353,7 @@ static void flag_tile(BrimSim *s, int slot) {
 void stage_surface(BrimSim *s) {
     int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
     bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
-    uint8_t *added = (uint8_t *)s->spare; // [rows]
+    uint8_t *added = (uint8_t *)s->rhs; // [rows]
     if (s->band) band_full(s);
 #pragma omp parallel num_threads(s->threads)
     {

@@ -110,7 +110,7 @@ static void pack_sides(const BrimSim *s, const ScatterRows *touched, float *bloc
 
 /// A tile's particles into its block.
 static void scatter_tile(BrimSim *s, int slot) {
-    float *block = s->scatter + (size_t)s->scatter_at[slot] * block_floats(s);
+    float *block = s->work.at + (size_t)s->scatter_at[slot] * block_floats(s);
     ScatterRows *touched = &s->scatter_rows[slot];
     *touched = find_rows(s, slot);
     clear_rows(s, touched, block);
@@ -145,7 +145,7 @@ static void gather_tile(BrimSim *s, int slot) {
         if (t < 0 || s->scatter_at[t] < 0) continue;
         const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
         near.reach[n] = reached_rows(g, &s->scatter_rows[t], d);
-        near.block[n] = s->scatter + (size_t)s->scatter_at[t] * floats;
+        near.block[n] = s->work.at + (size_t)s->scatter_at[t] * floats;
         near.side[n] = near.block[n] + sides;
     }
     TileMask inside = mask_inside(g, slot);
@@ -164,8 +164,7 @@ static void gather_tile(BrimSim *s, int slot) {
 
 bool stage_to_grid(BrimSim *s) {
     size_t floats = block_floats(s), blocks = number_blocks(s);
-    if (!memory_grow((void **)&s->scatter, &s->scatter_capacity, sizeof *s->scatter,
-                     blocks * floats, 0))
+    if (!memory_fit((void **)&s->work.at, &s->work.capacity, sizeof(float), blocks * floats))
         return false;
 #pragma omp parallel num_threads(s->threads)
     {
