@@ -132,12 +132,12 @@ void sim_free_shapes(Shape ***shapes, int count) {
 
 double sim_memory(const BrimSim *s, double particles, double tiles) {
     bool solids = s->solid_count > 0, flip = s->def.transfer == BRIM_TRANSFER_FLIP;
-    // spare, phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component;
-    // the solver's own six and its coarser levels
+    // phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component; the
+    // solver's coarser levels
     double floats =
-        6 + 2 * s->dim + (flip || s->band ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 8;
+        5 + 2 * s->dim + (flip || s->band ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 2;
     double per_tile = 4 * floats * s->grid.tile_cells + 5 * s->grid.tile_rows + 160;
-    double block =
+    double block = // or the solver's six vectors, which are smaller
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
     double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
     return 9 * (double)grid_box(&s->grid) + tiles * (per_tile + block) + particles * per_particle +
@@ -326,7 +326,7 @@ const BrimStats *brim_sim_stats(const BrimSim *sim) {
 /// Samples all tiles again after a solid came or started to move.
 static BrimResult solids_changed(BrimSim *s, BrimError *error) {
     s->crowded = true;
-    if (!fields_reserve(s, s->field_tiles))
+    if (!fields_reserve(s, s->field_tiles) || !solids_arrange(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
                     s->grid.tile_count);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)

@@ -259,8 +259,8 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
     r = read_fields(c, s, error);
     if (r == BRIM_OK) r = read_solids(c, s, state.solid_count, path, error);
-    for (int t = 0; t < s->grid.tile_count && s->solid_count && r == BRIM_OK; t++)
-        solids_sample_tile(s, t);
+    if (r == BRIM_OK && !solids_arrange(s))
+        r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
     if (r == BRIM_OK) stage_surface(s);
     return r;
 }

@@ -24,7 +24,7 @@ TEST(density_of_even_water_is_the_rest_density) {
                     int64_t i = grid_cell(&s->grid, x, y, z);
                     // particles sit on a lattice: a wall's corner between them shows in its kernel
                     bool corner = x >= 2 && x <= 10 && y >= 4 && y <= 7;
-                    if (i < 0 || s->solid_volume[i] > 0 || corner) continue;
+                    if (i < 0 || solid_volume_of(s, i) > 0 || corner) continue;
                     worst = fmax(worst, fabs(s->density[i] - 1.0));
                     cells++;
                 }

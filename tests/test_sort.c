@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "particles/seed.h"
 #include "particles/sort.h"
+#include "step/stages.h"
 #include "test.h"
 #include <stdlib.h>
 #include <string.h>
@@ -226,4 +227,22 @@ TEST(seed_lattice_fills_a_box) {
     p = (Points){0};
     CHECK(seed_lattice(2, 0.05f, none, low, high, take_points, &p));
     CHECK(p.count == 20 * 10 && p.sum[2] == 0);
+}
+
+TEST(follow_moves_in_place_what_a_copy_would) {
+    enum { MOST = 40 };
+    for (uint64_t round = 0; round < 200; round++) {
+        // Some of the old things stay, in their order, with new ones among them.
+        int32_t from[2 * MOST], old = 0, count = 0;
+        uint32_t before[2 * MOST], array[2 * MOST];
+        for (uint64_t i = 0; i < MOST; i++) {
+            uint64_t h = hash_3(round, i, 7) % 4;
+            if (h == 0) from[count++] = -1;
+            if (h != 1) from[count++] = old;
+            old++;
+        }
+        for (int i = 0; i < 2 * MOST; i++) before[i] = array[i] = (uint32_t)i + 1;
+        follow(array, sizeof *array, from, count);
+        for (int i = 0; i < count; i++) CHECK(array[i] == (from[i] < 0 ? 0 : before[from[i]]));
+    }
 }

@@ -391,7 +391,7 @@ static void block_sums(const BrimSim *s, int a, double *momentum, double *mass) 
     *momentum = *mass = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (s->scatter_at[t] < 0) continue;
-        const float *block = s->scatter +
+        const float *block = s->work.at +
                              (size_t)s->scatter_at[t] * (size_t)s->dim * (part + 2 * side) +
                              (size_t)a * part;
         for (size_t i = 0; i < part; i += 2) {

@@ -50,30 +50,36 @@ static void find_crossed(const Grid *g, int slot, const float *field, const floa
     }
 }
 
+/// The same for a field of some tiles.
+static void find_some(const Grid *g, int slot, const float *field, const int32_t *at,
+                      const float none[TILE], const float far[TILE], Crossed *out) {
+    Rows *rows = &out->at[0][0][0];
+    for (int n = 0; n < 27; n++) {
+        int32_t t = g->neighbour[slot][n];
+        rows[n] = t < 0   ? (Rows){none, 0}
+                  : at[t] ? (Rows){field + (size_t)(at[t] - 1) * (size_t)g->tile_cells, TILE}
+                          : (Rows){far, 0};
+    }
+}
+
 static inline void copy(float *restrict out, const float *restrict in, const int n) {
     for (int i = 0; i < n; i++) out[i] = in[i];
 }
 
-static inline __attribute__((always_inline)) void load_block(const Grid *g, int slot,
-                                                             const float *field, Place place,
-                                                             const Sides *sides, float missing,
-                                                             const uint16_t *rows, float *block,
-                                                             const int halo) {
+static inline __attribute__((always_inline)) void
+load_block(const Grid *g, int slot, const Crossed *crossed, Place place, const Sides *sides,
+           const uint16_t *rows, float *block, const int halo) {
     enum { EDGE_MAX = TILE + 2 * BLOCK_HALO_MAX };
     TileCoord c = g->coord[slot];
     const int edge = TILE + 2 * halo, deep = g->dim == 3 ? edge : 1;
     bool at_side = c.x == 0 || (c.x + 1) * TILE + halo > g->cells[0];
-    float none[TILE];
-    Crossed crossed;
     Source from_y[EDGE_MAX];
-    for (int i = 0; i < TILE; i++) none[i] = missing;
-    find_crossed(g, slot, field, none, &crossed);
     for (int j = 0; j < edge; j++) from_y[j] = source_of(g, 1, c.y, j - halo, place, sides);
     for (int k = 0; k < deep; k++) {
         Source sz = g->dim == 2 ? (Source){0} : source_of(g, 2, c.z, k - halo, place, sides);
         for (int j = 0; j < edge; j++, block += edge) {
             if (rows && !(rows[k] >> j & 1)) continue;
-            const Rows *tile = crossed.at[sz.tile + 1][from_y[j].tile + 1];
+            const Rows *tile = crossed->at[sz.tile + 1][from_y[j].tile + 1];
             const size_t row = (size_t)(sz.local * TILE + from_y[j].local);
             copy(block, tile[0].first + row * tile[0].step + TILE - halo, halo);
             copy(block + halo, tile[1].first + row * tile[1].step, TILE);
@@ -85,18 +91,35 @@ static inline __attribute__((always_inline)) void load_block(const Grid *g, int 
 
 void block_load(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
                 int halo, float missing, float *block) {
+    float none[TILE];
+    Crossed crossed;
+    for (int i = 0; i < TILE; i++) none[i] = missing;
+    find_crossed(g, slot, field, none, &crossed);
     // The usual halos as constants, so that rows are copied without loops.
     if (halo == 1)
-        load_block(g, slot, field, place, sides, missing, NULL, block, 1);
+        load_block(g, slot, &crossed, place, sides, NULL, block, 1);
     else if (halo == 2)
-        load_block(g, slot, field, place, sides, missing, NULL, block, 2);
+        load_block(g, slot, &crossed, place, sides, NULL, block, 2);
     else if (halo == 3)
-        load_block(g, slot, field, place, sides, missing, NULL, block, 3);
+        load_block(g, slot, &crossed, place, sides, NULL, block, 3);
     else
-        load_block(g, slot, field, place, sides, missing, NULL, block, halo);
+        load_block(g, slot, &crossed, place, sides, NULL, block, halo);
 }
 
 void block_load_rows(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
                      float missing, const uint16_t rows[TILE + 2], float *block) {
-    load_block(g, slot, field, place, sides, missing, rows, block, 1);
+    float none[TILE];
+    Crossed crossed;
+    for (int i = 0; i < TILE; i++) none[i] = missing;
+    find_crossed(g, slot, field, none, &crossed);
+    load_block(g, slot, &crossed, place, sides, rows, block, 1);
+}
+
+void block_load_some(const Grid *g, int slot, const float *field, const int32_t *at, float far,
+                     Place place, const Sides *sides, int halo, float missing, float *block) {
+    float none[TILE], same[TILE];
+    Crossed crossed;
+    for (int i = 0; i < TILE; i++) none[i] = missing, same[i] = far;
+    find_some(g, slot, field, at, none, same, &crossed);
+    load_block(g, slot, &crossed, place, sides, NULL, block, halo);
 }

@@ -24,9 +24,15 @@ typedef enum Place { PLACE_FACE_X, PLACE_FACE_Y, PLACE_FACE_Z, PLACE_NODE, PLACE
 void block_load(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
                 int halo, float missing, float *block);
 
-/// The same with halo 1 and only some rows: bit y of rows[z] (2D: rows[0]); others stay as they are.
+/// The same with halo 1 and only some rows: bit y of rows[z] (2D: rows[0]); others stay as they
+/// are.
 void block_load_rows(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
                      float missing, const uint16_t rows[TILE + 2], float *block);
+
+/// The same for a field that holds only some tiles: at [slot] => 1 + the tile's place in it, 0
+/// where all of the tile is `far`.
+void block_load_some(const Grid *g, int slot, const float *field, const int32_t *at, float far,
+                     Place place, const Sides *sides, int halo, float missing, float *block);
 
 /// Cells along an axis of a block.
 static inline int block_edge(int halo) {

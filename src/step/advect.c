@@ -80,7 +80,7 @@ float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
         int64_t i =
             grid_cell(&s->grid, cell[0] + (n & 1), cell[1] + (n >> 1 & 1), cell[2] + (n >> 2));
-        float phi = i < 0 ? s->dx : s->solid_phi[i], w = 1;
+        float phi = i < 0 ? s->dx : solid_distance_at(s, i), w = 1;
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
         value += w * phi;
         for (int a = 0; a < s->dim; a++) {
@@ -136,15 +136,15 @@ static void advance_lookup(const BrimSim *s, const MoveParams *m, float step, co
         for (int a = 0; a < s->dim; a++)
             b[a] = (2.0f * v[a] + 3.0f * b[a] + 4.0f * c[a]) * (1.0f / 9.0f);
     }
-    for (int a = 0; a < s->dim; a++)
-        x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
+    for (int a = 0; a < s->dim; a++) x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
     if (m->solid) leave_solid_lookup(s, m, from, x);
 }
 
 /// A particle that leaves its block: with sub-steps of its own, value by value.
 static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint32_t i) {
     float x[3] = {0}, own[3] = {0}, left = m->time;
-    for (int a = 0; a < s->dim; a++) x[a] = p->attr[ATTR_X + a][i], own[a] = p->attr[ATTR_VX + a][i];
+    for (int a = 0; a < s->dim; a++)
+        x[a] = p->attr[ATTR_X + a][i], own[a] = p->attr[ATTR_VX + a][i];
     while (left > 0) {
         float v[3] = {0}, speed = 0;
         flow_lookup(s, x, own, v);
@@ -186,7 +186,8 @@ static void advect_tile(BrimSim *s, int slot) {
     if (first == end) return;
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
     float reach = tile_reach(s, slot);
-    int halo = (int)fminf(s->tile_speed[slot]*(float)s->dt*s->inv_dx + 1.02f, BLOCK_HALO_MAX - 1) + 1;
+    int halo =
+        (int)fminf(s->tile_speed[slot] * (float)s->dt * s->inv_dx + 1.02f, BLOCK_HALO_MAX - 1) + 1;
     Span span = sim_span(s, slot, halo);
     MoveParams m = {.halo = halo, .scheme = s->def.advection, .time = (float)s->dt};
     domain_box(s, m.low, m.high);
@@ -197,8 +198,7 @@ static void advect_tile(BrimSim *s, int slot) {
     }
     if (solid_near(s, slot)) {
         m.solid = scratch->block[3];
-        block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, halo, s->dx,
-                   scratch->block[3]);
+        solid_block(s, slot, halo, s->dx, scratch->block[3]);
     }
     // The density projection pushes particles out of solids; without it they are put back at once.
     m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY ? SOLID_DEPTH : 0;

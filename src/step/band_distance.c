@@ -42,7 +42,7 @@ static bool closed(const BrimSim *s, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     for (int a = 0; a < s->dim; a++) {
         int64_t up = grid_step(&s->grid, slot, cell, a, 1);
-        if (s->open[a][me] > 0 || (up >= 0 && s->open[a][up] > 0)) return false;
+        if (open_part(s, a, me) > 0 || (up >= 0 && open_part(s, a, up) > 0)) return false;
     }
     return true;
 }
@@ -78,7 +78,7 @@ static TileMask beside_air(const BrimSim *s, int slot, const Passes *p) {
                 int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
                 int64_t face = n & 1 ? grid_step(g, slot, cell, n >> 1, 1)
                                      : (int64_t)slot * g->tile_cells + cell;
-                if (face >= 0 && s->open[n >> 1][face] == 0) found &= ~((uint64_t)1 << bit);
+                if (face >= 0 && open_part(s, n >> 1, face) == 0) found &= ~((uint64_t)1 << bit);
             }
             out.slice[z] |= found;
         }

@@ -100,7 +100,7 @@ static bool in_solid(const Lattice *l, const float at[3]) {
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
         int64_t i = grid_cell(&s->grid, l->tile[0] + node[0] + (n & 1),
                               l->tile[1] + node[1] + (n >> 1 & 1), l->tile[2] + node[2] + (n >> 2));
-        sum += w * (i < 0 ? s->dx : s->solid_phi[i]);
+        sum += w * (i < 0 ? s->dx : solid_distance_at(s, i));
     }
     return sum < 0;
 }

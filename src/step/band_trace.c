@@ -316,7 +316,8 @@ void band_keep_tiles(BrimSim *s) {
 }
 
 void band_follow(BrimSim *s) {
-    tiles_follow(s, s->interior, (size_t)s->grid.tile_rows);
-    tiles_follow(s, s->hidden, (size_t)s->grid.tile_rows);
-    tiles_follow(s, s->traced, 1);
+    size_t rows = (size_t)s->grid.tile_rows;
+    follow(s->interior, rows, s->sort.from, s->grid.tile_count);
+    follow(s->hidden, rows, s->sort.from, s->grid.tile_count);
+    follow(s->traced, 1, s->sort.from, s->grid.tile_count);
 }

@@ -51,7 +51,7 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         if (has(&around->side[n], cell)) continue;
         int a = n >> 1;
         int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
-        float open = n & 1 ? next < 0 ? 1 : s->open[a][next] : s->open[a][me];
+        float open = n & 1 ? next < 0 ? 1 : open_part(s, a, next) : open_part(s, a, me);
         float push = n & 1 ? push_out_face(s, a, next, me) : push_out_face(s, a, me, next);
         pushed += (1 - open) * (n & 1 ? push : -push);
         diagonal += open;
@@ -127,7 +127,7 @@ static bool face_shift(const BrimSim *s, const float *q, const Around *around, i
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     int64_t below = grid_step(&s->grid, slot, cell, a, -1);
     bool wet = has(&around->liquid, cell), wet_below = has(&around->wet[2 * a], cell);
-    float open = s->open[a][me], push = open < 1 ? push_out_face(s, a, me, below) : 0;
+    float open = open_part(s, a, me), push = open < 1 ? push_out_face(s, a, me, below) : 0;
     if (!wet && !wet_below && open > 0 && push == 0) return false;
     float flow = (wet_below ? q[below] : 0) - (wet ? q[me] : 0);
     *shift = (1 - open) * push + (open > 0 ? open * flow : 0);
@@ -240,8 +240,7 @@ static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScra
     }
     if (solid_near(s, slot)) {
         m.solid = scratch->block[3];
-        block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, halo, s->dx,
-                   scratch->block[3]);
+        solid_block(s, slot, halo, s->dx, scratch->block[3]);
     }
     // The kernel of advection stops what hits a wall; here velocities stay, so it gets none.
     Span span = sim_span(s, slot, halo);

@@ -70,7 +70,7 @@ static void gather_tile(BrimSim *s, int slot) {
     for (int i = 0; i < g->tile_cells; i++) sums[i] *= one;
     if (s->band) band_weigh(s, slot, sums);
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return;
-    const float *part = s->solid_part + (size_t)slot * (size_t)g->tile_cells;
+    const float *part = s->solid_part + solid_cell(s, (int64_t)slot * g->tile_cells);
     for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
 }
 
@@ -133,7 +133,7 @@ static TileMask shut(const BrimSim *s, int slot, int n) {
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return m;
     for (int i = 0; i < g->tile_cells; i++) {
         int64_t face = up ? grid_step(g, slot, i, axis, 1) : (int64_t)slot * g->tile_cells + i;
-        if (face >= 0 && s->open[axis][face] == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
+        if (face >= 0 && open_part(s, axis, face) == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
     }
     return m;
 }
@@ -153,7 +153,7 @@ static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
     }
     for (int z = 0; z < g->tile_depth; z++) held.slice[z] |= all.slice[z] & any.slice[z];
     if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) {
-        const float *filled = s->solid_volume + (size_t)slot * (size_t)g->tile_cells;
+        const float *filled = s->solid_volume + solid_cell(s, (int64_t)slot * g->tile_cells);
         for (int z = 0; z < g->tile_depth; z++)
             for (uint64_t bits = any.slice[z] & ~held.slice[z]; bits; bits &= bits - 1) {
                 int bit = __builtin_ctzll(bits);
@@ -197,7 +197,7 @@ static const float COUNT_PART = 0.3f;
 
 /// What a cell's own count adds to its error e. Cells that a solid cuts have no count of their own.
 static float count_error(const BrimSim *s, int64_t cell, float e) {
-    if (s->solid_count && s->solid_volume[cell] > 0) return 0;
+    if (s->solid_count && solid_volume_of(s, cell) > 0) return 0;
     const uint32_t *start = s->particles.cell_start + cell;
     float count = (float)(start[1] - start[0]) / (float)s->def.particles_per_cell;
     return COUNT_PART * (count - 1 - e);

@@ -70,7 +70,7 @@ static bool solid_normal(const BrimSim *s, int slot, int cell, int axis, float n
             if (b == axis) p[b] += k >> b & 1 ? 0 : -1;
             int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
             if (i < 0) return false;
-            g += k >> b & 1 ? s->solid_phi[i] : -s->solid_phi[i];
+            g += k >> b & 1 ? solid_distance_at(s, i) : -solid_distance_at(s, i);
         }
         n[b] = g;
         length += g * g;
@@ -80,11 +80,17 @@ static bool solid_normal(const BrimSim *s, int slot, int cell, int axis, float n
     return true;
 }
 
-/// A component of a field at a face of another axis: mean of the four faces around it that have
-/// a value.
-static float component_at(const BrimSim *s, float *const field[3], int slot, int cell, int axis,
-                          int other) {
-    if (other == axis) return field[axis][(int64_t)slot * s->grid.tile_cells + cell];
+/// The velocity of a face, or that of a solid there.
+static inline float face_value(const BrimSim *s, bool wall, int axis, int64_t face) {
+    if (!wall) return s->velocity[axis][face];
+    int64_t i = solid_cell(s, face);
+    return i < 0 ? 0 : s->wall_speed[axis][i];
+}
+
+/// A component of the velocity, or of that of solids, at a face of another axis: mean of the four
+/// faces around it that have a value.
+static float component_at(const BrimSim *s, bool wall, int slot, int cell, int axis, int other) {
+    if (other == axis) return face_value(s, wall, axis, (int64_t)slot * s->grid.tile_cells + cell);
     TileCoord c = s->grid.coord[slot];
     int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
     float sum = 0;
@@ -95,7 +101,7 @@ static float component_at(const BrimSim *s, float *const field[3], int slot, int
         p[other] += k >> 1;
         int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
         if (i < 0 || !(s->known[other][i >> 3] >> (i & 7) & 1)) continue;
-        sum += field[other][i];
+        sum += face_value(s, wall, other, i);
         count++;
     }
     return count ? sum / (float)count : 0;
@@ -118,8 +124,8 @@ static float slide(const BrimSim *s, int slot, int cell, int axis, float open, b
     float mine = s->velocity[axis][(size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell];
     if (!solid_normal(s, slot, cell, axis, n)) return mine;
     for (int b = 0; b < s->dim; b++) {
-        float u = component_at(s, s->velocity, slot, cell, axis, b);
-        if (moving) u -= component_at(s, s->wall_speed, slot, cell, axis, b);
+        float u = component_at(s, false, slot, cell, axis, b);
+        if (moving) u -= component_at(s, true, slot, cell, axis, b);
         normal += u * n[b];
     }
     if (normal > 0 && !touches_liquid(s, slot, cell, axis)) return mine;
@@ -133,8 +139,9 @@ static void slide_tile(BrimSim *s, int slot) {
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i++) {
             size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)i;
-            if (s->open[a][at] < 1 && s->known[a][at >> 3] >> (at & 7) & 1)
-                s->coefficient[a][at] = slide(s, slot, i, a, s->open[a][at], moving);
+            float open = open_part(s, a, (int64_t)at);
+            if (open < 1 && s->known[a][at >> 3] >> (at & 7) & 1)
+                s->coefficient[a][at] = slide(s, slot, i, a, open, moving);
         }
 }
 
@@ -173,7 +180,7 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     TileMask known = mask_load(g, s->known[axis], slot);
     if (s->solid_count && s->tile_solid[slot] != SOLID_FAR)
         for (int i = 0; i < g->tile_cells; i++)
-            if (s->open[axis][base + (size_t)i] < 1 && known.slice[i >> 6] >> (i & 63) & 1)
+            if (open_part(s, axis, (int64_t)base + i) < 1 && known.slice[i >> 6] >> (i & 63) & 1)
                 v[i] = s->coefficient[axis][base + (size_t)i];
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
     for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= walls.slice[z];

@@ -25,8 +25,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     size_t before = s->field_tiles;
     size_t after = memory_reserve(before, tiles);
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
-    bool moving = false, ok = true;
-    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
+    bool ok = true;
     float **fields[] = {&s->phi, &s->pressure, &s->rhs, &s->diagonal};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         ok = ok && grow(fields[i], cells, before, after);
@@ -36,15 +35,12 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         ok = ok && grow(&s->known[a], rows, before, after);
         if (s->def.transfer == BRIM_TRANSFER_FLIP || s->band)
             ok = ok && grow(&s->old[a], cells, before, after);
-        if (s->solid_count) ok = ok && grow(&s->open[a], cells, before, after);
-        if (moving) ok = ok && grow(&s->wall_speed[a], cells, before, after);
     }
-    if (s->solid_count) {
-        ok = ok && grow(&s->solid_phi, cells, before, after);
-        if (s->def.volume != BRIM_VOLUME_NONE)
-            ok = ok && grow(&s->solid_part, cells, before, after);
-        ok = ok && grow(&s->solid_volume, cells, before, after);
+    if (s->solid_count || s->solid_at) {
+        bool first = !s->solid_at;
         ok = ok && grow(&s->tile_solid, 1, before, after);
+        ok = ok && grow(&s->solid_at, sizeof *s->solid_at, before, after);
+        if (ok && first) memset(s->solid_at, 0, after * sizeof *s->solid_at);
     }
     if (s->band) {
         uint8_t **masks[] = {&s->interior, &s->hidden, &s->full};
@@ -68,6 +64,23 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     return ok;
 }
 
+bool solid_fields_reserve(BrimSim *s, size_t tiles) {
+    size_t before = s->solid_tiles, after = memory_reserve(before, tiles);
+    size_t cells = (size_t)s->grid.tile_cells * sizeof(float);
+    bool moving = false, ok = true;
+    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
+    for (int a = 0; a < s->dim; a++) {
+        ok = ok && grow(&s->open[a], cells, before, after);
+        if (moving) ok = ok && grow(&s->wall_speed[a], cells, before, after);
+    }
+    ok = ok && grow(&s->solid_phi, cells, before, after);
+    ok = ok && grow(&s->solid_volume, cells, before, after);
+    if (s->def.volume != BRIM_VOLUME_NONE) ok = ok && grow(&s->solid_part, cells, before, after);
+    ok = ok && grow(&s->solid_from, sizeof *s->solid_from, before, after);
+    if (ok) s->solid_tiles = after;
+    return ok;
+}
+
 void fields_free(BrimSim *s) {
     for (int a = 0; a < 3; a++) {
         free(s->velocity[a]);
@@ -86,6 +99,8 @@ void fields_free(BrimSim *s) {
     free(s->solid_part);
     free(s->solid_volume);
     free(s->tile_solid);
+    free(s->solid_at);
+    free(s->solid_from);
     free(s->interior);
     free(s->hidden);
     free(s->full);
@@ -103,17 +118,20 @@ void fields_free(BrimSim *s) {
     free(s->tile_speed);
 }
 
+static size_t solid_bytes_a_tile(const BrimSim *s) {
+    size_t fields = 2 + (size_t)(s->dim * (s->wall_speed[0] ? 2 : 1)) + (s->solid_part ? 1 : 0);
+    return fields * (size_t)s->grid.tile_cells * sizeof(float) + sizeof *s->solid_from;
+}
+
 size_t fields_bytes(const BrimSim *s) {
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
     size_t per_tile =
         4 * cells + rows + 9 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
-    for (int a = 0; a < s->dim; a++)
-        per_tile += 2 * cells + rows + (s->old[a] ? cells : 0) + (s->open[a] ? cells : 0) +
-                    (s->wall_speed[a] ? cells : 0);
+    for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
     if (s->band) per_tile += 3 * rows + 9 + band_marks(s);
-    if (s->solid_phi) per_tile += 2 * cells + 1;
-    if (s->solid_part) per_tile += cells;
+    if (s->solid_at) per_tile += 5;
     if (s->density) per_tile += cells;
     if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells;
-    return s->field_tiles * per_tile + s->work.capacity * sizeof(float);
+    return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) +
+           s->work.capacity * sizeof(float);
 }

@@ -142,7 +142,7 @@ static double liquid_volume(const BrimSim *s, int slot) {
             part[k] = part[k] < 1 ? part[k] : 1;
         }
         for (int k = 0; k < LANES && solid; k++)
-            part[k] *= 1 - s->solid_volume[base + (size_t)(i + k)];
+            part[k] *= 1 - solid_volume_of(s, (int64_t)base + i + k);
         for (int k = 0; k < LANES; k++) sum[k] += part[k];
     }
     float all = 0;

@@ -50,9 +50,9 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
         int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, a, 1) : me;
         if (face < 0) continue;
         float speed = s->velocity[a][face];
-        float open = s->open[a][face];
+        float open = open_part(s, a, face);
         speed *= open;
-        if (moving && open < 1) speed += (1 - open) * s->wall_speed[a][face];
+        if (moving && open < 1) speed += (1 - open) * s->wall_speed[a][solid_cell(s, face)];
         outflow += n & 1 ? speed : -speed;
     }
     return outflow;
@@ -68,7 +68,7 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         bool wet = has(&around->wet[n], cell);
         float open = 1;
         int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
-        if (next >= 0 || !(n & 1)) open = s->open[a][n & 1 ? next : me];
+        if (next >= 0 || !(n & 1)) open = open_part(s, a, n & 1 ? next : me);
         diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
         if (!(n & 1) && wet) s->coefficient[a][me] = open;
     }
@@ -149,10 +149,10 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
     s->coefficient[axis][me] = gradient;
 }
 
-/// Faces of a tile that are shut by solids.
+/// Faces of a tile near solids that are shut by them.
 static TileMask shut_faces(const BrimSim *s, int slot, int axis) {
     TileMask m = {{0}};
-    const float *open = s->open[axis] + (size_t)slot * (size_t)s->grid.tile_cells;
+    const float *open = s->open[axis] + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
     for (int i = 0; i < s->grid.tile_cells; i++)
         m.slice[i >> 6] |= (uint64_t)(open[i] == 0) << (i & 63);
     return m;

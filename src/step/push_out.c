@@ -55,7 +55,7 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
     memset(s->push_depth + base, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
     if (!solid_near(s, slot)) return 0;
     float *node = s->scratch[omp_get_thread_num()].block[0];
-    block_load(&s->grid, slot, s->solid_phi, PLACE_NODE, &s->sides, 1, 3 * s->dx, node);
+    solid_block(s, slot, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
     int64_t inside = 0;
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {

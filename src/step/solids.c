@@ -11,8 +11,6 @@ static const float OPEN_MIN = 0.1f;
 /// Solids are taken to be this much thicker, in cells: the surface of a wall that lies exactly on
 /// grid nodes is inside it, whatever the rounding, so that such a wall of one cell holds water.
 static const float SKIN = 0.01f;
-/// Solids farther from a tile than this many cells do not touch it.
-static const float FAR = 3.0f;
 
 /// Distances of a tile's nodes, those one cell around it included, and the solid that each is
 /// nearest to. Nodes beyond the domain repeat those on its sides.
@@ -26,8 +24,8 @@ static bool near_tile(const BrimSim *s, const Solid *solid, int slot) {
     if (!solid_bounds(solid, low, high)) return false;
     const int16_t c[3] = {s->grid.coord[slot].x, s->grid.coord[slot].y, s->grid.coord[slot].z};
     for (int a = 0; a < s->dim; a++) {
-        float from = (float)(c[a] * TILE) * s->dx - FAR * s->dx;
-        float to = (float)((c[a] + 1) * TILE) * s->dx + FAR * s->dx;
+        float from = (float)(c[a] * TILE) * s->dx - SOLID_REACH * s->dx;
+        float to = (float)((c[a] + 1) * TILE) * s->dx + SOLID_REACH * s->dx;
         if (high[a] < from || low[a] > to) return false;
     }
     return true;
@@ -127,8 +125,9 @@ static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int 
         if (v[i] < nodes->phi[nearest]) nearest = corner[i];
     }
     float open = n == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
-    size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell;
+    int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
     s->open[axis][at] = open < OPEN_MIN ? 0 : open;
+    if (s->wall_speed[axis]) s->wall_speed[axis][at] = 0;
     if (!moving) return;
     TileCoord c = s->grid.coord[slot];
     float p[3] = {(float)(c.x * TILE + x) + 0.5f, (float)(c.y * TILE + y) + 0.5f,
@@ -146,19 +145,24 @@ void solids_sample_tile(BrimSim *s, int slot) {
     Nodes nodes;
     bool moving;
     s->tile_solid[slot] = SOLID_FAR;
-    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    if (!s->solid_at[slot]) return;
+    size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
     if (!sample_nodes(s, slot, &nodes, &moving)) {
         for (int i = 0; i < s->grid.tile_cells; i++) {
-            s->solid_phi[base + (size_t)i] = FAR * s->dx;
+            s->solid_phi[base + (size_t)i] = SOLID_REACH * s->dx;
             s->solid_volume[base + (size_t)i] = 0;
             if (s->solid_part) s->solid_part[base + (size_t)i] = 0;
-            for (int a = 0; a < s->dim; a++) s->open[a][base + (size_t)i] = 1;
+            for (int a = 0; a < s->dim; a++) {
+                s->open[a][base + (size_t)i] = 1;
+                if (s->wall_speed[a]) s->wall_speed[a][base + (size_t)i] = 0;
+            }
         }
         return;
     }
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
     for (int i = 0; i < s->grid.tile_cells; i++) {
-        s->solid_phi[base + (size_t)i] = fminf(nodes.phi[low_corner(s->dim, i)], FAR * s->dx);
+        s->solid_phi[base + (size_t)i] =
+            fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
         for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, slot, a, i, moving);
     }
     for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
@@ -166,15 +170,69 @@ void solids_sample_tile(BrimSim *s, int slot) {
                s->solid_volume + base);
 }
 
-void stage_solids(BrimSim *s) {
-    bool appears = false;
+void solid_block(const BrimSim *s, int slot, int halo, float missing, float *block) {
+    block_load_some(&s->grid, slot, s->solid_phi, s->solid_at, SOLID_REACH * s->dx, PLACE_NODE,
+                    &s->sides, halo, missing, block);
+}
+
+/// Whether a solid, be it there already or not, is near a tile.
+static bool any_near(const BrimSim *s, int slot) {
+    for (int i = 0; i < s->solid_count; i++)
+        if (near_tile(s, s->solids[i], slot)) return true;
+    return false;
+}
+
+/// The fields of solids, one after the other; NULL after the last.
+static float *solid_field(const BrimSim *s, int index) {
+    float *fields[9] = {s->solid_phi, s->solid_volume};
+    int count = 2;
+    if (s->solid_part) fields[count++] = s->solid_part;
+    for (int a = 0; a < s->dim; a++) fields[count++] = s->open[a];
+    for (int a = 0; a < s->dim && s->wall_speed[a]; a++) fields[count++] = s->wall_speed[a];
+    return index < count ? fields[index] : NULL;
+}
+
+bool solids_arrange(BrimSim *s) {
+    enum { NEAR = 0x80 };
+    int near = 0;
+    if (!s->solid_count) return true;
+#pragma omp parallel for num_threads(s->threads) schedule(static) reduction(+ : near)
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        bool here = any_near(s, t);
+        s->tile_solid[t] = (uint8_t)((s->tile_solid[t] & ~NEAR) | (here ? NEAR : 0));
+        near += here;
+    }
+    if (!solid_fields_reserve(s, (size_t)near)) return false;
+    bool same = true;
+    near = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        bool here = s->tile_solid[t] & NEAR;
+        s->tile_solid[t] &= (uint8_t)~NEAR;
+        if (here) s->solid_from[near++] = s->solid_at[t] - 1;
+        same &= s->solid_at[t] == (here ? near : 0);
+        s->solid_at[t] = here ? near : 0;
+        if (!here) s->tile_solid[t] = SOLID_FAR;
+    }
+    if (same) return true;
+    size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
+    for (int i = 0; solid_field(s, i); i++) follow(solid_field(s, i), bytes, s->solid_from, near);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++)
+        if (s->solid_at[t] && s->solid_from[s->solid_at[t] - 1] < 0) solids_sample_tile(s, t);
+    return true;
+}
+
+bool stage_solids(BrimSim *s) {
+    bool appears = false, moves = false;
     double before = s->solid_time;
     s->solid_time = s->time + s->dt;
     for (int i = 0; i < s->solid_count; i++) {
         solid_place(s->solids[i], s->solid_time, s->dt);
+        moves |= solid_moves(s->solids[i]);
         appears |= solid_exists(s->solids[i], s->solid_time) != solid_exists(s->solids[i], before);
     }
     if (appears) s->crowded = true;
+    if (moves && !solids_arrange(s)) return false;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (!s->solid_count) continue;
@@ -183,4 +241,5 @@ void stage_solids(BrimSim *s) {
             touched = solid_moves(s->solids[i]) && near_tile(s, s->solids[i], t);
         if (touched) solids_sample_tile(s, t);
     }
+    return true;
 }

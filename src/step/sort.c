@@ -3,36 +3,28 @@
 #include <math.h>
 #include <string.h>
 
-void tiles_follow(const BrimSim *s, void *array, size_t bytes) {
-    // Slots keep the order of the box: a tile that goes down finds its place already read by those
-    // before it, one that goes up by those after it.
-    const int32_t *from = s->sort.from;
-    int tiles = s->grid.tile_count;
+void follow(void *array, size_t bytes, const int32_t *from, int count) {
+    // As the order stays, what goes down finds its place already read by those before it, what goes
+    // up by those after it.
     uint8_t *at = array;
-    for (int t = 0; t < tiles; t++)
-        if (from[t] > t) memcpy(at + (size_t)t * bytes, at + (size_t)from[t] * bytes, bytes);
-    for (int t = tiles - 1; t >= 0; t--)
-        if (from[t] >= 0 && from[t] < t)
-            memcpy(at + (size_t)t * bytes, at + (size_t)from[t] * bytes, bytes);
-    for (int t = 0; t < tiles; t++)
-        if (from[t] < 0) memset(at + (size_t)t * bytes, 0, bytes);
+    for (int i = 0; i < count; i++)
+        if (from[i] > i) memcpy(at + (size_t)i * bytes, at + (size_t)from[i] * bytes, bytes);
+    for (int i = count - 1; i >= 0; i--)
+        if (from[i] >= 0 && from[i] < i)
+            memcpy(at + (size_t)i * bytes, at + (size_t)from[i] * bytes, bytes);
+    for (int i = 0; i < count; i++)
+        if (from[i] < 0) memset(at + (size_t)i * bytes, 0, bytes);
 }
 
 /// Grid fields that outlive a sort; each by one thread.
 static void follow_fields(BrimSim *s) {
-    float *fields[16];
-    int count = 0;
-    fields[count++] = s->pressure;
-    for (int a = 0; a < s->dim; a++) {
-        if (s->band) fields[count++] = s->old[a];
-        if (s->solid_count) fields[count++] = s->open[a];
-        if (s->wall_speed[a]) fields[count++] = s->wall_speed[a];
-    }
-    if (s->solid_count) fields[count++] = s->solid_phi, fields[count++] = s->solid_volume;
-    if (s->solid_part) fields[count++] = s->solid_part;
+    float *fields[4] = {s->pressure};
+    int count = 1;
+    for (int a = 0; a < s->dim && s->band; a++) fields[count++] = s->old[a];
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
     for (int i = 0; i < count; i++)
-        tiles_follow(s, fields[i], (size_t)s->grid.tile_cells * sizeof(float));
+        follow(fields[i], (size_t)s->grid.tile_cells * sizeof(float), s->sort.from,
+               s->grid.tile_count);
 }
 
 static bool unchanged(const BrimSim *s, int tiles_before) {
@@ -42,12 +34,11 @@ static bool unchanged(const BrimSim *s, int tiles_before) {
     return true;
 }
 
-/// What solids left on the tiles has followed; new tiles are sampled.
-static void follow_solids(BrimSim *s) {
-    tiles_follow(s, s->tile_solid, 1);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++)
-        if (s->sort.from[t] < 0) solids_sample_tile(s, t);
+/// What solids left on the tiles follows; new tiles are sampled.
+static bool follow_solids(BrimSim *s) {
+    follow(s->tile_solid, 1, s->sort.from, s->grid.tile_count);
+    follow(s->solid_at, sizeof *s->solid_at, s->sort.from, s->grid.tile_count);
+    return solids_arrange(s);
 }
 
 bool stage_sort(BrimSim *s) {
@@ -68,6 +59,5 @@ bool stage_sort(BrimSim *s) {
     if (!fields_reserve(s, (size_t)s->grid.tile_count)) return false;
     follow_fields(s);
     if (s->band) band_follow(s);
-    if (s->solid_count) follow_solids(s);
-    return true;
+    return !s->solid_at || follow_solids(s);
 }

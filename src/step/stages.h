@@ -7,7 +7,7 @@ BrimVec3 gravity_at(const BrimSim *s, double time);
 /// Length of the step that begins at `time` in frame `frame`, s; never crosses the frame's end.
 double choose_dt(const BrimSim *s, double time, int frame);
 /// Places the solids for the end of the step; samples them on the tiles that they touch.
-void stage_solids(BrimSim *s);
+bool stage_solids(BrimSim *s);
 /// (velocity, x, v) => (x, key). Moves particles through the flow and out of solids.
 void stage_advect(BrimSim *s);
 /// Appends what sources emit, marks what drains take. False when out of memory.
@@ -46,15 +46,20 @@ BrimResult stage_measure(BrimSim *s, BrimError *error);
 
 /// Cells that a particle may cross in the next step, as far as can be told now.
 double reach_estimate(const BrimSim *s);
-/// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed.
+/// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed, parts of cells.
 void solids_sample_tile(BrimSim *s, int slot);
+/// Finds the tiles near solids anew. Those that stay keep their values, new ones are sampled.
+/// (solid_at of before, in the slots of now) => solid_at. False when out of memory.
+bool solids_arrange(BrimSim *s);
+/// Distances to solids as a block, m.
+void solid_block(const BrimSim *s, int slot, int halo, float missing, float *block);
 /// Cells that the flow around a tile can carry a particle in this step.
 float tile_reach(const BrimSim *s, int slot);
 /// Whether a cell's centre lies inside a solid, by the mean over its corners.
 bool centre_in_solid(const BrimSim *s, int slot, int cell);
-/// Moves the tiles of an array of `bytes` a tile, which holds as many as there were, to the slots
-/// they have after a sort; tiles that are new get zeros.
-void tiles_follow(const BrimSim *s, void *array, size_t bytes);
+/// Moves things of `bytes` each to new places in their array: from [count] => where each was, which
+/// is in the same order; -1: it is new and gets zeros.
+void follow(void *array, size_t bytes, const int32_t *from, int count);
 /// Band: keeps the tiles of liquid without particles in the next sort; fields follow after it.
 void band_keep_tiles(BrimSim *s);
 void band_follow(BrimSim *s);
@@ -73,6 +78,8 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
 /// Makes every field that is needed, large enough for so many tiles; keeps contents. False when
 /// out of memory.
 bool fields_reserve(BrimSim *s, size_t tiles);
+/// The same for the fields of solids.
+bool solid_fields_reserve(BrimSim *s, size_t tiles);
 void fields_free(BrimSim *s);
 size_t fields_bytes(const BrimSim *s);
 

@@ -24,6 +24,9 @@
 /// How solids meet a tile.
 enum { SOLID_FAR, SOLID_STILL, SOLID_MOVING };
 
+/// Solids farther from a tile than this many cells do not touch it; distances are cut here.
+#define SOLID_REACH 3.0f
+
 /// A source at work: the lattice of its stream moves with the stream's speed.
 typedef struct Source {
     BrimSourceDef def;
@@ -88,9 +91,13 @@ struct BrimSim {
     size_t field_tiles; ///< capacity of all fields below, tiles
     WorkMemory work;    ///< blocks of particles -> grid, then vectors of the solver
 
-    // solids: NULL without solids; wall_speed NULL without moving ones
+    // solids: NULL without solids; wall_speed NULL without moving ones. Fields hold only the tiles
+    // near solids, in the order of their slots: read them by solid_cell and the like
     double solid_time;    ///< for which the solids are sampled, s
     uint8_t *tile_solid;  ///< [tiles] SOLID_FAR, _STILL, _MOVING
+    int32_t *solid_at;    ///< [tiles] 1 + the tile's place in the fields, 0 far from all solids
+    int32_t *solid_from;  ///< [tiles near solids] scratch: places before they changed
+    size_t solid_tiles;   ///< capacity of the fields, tiles
     float *solid_phi;     ///< [nodes] distance, m; low corner of each cell
     float *open[3];       ///< [faces] part of the face that is not inside a solid, 0..1
     float *solid_part;    ///< [cells] of the weight of the cell's trilinear kernel, inside solids;
@@ -146,6 +153,26 @@ struct BrimSim {
     double start_cells, start_volume, start_particles; ///< after seeding: reference of volumes
     BrimStats stats;
 };
+
+/// Index of a cell in the fields of solids, -1 far from all solids.
+static inline int64_t solid_cell(const BrimSim *s, int64_t cell) {
+    int shift = s->dim == 3 ? 9 : 6;
+    int32_t at = s->solid_at[cell >> shift];
+    return at ? ((int64_t)(at - 1) << shift) + (cell & ((1 << shift) - 1)) : -1;
+}
+/// Open part of a cell's lower face, distance at its low corner in m, part of it inside solids.
+static inline float open_part(const BrimSim *s, int axis, int64_t cell) {
+    int64_t i = solid_cell(s, cell);
+    return i < 0 ? 1 : s->open[axis][i];
+}
+static inline float solid_distance_at(const BrimSim *s, int64_t node) {
+    int64_t i = solid_cell(s, node);
+    return i < 0 ? SOLID_REACH * s->dx : s->solid_phi[i];
+}
+static inline float solid_volume_of(const BrimSim *s, int64_t cell) {
+    int64_t i = solid_cell(s, cell);
+    return i < 0 ? 0 : s->solid_volume[i];
+}
 
 /// Number of rows of all tiles, and of cells.
 static inline size_t sim_rows(const BrimSim *s) {

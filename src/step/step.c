@@ -50,7 +50,8 @@ static BrimResult prime(BrimSim *s, Clock *clock, BrimError *error) {
     BrimResult result = stage_measure(s, error);
     if (result != BRIM_OK) return result;
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
-    stage_solids(s), lap(clock, BRIM_STAGE_SOLIDS);
+    if (!stage_solids(s)) return out_of_memory(s, "solids", error);
+    lap(clock, BRIM_STAGE_SOLIDS);
     result = update_velocity(s, 0.5 * s->dt, clock, error);
     s->primed = result == BRIM_OK;
     return result;
@@ -69,7 +70,8 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     if (next >= frame_end * (1 - 1e-12)) next = frame_end, frame++;
     s->dt_next = choose_dt(s, next, frame);
 
-    stage_solids(s), lap(&clock, BRIM_STAGE_SOLIDS);
+    if (!stage_solids(s)) return out_of_memory(s, "solids", error);
+    lap(&clock, BRIM_STAGE_SOLIDS);
     stage_advect(s), lap(&clock, BRIM_STAGE_ADVECT);
     if (s->band) band_trace(s), lap(&clock, BRIM_STAGE_BAND);
     if (!stage_emit(s)) return out_of_memory(s, "emit", error);

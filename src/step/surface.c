@@ -135,7 +135,7 @@ static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
             if (p[a] >= s->grid.tiles[a] * TILE) p[a]--;
         int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
         if (i < 0) return false;
-        float d = s->solid_phi[i] * s->inv_dx;
+        float d = solid_distance_at(s, i) * s->inv_dx;
         mean += d;
         for (int a = 0; a < s->dim; a++) gradient[a] += n >> a & 1 ? d : -d;
     }
@@ -181,8 +181,8 @@ static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
         bool any = false;
         for (int a = 0; a < s->dim && !any; a++) {
             int64_t up = grid_step(g, slot, row * TILE + x, a, 1);
-            any = s->open[a][(size_t)slot * (size_t)g->tile_cells + (size_t)(row * TILE + x)] > 0 ||
-                  (up >= 0 && s->open[a][up] > 0);
+            any = open_part(s, a, (int64_t)slot * g->tile_cells + row * TILE + x) > 0 ||
+                  (up >= 0 && open_part(s, a, up) > 0);
         }
         if (!any) bits &= (uint8_t) ~(1 << x);
     }
@@ -280,7 +280,7 @@ static TileMask on_floor(const BrimSim *s, int slot) {
     if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return m;
     for (int i = 0; i < g->tile_cells; i++) {
         int64_t face = up ? grid_step(g, slot, i, axis, 1) : (int64_t)slot * g->tile_cells + i;
-        if (face >= 0 && s->open[axis][face] == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
+        if (face >= 0 && open_part(s, axis, face) == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
     }
     return m;
 }
@@ -310,7 +310,7 @@ bool centre_in_solid(const BrimSim *s, int slot, int cell) {
     float sum = 0;
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
         int64_t i = grid_cell(&s->grid, at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2));
-        sum += i < 0 ? 0 : s->solid_phi[i];
+        sum += i < 0 ? 0 : solid_distance_at(s, i);
     }
     return sum < 0;
 }
@@ -330,7 +330,7 @@ static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
             for (int n = 0; n < 2 * s->dim; n++) {
                 int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
                 int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
-                if (next >= 0 && s->open[n >> 1][face] > 0 && s->phi[next] <= -0.5f &&
+                if (next >= 0 && open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f &&
                     s->liquid[next >> 3] >> (next & 7) & 1)
                     found[r] |= (uint8_t)(1 << x);
             }
