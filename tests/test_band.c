@@ -215,6 +215,50 @@ TEST(band_accounts_for_all_liquid) {
     brim_sim_destroy(&sim);
 }
 
+/// What a wide drain takes in deep water, in particles; => the largest error of the account, as a
+/// part of what was seeded.
+static double drain_deep(int dim, int band_width, BrimVolume volume, double *worst,
+                         BrimError *error) {
+    int n = dim == 3 ? 24 : 48;
+    Case c = case_box(dim, 1, n, n, n);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.85f, 1}));
+    c.def.drain_count = 1;
+    c.drains[0] = brim_default_drain_def();
+    c.drains[0].shape = box_between((BrimVec3){0.35f, 0.1f, 0.35f}, (BrimVec3){0.65f, 0.4f, 0.65f});
+    c.drains[0].start = 0.05;
+    c.def.frame_rate = 60;
+    c.def.volume = volume;
+    c.def.band_width = band_width;
+    BrimSim *sim;
+    if (case_create(&c, &sim, error) != BRIM_OK) return 0;
+    *worst = 0;
+    while (brim_sim_time(sim) < 0.4 && brim_sim_step(sim, error) == BRIM_OK) {
+        const BrimStats *s = brim_sim_stats(sim);
+        double due = (double)(s->seeded - s->drained);
+        double off = (double)(s->particles + s->interior) - due;
+        *worst = fmax(*worst, fabs(off) / (double)s->seeded);
+    }
+    double drained = (double)brim_sim_stats(sim)->drained;
+    brim_sim_destroy(&sim);
+    return drained;
+}
+
+/// Nothing comes out of the void that a drain leaves: it takes as much as without the band.
+TEST(band_drains_no_more_than_there_is) {
+    for (int dim = 2; dim <= 3; dim++)
+        for (int k = 0; k < 2; k++) {
+            BrimVolume volume = k ? BRIM_VOLUME_DENSITY : BRIM_VOLUME_NONE;
+            BrimError error = {0};
+            double worst, plain = drain_deep(dim, 0, volume, &worst, &error);
+            CHECK_OK(error.result, error);
+            CHECK(plain > 1000 && worst == 0);
+            double band = drain_deep(dim, 3, volume, &worst, &error);
+            CHECK_OK(error.result, error);
+            CHECK_BELOW(worst, 0.01);
+            CHECK_NEAR(band / plain, 1, 0.05);
+        }
+}
+
 /// A dry tank that a stream fills until most of the water lies below the band.
 TEST(band_of_a_tank_that_fills) {
     Case c = case_box(2, 1, 32, 32, 1);

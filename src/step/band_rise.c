@@ -71,20 +71,23 @@ static float point(const Lattice *l, int cell, uint64_t hash, int index, float a
     return hash_unit(h2, 1);
 }
 
-/// Where a point of a tile was before, in cells of the tile.
-static void origin(const Lattice *l, int cell, const float at[3], float from[3]) {
+/// Where a point of a tile was before, in cells of the tile. False where no velocity is known, as
+/// in the void that a drain leaves: what is there came from nowhere.
+static bool origin(const Lattice *l, int cell, const float at[3], float from[3]) {
     const float own[3] = {(float)(cell & 7), (float)(cell >> 3 & 7), (float)(cell >> 6)};
     from[2] = 0;
     for (int a = 0; a < l->s->dim; a++) {
         const float node[3] = {at[0] - 0.5f, at[1] - 0.5f, at[2] - 0.5f};
         float d = sample(l->back[a], l->s->dim, node);
         if (!(d == d)) d = sample(l->back[a], l->s->dim, own);
+        if (!(d == d)) return false;
         float low = 1e-3f - (float)l->tile[a];
         float high = (float)(l->s->grid.cells[a] - l->tile[a]) - 1e-3f;
         float x = at[a] - d;
         x = x > low ? x : low;
         from[a] = x < high ? x : high;
     }
+    return true;
 }
 
 static bool in_solid(const Lattice *l, const float at[3]) {
@@ -172,11 +175,8 @@ static bool rises(const Lattice *l, const Look *look, int cell, const float at[3
     }
     if (certain) return look->hidden[(x[2] * look->size[1] + x[1]) * look->size[0] + x[0]];
     float from[3];
-    origin(l, cell, at, from);
-    for (int a = 0; a < l->s->dim; a++) {
-        if (!(from[a] == from[a])) return false;
-        x[a] = l->tile[a] + (int)floorf(from[a]);
-    }
+    if (!origin(l, cell, at, from)) return false;
+    for (int a = 0; a < l->s->dim; a++) x[a] = l->tile[a] + (int)floorf(from[a]);
     return was_hidden(l->s, x[0], x[1], x[2]);
 }
 
@@ -199,10 +199,9 @@ uint32_t band_rising(const BrimSim *s, const BandExchange *e, int slot, BandMake
                 float at[3], from[3], dice = point(&l, cell, hash, i, at);
                 if (dice >= e->extra && !(some && rises(&l, &look, cell, at))) continue;
                 if (l.solid && in_solid(&l, at)) continue;
+                if (!origin(&l, cell, at, from)) continue;
                 count++;
-                if (!make) continue;
-                origin(&l, cell, at, from);
-                make(context, at, from);
+                if (make) make(context, at, from);
             }
         }
     return count;
