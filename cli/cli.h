@@ -82,6 +82,14 @@ ArgsResult args_parse(const Usage *usage, int argc, char **argv, int *count);
 /// The entry of `names` [count] that looks most like `text`, NULL when none is near.
 const char *nearest_name(const char *text, const char *const *names, int count);
 
+// ---------------------------------------------------------------------------------- signals
+
+/// From here on the first SIGINT or SIGTERM asks to stop at the next good place, the second ends
+/// the process at once.
+void catch_signals(void);
+/// Exit code for the signal that came; 0 = none.
+int signal_code(void);
+
 // -------------------------------------------------------------------------------- reporting
 
 /// "brim: error: ..." on stderr, after clearing a progress line that may stand there.

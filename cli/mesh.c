@@ -1,7 +1,6 @@
 // brim mesh: the frames of a run as closed triangle surfaces.
 #include "frames.h"
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -27,21 +26,6 @@ typedef struct Job {
     BrimMesher *mesher;
     Totals totals;
 } Job;
-
-// Signals reach a program only through a global.
-static volatile sig_atomic_t signal_caught;
-
-static void on_signal(int number) {
-    signal_caught = number;
-}
-
-/// The first signal asks to stop after the frame, the second ends the process at once.
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 // ------------------------------------------------------------------------------ what to make
 
@@ -201,7 +185,7 @@ static void tell_totals(const Job *job) {
 }
 
 static int leave(const Job *job, const char *from) {
-    int code = signal_caught == SIGTERM ? EXIT_TERMINATE : EXIT_INTERRUPT;
+    int code = signal_code();
     if (!job->arguments->quiet)
         fprintf(stderr, "Interrupted; %d surfaces are complete. To go on: brim mesh %s --resume\n",
                 job->totals.made + job->totals.kept, from);
@@ -215,7 +199,7 @@ static int mesh_frames(Job *job, const char *from) {
     for (int i = 0; i < job->frames.count && code == EXIT_DONE; i++) {
         char path[PATH_MAX];
         struct stat status;
-        if (signal_caught) {
+        if (signal_code()) {
             count_progress_end(&progress);
             return leave(job, from);
         }

@@ -1,7 +1,6 @@
 // brim run: a scene file into a folder of frames, with progress, and safe to interrupt.
 #include "cli.h"
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,21 +18,6 @@ typedef struct Totals {
     int first_frame;
     double ms, stage_ms[BRIM_STAGE_COUNT];
 } Totals;
-
-// Signals reach a program only through a global.
-static volatile sig_atomic_t signal_caught;
-
-static void on_signal(int number) {
-    signal_caught = number;
-}
-
-/// The first signal asks the run to stop after its step, the second ends the process at once.
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 // ------------------------------------------------------------------------------- JSON lines
 
@@ -136,7 +120,7 @@ static void print_summary(const BrimSim *sim, const Totals *t, const char *folde
 /// After a signal: a checkpoint, and how to go on.
 static int leave(BrimRun *run, const char *scene, const Arguments *a) {
     BrimError error;
-    int code = signal_caught == SIGTERM ? EXIT_TERMINATE : EXIT_INTERRUPT;
+    int code = signal_code();
     if (brim_run_checkpoint(run, &error) != BRIM_OK) return report_result(&error, a->json);
     const BrimSim *sim = brim_run_sim(run);
     if (a->json) {
@@ -177,7 +161,7 @@ static int run_steps(BrimRun *run, const char *scene, const Arguments *a) {
     Progress progress = progress_start(sim, frames, !a->quiet && !a->json);
     while (!brim_run_done(run)) {
         BrimError error;
-        if (signal_caught) {
+        if (signal_code()) {
             if (progress.on && progress.terminal) fputc('\n', stderr);
             return leave(run, scene, a);
         }

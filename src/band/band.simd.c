@@ -1,31 +1,6 @@
 // Rows of cells at once: a lane is a cell.
 #include "band/band.h"
-#include "base/wide.h"
-
-/// Cell and fraction of coordinates >= 0 in cells.
-static inline wide_int split(wide at, wide *fraction) {
-    wide_int cell = wide_to_int(at);
-    *fraction = at - wide_from_int(cell);
-    return cell;
-}
-
-static inline wide mix(wide a, wide b, wide f) {
-    return a + f * (b - a);
-}
-
-static inline wide sample_slice(const float *b, wide_int at, int edge, wide fx, wide fy) {
-    wide c00, c10, c01, c11;
-    wide_gather_pairs(b, at, &c00, &c10);
-    wide_gather_pairs(b + edge, at, &c01, &c11);
-    return mix(mix(c00, c10, fx), mix(c01, c11, fx), fy);
-}
-
-static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
-                          const int dim) {
-    wide value = sample_slice(b, at, edge, fx, fy);
-    if (dim == 2) return value;
-    return mix(value, sample_slice(b + edge * edge, at, edge, fx, fy), fz);
-}
+#include "grid/sample.h"
 
 /// The cells of a vector of a tile, in block coordinates of their low corners.
 static inline void cell_corners(int first, int halo, wide at[3], const int dim) {
@@ -40,17 +15,7 @@ static inline void cell_corners(int first, int halo, wide at[3], const int dim) 
 
 /// Displacement over a sub-step at points, in cells.
 static inline void flow_at(const TraceParams *p, const wide at[3], wide v[3], const int dim) {
-    int edge = TILE + 2 * p->halo;
-    wide f[3] = {0}, g[3] = {0};
-    wide_int on[3] = {0}, off[3] = {0};
-    for (int a = 0; a < dim; a++) on[a] = split(at[a], &f[a]), off[a] = split(at[a] - 0.5f, &g[a]);
-    v[0] = sample(p->velocity[0], (off[2] * edge + off[1]) * edge + on[0], edge, f[0], g[1], g[2],
-                  dim);
-    v[1] = sample(p->velocity[1], (off[2] * edge + on[1]) * edge + off[0], edge, g[0], f[1], g[2],
-                  dim);
-    if (dim == 3)
-        v[2] = sample(p->velocity[2], (on[2] * edge + off[1]) * edge + off[0], edge, g[0], g[1],
-                      f[2], dim);
+    sample_faces(p->velocity, TILE + 2 * p->halo, at, v, dim);
     for (int a = 0; a < dim; a++) v[a] *= p->scale;
 }
 

@@ -2,40 +2,14 @@
 // over particles (two may meet on a node): it adds the (momentum, weight) pairs of two
 // x-neighbours as one vector of four.
 #include "particles/transfer.h"
-#include "base/wide.h"
+#include "grid/sample.h"
+#include "particles/chunk.h"
 #include <math.h>
-
-/// Particles are taken in chunks through small arrays padded to whole vectors.
-enum { CHUNK = 64 };
-
-/// Cell and fraction of coordinates >= 0 in cells.
-static inline wide_int split(wide at, wide *fraction) {
-    wide_int cell = wide_to_int(at);
-    *fraction = at - wide_from_int(cell);
-    return cell;
-}
 
 /// Copies n <= CHUNK floats and pads to whole vectors with the first one.
 static inline void chunk_load(float *restrict out, const float *restrict in, int n) {
     for (int i = 0; i < n; i++) out[i] = in[i];
     for (int i = n; i % WIDE; i++) out[i] = in[0];
-}
-
-/// Positions of a chunk in block coordinates.
-static inline void chunk_positions(const Span *p, int first, int n, int edge, float at[3][CHUNK],
-                                   const int dim) {
-    // The difference to a corner below 0 may round up to the tile's far side, from where the next
-    // value of a block would be beyond it.
-    const float high = (float)(edge - 1) * (1 - 0x1p-24f);
-    for (int a = 0; a < dim; a++) {
-        const float *restrict in = p->attr[ATTR_X + a] + first;
-        float *restrict out = at[a], inv_dx = p->inv_dx, corner = p->corner[a];
-        for (int i = 0; i < n; i++) {
-            float x = in[i] * inv_dx - corner;
-            out[i] = x < high ? x : high;
-        }
-        for (int i = n; i % WIDE; i++) out[i] = out[0];
-    }
 }
 
 // ------------------------------------------------------------------------ particles -> grid
@@ -50,7 +24,7 @@ typedef struct Stencil {
 static inline void stencil_fill(Stencil *s, const Span *p, int first, int n, int edge,
                                 const int dim) {
     float at[3][CHUNK];
-    chunk_positions(p, first, n, edge, at, dim);
+    chunk_positions(p, first, n, edge, 0, at, dim);
     for (int i = 0; i < n; i += WIDE) {
         wide_int on[3] = {0}, off[3] = {0};
         for (int a = 0; a < dim; a++) {
@@ -180,26 +154,7 @@ static void gather(const ScatterNear *near, int dim, float least, float *velocit
 
 // ------------------------------------------------------------------------ grid -> particles
 
-static inline wide mix(wide a, wide b, wide f) {
-    return a + f * (b - a);
-}
-
-/// Linear interpolation in a block between the 4 values of the slice from index `at`.
-static inline wide sample_slice(const float *b, wide_int at, int edge, wide fx, wide fy) {
-    wide c00, c10, c01, c11;
-    wide_gather_pairs(b, at, &c00, &c10);
-    wide_gather_pairs(b + edge, at, &c01, &c11);
-    return mix(mix(c00, c10, fx), mix(c01, c11, fx), fy);
-}
-
-static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
-                          const int dim) {
-    wide value = sample_slice(b, at, edge, fx, fy);
-    if (dim == 2) return value;
-    return mix(value, sample_slice(b + edge * edge, at, edge, fx, fy), fz);
-}
-
-/// The same with the gradient over a cell.
+/// sample_slice and sample with the gradient over a cell.
 static inline wide slice_gradient(const float *b, wide_int at, int edge, wide fx, wide fy,
                                   wide gradient[2]) {
     wide c00, c10, c01, c11;
@@ -223,30 +178,17 @@ static inline wide sample_gradient(const float *b, wide_int at, int edge, wide f
     return mix(value, above, fz);
 }
 
-/// Velocity at points in block coordinates.
-static inline void velocity_at(const float *const block[3], int edge, const wide at[3], wide v[3],
-                               const int dim) {
-    wide f[3] = {0}, g[3] = {0};
-    wide_int on[3] = {0}, off[3] = {0};
-    for (int a = 0; a < dim; a++) on[a] = split(at[a], &f[a]), off[a] = split(at[a] - 0.5f, &g[a]);
-    v[0] = sample(block[0], (off[2] * edge + off[1]) * edge + on[0], edge, f[0], g[1], g[2], dim);
-    v[1] = sample(block[1], (off[2] * edge + on[1]) * edge + off[0], edge, g[0], f[1], g[2], dim);
-    if (dim == 3)
-        v[2] =
-            sample(block[2], (on[2] * edge + off[1]) * edge + off[0], edge, g[0], g[1], f[2], dim);
-}
-
 static inline void from_block_dim(const Span *p, float ratio, const float *const block[3], int halo,
                                   const int dim) {
     int edge = TILE + 2 * halo;
     float at[3][CHUNK], out[3][CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, edge, at, dim);
+        chunk_positions(p, first, n, edge, 0, at, dim);
         for (int i = 0; i < n; i += WIDE) {
             wide x[3] = {0}, v[3];
             for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
-            velocity_at(block, edge, x, v, dim);
+            sample_faces(block, edge, x, v, dim);
             for (int a = 0; a < dim; a++) wide_store(out[a] + i, v[a]);
         }
         for (int a = 0; a < dim; a++) {
@@ -264,7 +206,7 @@ static inline void from_block_affine(const Span *p, const float *const block[3],
     float at[3][CHUNK], out[3][4][CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, edge, at, dim);
+        chunk_positions(p, first, n, edge, 0, at, dim);
         for (int i = 0; i < n; i += WIDE)
             for (int a = 0; a < dim; a++) {
                 wide f[3] = {0}, gradient[3];
@@ -301,7 +243,7 @@ static void from_block(const Span *p, bool affine, float ratio, const float *con
 /// The flow; the particle's own velocity where the grid knows none.
 static inline void flow_at(const float *const block[3], int edge, const wide at[3],
                            const wide own[3], wide v[3], const int dim) {
-    velocity_at(block, edge, at, v, dim);
+    sample_faces(block, edge, at, v, dim);
     for (int a = 0; a < dim; a++) v[a] = wide_select(v[a] == v[a], v[a], own[a]);
 }
 
@@ -464,7 +406,7 @@ static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
     int32_t left[CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, TILE + 2 * m->halo, from, dim);
+        chunk_positions(p, first, n, TILE + 2 * m->halo, 0, from, dim);
         for (int a = 0; a < dim; a++) {
             memcpy(at[a], from[a], sizeof at[a]);
             chunk_load(own[a], p->attr[ATTR_VX + a] + first, n);
@@ -494,8 +436,7 @@ static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
 
 static int move(const Span *p, const MoveParams *m, uint32_t *far) {
     bool third = m->scheme == BRIM_ADVECTION_RK3;
-    if (p->dim == 3)
-        return third ? move_dim(p, m, far, true, 3) : move_dim(p, m, far, false, 3);
+    if (p->dim == 3) return third ? move_dim(p, m, far, true, 3) : move_dim(p, m, far, false, 3);
     return third ? move_dim(p, m, far, true, 2) : move_dim(p, m, far, false, 2);
 }
 

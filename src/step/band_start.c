@@ -22,6 +22,7 @@ bool band_start(BrimSim *s, const Shape *const *shapes, int count, const uint8_t
     for (size_t i = 0; i < grid_box(&s->grid); i++)
         if (tiles[i]) s->sort.reach[i] |= 1u << TILE_SELF;
     if (!stage_sort(s)) return false;
+    if (s->grid.tile_count == 0) return true; // a tank that is still empty has no fields
     size_t rows = sim_rows(s);
     memset(s->interior, 0, rows);
     memset(s->hidden, 0, rows);

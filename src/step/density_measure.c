@@ -1,5 +1,4 @@
 // Density at cell centres, eq. (12) of the density paper, and which cells it counts in.
-#include "base/memory.h"
 #include "grid/mask.h"
 #include "step/band.h"
 #include "step/density.h"
@@ -79,20 +78,9 @@ static const uint8_t *held_cells(const BrimSim *s) {
     return s->band ? s->full : s->particles.occupied;
 }
 
-/// Numbers the tiles with particles. Returns how many there are.
-static size_t number_blocks(BrimSim *s) {
-    size_t blocks = 0;
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        bool held = tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
-        s->scatter_at[t] = held ? (int32_t)blocks++ : -1;
-    }
-    return blocks;
-}
-
 bool density_measure(BrimSim *s) {
-    size_t floats = block_floats(s), blocks = number_blocks(s);
-    if (!memory_fit((void **)&s->work.at, &s->work.capacity, sizeof(float), blocks * floats))
-        return false;
+    size_t floats = block_floats(s);
+    if (!scatter_reserve(s, floats)) return false;
     if (s->band) band_weigh_begin(s);
 #pragma omp parallel num_threads(s->threads)
     {

@@ -57,6 +57,9 @@ void solid_block(const BrimSim *s, int slot, int halo, float missing, float *blo
 float tile_reach(const BrimSim *s, int slot);
 /// Whether a cell's centre lies inside a solid, by the mean over its corners.
 bool centre_in_solid(const BrimSim *s, int slot, int cell);
+/// Numbers the tiles with particles and makes room in `work` for a block of so many floats of
+/// each. => scatter_at. False when out of memory.
+bool scatter_reserve(BrimSim *s, size_t floats);
 /// Moves things of `bytes` each to new places in their array: from [count] => where each was, which
 /// is in the same order; -1: it is new and gets zeros.
 void follow(void *array, size_t bytes, const int32_t *from, int count);

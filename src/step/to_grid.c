@@ -80,15 +80,14 @@ static void fold_sides(const BrimSim *s, int slot, const ScatterRows *touched, f
     }
 }
 
-/// Numbers the tiles with particles. Returns how many there are.
-static size_t number_blocks(BrimSim *s) {
+bool scatter_reserve(BrimSim *s, size_t floats) {
     size_t blocks = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         bool occupied =
             tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
         s->scatter_at[t] = occupied ? (int32_t)blocks++ : -1;
     }
-    return blocks;
+    return memory_fit((void **)&s->work.at, &s->work.capacity, sizeof(float), blocks * floats);
 }
 
 /// Copies the first and the last column of a block to behind it: for the tiles beside, which would
@@ -163,9 +162,7 @@ static void gather_tile(BrimSim *s, int slot) {
 }
 
 bool stage_to_grid(BrimSim *s) {
-    size_t floats = block_floats(s), blocks = number_blocks(s);
-    if (!memory_fit((void **)&s->work.at, &s->work.capacity, sizeof(float), blocks * floats))
-        return false;
+    if (!scatter_reserve(s, block_floats(s))) return false;
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 1)
