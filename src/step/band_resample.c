@@ -145,7 +145,7 @@ static bool make(BrimSim *s, const BandExchange *e) {
 /// goes: everywhere along the band's edge alike, so that no wave is lifted. As a part of the
 /// particles there.
 static float surplus(const BrimSim *s, const uint8_t *rim) {
-    enum { STEPS = 8 };
+    enum { STEPS = 3 };
     if (s->def.volume == BRIM_VOLUME_NONE || s->band_missing == 0) return 0;
     double cells = 0;
     for (int t = 0; t < s->grid.tile_count; t++)

@@ -136,13 +136,14 @@ static float slide(const BrimSim *s, int slot, int cell, int axis, float open, b
 static void slide_tile(BrimSim *s, int slot) {
     if (s->tile_solid[slot] == SOLID_FAR) return;
     bool moving = s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
-    for (int a = 0; a < s->dim; a++)
+    for (int a = 0; a < s->dim; a++) {
+        const float *open = s->open[a] + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
         for (int i = 0; i < s->grid.tile_cells; i++) {
             size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)i;
-            float open = open_part(s, a, (int64_t)at);
-            if (open < 1 && s->known[a][at >> 3] >> (at & 7) & 1)
-                s->coefficient[a][at] = slide(s, slot, i, a, open, moving);
+            if (open[i] < 1 && s->known[a][at >> 3] >> (at & 7) & 1)
+                s->coefficient[a][at] = slide(s, slot, i, a, open[i], moving);
         }
+    }
 }
 
 /// Faces on the domain's walls: no flow where liquid touches the wall, else only away from it: the
@@ -178,10 +179,12 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     float *v = s->velocity[axis] + base;
     TileMask known = mask_load(g, s->known[axis], slot);
-    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR)
+    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) {
+        const float *open = s->open[axis] + solid_cell(s, (int64_t)base);
         for (int i = 0; i < g->tile_cells; i++)
-            if (open_part(s, axis, (int64_t)base + i) < 1 && known.slice[i >> 6] >> (i & 63) & 1)
+            if (open[i] < 1 && known.slice[i >> 6] >> (i & 63) & 1)
                 v[i] = s->coefficient[axis][base + (size_t)i];
+    }
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
     for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= walls.slice[z];
     float *old = s->old[axis] ? s->old[axis] + base : NULL;
