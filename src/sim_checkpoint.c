@@ -18,12 +18,14 @@ typedef struct SavedState {
     BrimStats stats;
 } SavedState;
 
-static void attribute_name(int a, char name[16]) {
+enum { NAME_BYTES = 24 };
+
+static void attribute_name(int a, char name[NAME_BYTES]) {
     static const char *const names[] = {"x", "y", "z", "vx", "vy", "vz"};
     if (a < ATTR_AFFINE)
-        snprintf(name, 16, "%s", names[a]);
+        snprintf(name, NAME_BYTES, "%s", names[a]);
     else
-        snprintf(name, 16, "affine%d", a - ATTR_AFFINE);
+        snprintf(name, NAME_BYTES, "affine%d", a - ATTR_AFFINE);
 }
 
 static int attribute_count(const BrimSim *s) {
@@ -93,7 +95,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     BrimResult r = checkpoint_put(w, CHECKPOINT_META, &meta, sizeof meta, error);
     if (r == BRIM_OK) r = checkpoint_put(w, "state", &state, sizeof state, error);
     for (int a = 0; a < attribute_count(s) && r == BRIM_OK; a++) {
-        char name[16];
+        char name[NAME_BYTES];
         attribute_name(a, name);
         r = checkpoint_put(w, name, p->attr[a], p->count * sizeof(float), error);
     }
@@ -125,7 +127,7 @@ static BrimResult read_particles(Checkpoint *c, BrimSim *s, size_t count, const 
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for %zu particles", path, count);
     BrimResult r = BRIM_OK;
     for (int a = 0; a < attribute_count(s) && r == BRIM_OK; a++) {
-        char name[16];
+        char name[NAME_BYTES];
         attribute_name(a, name);
         r = checkpoint_read(c, name, p->attr[a], count * sizeof(float), error);
     }
