@@ -50,12 +50,12 @@ const char *nearest_name(const char *text, const char *const *names, int count) 
     return nearest;
 }
 
-static ArgsResult bad(const Usage *usage) {
+static int bad(const Usage *usage) {
     fprintf(stderr, "Try 'brim %s --help'.\n", usage->command);
-    return ARGS_BAD;
+    return EXIT_INPUT;
 }
 
-static ArgsResult unknown_option(const Usage *usage, const char *name) {
+static int unknown_option(const Usage *usage, const char *name) {
     const char *names[NAME_LIMIT] = {"help"};
     int n = 1;
     for (const Option *o = usage->options; o->name && n < NAME_LIMIT; o++) names[n++] = o->name;
@@ -128,7 +128,7 @@ static const Option *find_option(const Usage *usage, const char *name, size_t le
 }
 
 /// Reads the option at argv[*at], and its value from the same or the next argument.
-static ArgsResult take_option(const Usage *usage, int argc, char **argv, int *at) {
+static int take_option(const Usage *usage, int argc, char **argv, int *at) {
     const char *text = argv[*at];
     bool is_long = text[1] == '-';
     const char *name = text + (is_long ? 2 : 1);
@@ -172,7 +172,7 @@ static void print_help(const Usage *usage) {
     }
 }
 
-ArgsResult args_parse(const Usage *usage, int argc, char **argv, int *count) {
+int args_parse(const Usage *usage, int argc, char **argv, int *count) {
     int n = 0;
     bool options_end = false;
     for (int i = 1; i < argc; i++) {
@@ -181,9 +181,9 @@ ArgsResult args_parse(const Usage *usage, int argc, char **argv, int *count) {
             options_end = true;
         } else if (!options_end && (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0)) {
             print_help(usage);
-            return ARGS_HELP;
+            return EXIT_DONE;
         } else if (!options_end && text[0] == '-' && text[1]) {
-            ArgsResult result = take_option(usage, argc, argv, &i);
+            int result = take_option(usage, argc, argv, &i);
             if (result != ARGS_OK) return result;
         } else {
             argv[++n] = text;

@@ -99,9 +99,8 @@ int command_check(int argc, char **argv) {
         .positional = "a scene file",
     };
     int count = 0;
-    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
-    int code = parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
-    if (parsed == ARGS_OK) code = check(argv[1], &a);
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code == ARGS_OK) code = check(argv[1], &a);
     free((void *)a.sets.items);
     return code;
 }

@@ -73,11 +73,12 @@ typedef struct Usage {
     const char *positional; ///< what they are, for messages: "a scene file"
 } Usage;
 
-typedef enum ArgsResult { ARGS_OK, ARGS_HELP, ARGS_BAD } ArgsResult;
+enum { ARGS_OK = -1 };
 
 /// Reads argv[1..] by the table. Positional arguments come to rest in argv[1..*count]. Prints the
-/// help when asked for it, or what is wrong and how to get help.
-ArgsResult args_parse(const Usage *usage, int argc, char **argv, int *count);
+/// help when asked for it, or what is wrong and how to get help. Returns ARGS_OK, or the exit code
+/// to leave with.
+int args_parse(const Usage *usage, int argc, char **argv, int *count);
 
 /// The entry of `names` [count] that looks most like `text`, NULL when none is near.
 const char *nearest_name(const char *text, const char *const *names, int count);

@@ -192,8 +192,8 @@ int command_fields(int argc, char **argv) {
         .positional = "",
     };
     int count = 0;
-    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
-    if (parsed != ARGS_OK) return parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code != ARGS_OK) return code;
     if (markdown && json) {
         report_error("choose one of --markdown and --json");
         return EXIT_INPUT;

@@ -15,10 +15,10 @@ int command_info(int argc, char **argv) {
         .positional = "a checkpoint or frame",
     };
     int count = 0;
-    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
-    if (parsed != ARGS_OK) return parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code != ARGS_OK) return code;
 
-    int code = EXIT_DONE;
+    code = EXIT_DONE;
     for (int i = 1; i <= count; i++) {
         struct stat status;
         if (stat(argv[i], &status) == 0 && S_ISDIR(status.st_mode)) {

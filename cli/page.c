@@ -329,7 +329,7 @@ int command_report(int argc, char **argv) {
         .positional = "a run folder",
     };
     int count = 0;
-    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
-    if (parsed != ARGS_OK) return parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code != ARGS_OK) return code;
     return report(argv[1], &a);
 }

@@ -115,10 +115,8 @@ int command_plot(int argc, char **argv) {
         .positional = "a run folder",
     };
     int count = 0;
-    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
-    int code = parsed == ARGS_OK     ? plot(&a, count, argv + 1)
-               : parsed == ARGS_HELP ? EXIT_DONE
-                                     : EXIT_INPUT;
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code == ARGS_OK) code = plot(&a, count, argv + 1);
     free((void *)a.labels.items);
     return code;
 }

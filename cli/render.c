@@ -432,7 +432,7 @@ int command_render(int argc, char **argv) {
         .positional = "a run folder or a frame",
     };
     int count = 0;
-    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
-    if (parsed != ARGS_OK) return parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code != ARGS_OK) return code;
     return render(argv[1], &a);
 }

@@ -313,8 +313,8 @@ int command_reproduce(int argc, char **argv) {
         .positional = "the name of an experiment",
     };
     int count = 0;
-    ArgsResult parsed = args_parse(&usage, argc, argv, &count);
-    if (parsed != ARGS_OK) return parsed == ARGS_HELP ? EXIT_DONE : EXIT_INPUT;
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code != ARGS_OK) return code;
     if (wants_list) {
         list();
         return EXIT_DONE;
