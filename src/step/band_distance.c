@@ -251,6 +251,7 @@ static void range_tile(BrimSim *s, int slot) {
 }
 
 void band_distance(BrimSim *s) {
+    if (s->grid.tile_count == 0) return; // no fields either
     int tiles = s->grid.tile_count;
     Passes p = passes_of(s);
 #pragma omp parallel num_threads(s->threads)
