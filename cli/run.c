@@ -108,7 +108,7 @@ static void print_summary(const BrimSim *sim, const Totals *t, const char *folde
         printf("\n  solver      %.1f iterations a step\n",
                (double)t->iterations / (double)t->steps);
     }
-    printf("  volume      %.4f of the liquid's own\n", s->volume_ratio);
+    printf("  volume      %.4f of what was seeded and poured in\n", s->volume);
     print_balance(s);
     printf("  memory      %s\n", show_bytes(text, (double)s->memory_bytes));
     printf("  files       %s/particles, %s/stats.csv, %s/run.json\n", folder, folder, folder);

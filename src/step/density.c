@@ -20,6 +20,8 @@ static const double TRAVEL_MAX = 1;
 static const float STRIDE = 0.5f;
 /// Where one would be larger than this, cells, all are scaled down: the rest waits for later steps.
 static const float SHIFT_MAX = 1;
+/// Displacements take no particle into a solid, but for rounding, cells.
+static const float SHIFT_DEPTH = 1e-3f;
 
 static inline bool has(const TileMask *m, int cell) {
     return m->slice[cell >> 6] >> (cell & 63) & 1;
@@ -230,7 +232,7 @@ static float largest_shift(const BrimSim *s, int slot) {
 /// along a flow.
 static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScratch *scratch) {
     int halo = (int)(reach + 1.02f) + 1;
-    MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SOLID_DEPTH};
+    MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SHIFT_DEPTH};
     m.substeps = (int)fmaxf(1, ceilf(reach / STRIDE));
     m.time = scale * s->dx;
     domain_box(s, m.low, m.high);

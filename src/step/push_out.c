@@ -82,20 +82,26 @@ int64_t push_out_find(BrimSim *s) {
     return inside;
 }
 
-void push_out_rest(BrimSim *s, uint32_t first, uint32_t end, const float low[3],
-                   const float high[3]) {
-    Particles *p = &s->particles;
-    for (uint32_t i = first; i < end; i++) {
-        if (!p->order[i]) continue;
-        float at[3] = {0}, gradient[3], length = 0;
-        for (int a = 0; a < s->dim; a++) at[a] = p->attr[ATTR_X + a][i];
-        float depth = -solid_lookup(s, at, gradient);
+/// Moves a particle out of a solid; in a corner the first push may end in the other side.
+static void push_out_one(BrimSim *s, uint32_t i, const float low[3], const float high[3]) {
+    enum { PUSHES = 4 };
+    float at[3] = {0}, gradient[3];
+    for (int a = 0; a < s->dim; a++) at[a] = s->particles.attr[ATTR_X + a][i];
+    for (int push = 0; push < PUSHES; push++) {
+        float depth = -solid_lookup(s, at, gradient), length = 0;
         for (int a = 0; a < s->dim; a++) length += gradient[a] * gradient[a];
-        if (!(depth > 0) || length <= 0) continue;
+        if (!(depth > 0) || length <= 0) break;
         float way = fminf(depth + MARGIN * s->dx, STRIDE * s->dx) / sqrtf(length);
         for (int a = 0; a < s->dim; a++)
-            p->attr[ATTR_X + a][i] = fminf(fmaxf(at[a] + gradient[a] * way, low[a]), high[a]);
+            at[a] = fminf(fmaxf(at[a] + gradient[a] * way, low[a]), high[a]);
     }
+    for (int a = 0; a < s->dim; a++) s->particles.attr[ATTR_X + a][i] = at[a];
+}
+
+void push_out_rest(BrimSim *s, uint32_t first, uint32_t end, const float low[3],
+                   const float high[3]) {
+    for (uint32_t i = first; i < end; i++)
+        if (s->particles.order[i]) push_out_one(s, i, low, high);
 }
 
 float push_out_face(const BrimSim *s, int axis, int64_t cell, int64_t below) {
