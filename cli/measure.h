@@ -10,7 +10,7 @@ double measure_liquid(const BrimSim *sim);
 double measure_solids(const BrimSim *sim);
 /// Mean height of the surface over all columns, m.
 double measure_level(const BrimSim *sim);
-/// Particles deeper than a tenth of a cell inside solids.
+/// Particles deeper inside solids than they may be on their way.
 double measure_inside(const BrimSim *sim);
 
 /// Particles in the cells below a height.
