@@ -115,6 +115,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     }
     // The lists are the caller's: what is needed of them lives on in the members.
     s->def.liquid = NULL, s->def.liquid_count = 0;
+    s->crowded = true; // nobody has looked yet
     s->def.solids = NULL, s->def.solid_count = 0;
     s->def.sources = NULL, s->def.source_count = 0;
     s->def.drains = NULL, s->def.drain_count = 0;

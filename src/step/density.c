@@ -345,7 +345,7 @@ static bool due(BrimSim *s) {
     s->travelled += s->max_speed * s->dt * s->inv_dx;
     bool moving = false;
     for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
-    return s->step == 0 || moving || s->crowded || s->travelled >= TRAVEL_MAX;
+    return moving || s->crowded || s->travelled >= TRAVEL_MAX;
 }
 
 BrimResult stage_density(BrimSim *s, BrimError *error) {
