@@ -81,8 +81,9 @@ static float sample(const BrimSimDef *def, const float *values, const float at[3
 }
 
 double measure_inside(const BrimSim *sim) {
-    // Between centres the distance is off by as much as a tenth of a cell at the edges of a shape.
-    static const float DEPTH = 0.25f; // cells, as deep as advection lets particles in
+    // Cells, as deep as advection lets particles in. Distances between centres are interpolated, so
+    // at the edges of a shape they are not those that the solver goes by.
+    static const float DEPTH = 0.25f;
     const BrimSimDef *def = brim_sim_def(sim);
     float *phi = field(sim, BRIM_FIELD_SOLID), h = cell_size(def);
     if (!phi) return NAN;
