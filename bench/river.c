@@ -1,10 +1,10 @@
-// The river at full size: does it fit, and what does a step cost once the canyon is full?
+// The river at full size, to the end of its scene: does it fit, and what does a step cost once the
+// canyon is full?
 #include "bench.h"
 #include <stdio.h>
 
-static const double ENOUGH = 26e6;       ///< particles of a full river
-static const double LONGEST = 90 * 60e3; ///< wall time, ms
-enum { LAST = 20 };                      ///< steps at the end that are timed
+static const double LONGEST = 150 * 60e3; ///< wall time, ms: a slow machine reports how far it came
+enum { LAST = 20 };                       ///< steps at the end that are timed
 
 typedef struct River {
     double create_ms;  ///< from the def to the first step
@@ -32,8 +32,7 @@ static void run_river(const void *argument, void *result) {
     if (brim_sim_create(def, &sim, &error) != BRIM_OK) give_up("%s", error.message);
     out->create_ms = now_ms() - start;
     start = now_ms();
-    while (brim_sim_time(sim) < def->duration && (double)out->particles < ENOUGH &&
-           now_ms() - start < LONGEST) {
+    while (brim_sim_time(sim) < def->duration && now_ms() - start < LONGEST) {
         if (brim_sim_step(sim, &error) != BRIM_OK) give_up("%s", error.message);
         const BrimStats *s = brim_sim_stats(sim);
         if (s->particles > out->particles) out->particles = s->particles;

@@ -49,18 +49,33 @@ static void keep_deepest(BrimSim *s, size_t cell, float depth, const float gradi
         s->push[a][cell] = length > 1e-6f ? gradient[a] / length * way : 0;
 }
 
+/// Whether a corner of a cell lies inside: else no point of it does.
+static bool cut_by_solid(const float *node, int dim, int cell) {
+    enum { EDGE = TILE + 2 };
+    int z = dim == 3 ? (cell >> 6) + 1 : 0;
+    const float *low = node + (z * EDGE + (cell >> 3 & 7) + 1) * EDGE + (cell & 7) + 1;
+    bool cut = low[0] < 0 || low[1] < 0 || low[EDGE] < 0 || low[EDGE + 1] < 0;
+    if (dim == 2) return cut;
+    low += EDGE * EDGE;
+    return cut || low[0] < 0 || low[1] < 0 || low[EDGE] < 0 || low[EDGE + 1] < 0;
+}
+
 static int64_t find_in_tile(BrimSim *s, int slot) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     const Particles *p = &s->particles;
+    uint32_t begin = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
     memset(s->push_depth + base, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
-    if (!solid_near(s, slot)) return 0;
+    if (begin == end || !solid_near(s, slot)) return 0;
+    memset(p->order + begin, 0, (end - begin) * sizeof *p->order);
     float *node = s->scratch[omp_get_thread_num()].block[0];
     solid_block(s, slot, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
     int64_t inside = 0;
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         uint32_t first = p->cell_start[base + (size_t)cell];
-        for (uint32_t i = first; i < p->cell_start[base + (size_t)cell + 1]; i++) {
+        uint32_t last = p->cell_start[base + (size_t)cell + 1];
+        if (first == last || !cut_by_solid(node, s->dim, cell)) continue;
+        for (uint32_t i = first; i < last; i++) {
             float at[3] = {0}, gradient[3];
             for (int a = 0; a < s->dim; a++)
                 at[a] = p->attr[ATTR_X + a][i] * s->inv_dx - span.corner[a];
