@@ -27,6 +27,11 @@ static inline TileMask mask_load(const Grid *g, const uint8_t *mask, int slot) {
     return m;
 }
 
+/// One row of a mask, bit x.
+static inline uint8_t mask_bits(const TileMask *m, int row) {
+    return (uint8_t)(m->slice[row >> 3] >> (8 * (row & 7)));
+}
+
 /// For each cell of a tile, the bit of its neighbour one step along an axis; 0 where no tile is.
 static inline TileMask mask_neighbour(const Grid *g, const uint8_t *mask, int slot, int axis,
                                       int direction) {
@@ -106,11 +111,8 @@ static inline TileMask mask_inside(const Grid *g, int slot) {
     return m;
 }
 
-/// Cells of a tile in one layer of the domain: the cells with this coordinate along an axis.
-static inline TileMask mask_layer(const Grid *g, int slot, int axis, int layer) {
-    TileCoord c = g->coord[slot];
-    const int16_t tile[3] = {c.x, c.y, c.z};
-    int at = layer - tile[axis] * TILE;
+/// Cells of any tile in one of its layers along an axis; none where it has no such layer.
+static inline TileMask mask_tile_layer(const Grid *g, int axis, int at) {
     TileMask m = {{0}};
     if (at < 0 || at >= TILE) return m;
     for (int z = 0; z < g->tile_depth; z++)
@@ -119,6 +121,13 @@ static inline TileMask mask_layer(const Grid *g, int slot, int axis, int layer) 
                      : z == at   ? ~(uint64_t)0
                                  : 0;
     return m;
+}
+
+/// Cells of a tile in one layer of the domain: the cells with this coordinate along an axis.
+static inline TileMask mask_layer(const Grid *g, int slot, int axis, int layer) {
+    TileCoord c = g->coord[slot];
+    const int16_t tile[3] = {c.x, c.y, c.z};
+    return mask_tile_layer(g, axis, layer - tile[axis] * TILE);
 }
 
 /// Cells of a tile in the first (direction -1) or last layer of the domain along an axis.

@@ -4,8 +4,8 @@
 // inwards through the liquid by |grad phi| = 1, a layer a pass. Neither walls nor solids are a
 // surface: cells inside solids take the depth of the liquid beside them, so that the level set can
 // be carried along a wall without being worn down by it.
-#include "grid/mask.h"
 #include "step/band.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <string.h>
 
@@ -37,28 +37,14 @@ static Passes passes_of(BrimSim *s) {
                     .depth = {s->rhs, s->diagonal}};
 }
 
-/// Whether no face of a cell is open.
-static bool closed(const BrimSim *s, int slot, int cell) {
-    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
-    for (int a = 0; a < s->dim; a++) {
-        int64_t up = grid_step(&s->grid, slot, cell, a, 1);
-        if (open_part(s, a, me) > 0 || (up >= 0 && open_part(s, a, up) > 0)) return false;
-    }
-    return true;
-}
-
 /// Which cells of a tile are air, and which are shut off by solids.
 static void sort_cells(const BrimSim *s, int slot, Passes *p) {
     const Grid *g = &s->grid;
-    TileMask liquid = mask_load(g, s->liquid, slot), air = mask_inside(g, slot), shut = {{0}};
-    bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    TileMask liquid = mask_load(g, s->liquid, slot), air = mask_inside(g, slot);
+    TileMask shut = closed_cells(s, slot), rock = rock_cells(s, slot);
     for (int z = 0; z < g->tile_depth; z++) {
         air.slice[z] &= ~liquid.slice[z];
-        for (uint64_t bits = solid ? air.slice[z] : 0; bits; bits &= bits - 1) {
-            int bit = __builtin_ctzll(bits);
-            if (closed(s, slot, z * 64 + bit) || centre_in_solid(s, slot, z * 64 + bit))
-                shut.slice[z] |= (uint64_t)1 << bit;
-        }
+        shut.slice[z] = (shut.slice[z] | rock.slice[z]) & air.slice[z];
         air.slice[z] &= ~shut.slice[z];
     }
     mask_store(g, p->air, slot, &air);
@@ -69,19 +55,11 @@ static void sort_cells(const BrimSim *s, int slot, Passes *p) {
 static TileMask beside_air(const BrimSim *s, int slot, const Passes *p) {
     const Grid *g = &s->grid;
     TileMask liquid = mask_load(g, s->liquid, slot), out = {{0}};
-    bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     for (int n = 0; n < 2 * s->dim; n++) {
         TileMask near = mask_neighbour(g, p->air, slot, n >> 1, n & 1 ? 1 : -1);
-        for (int z = 0; z < g->tile_depth; z++) {
-            uint64_t found = near.slice[z] & liquid.slice[z];
-            for (uint64_t bits = solid ? found : 0; bits; bits &= bits - 1) {
-                int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
-                int64_t face = n & 1 ? grid_step(g, slot, cell, n >> 1, 1)
-                                     : (int64_t)slot * g->tile_cells + cell;
-                if (face >= 0 && open_part(s, n >> 1, face) == 0) found &= ~((uint64_t)1 << bit);
-            }
-            out.slice[z] |= found;
-        }
+        TileMask shut = shut_faces(s, slot, n);
+        for (int z = 0; z < g->tile_depth; z++)
+            out.slice[z] |= near.slice[z] & liquid.slice[z] & ~shut.slice[z];
     }
     return out;
 }

@@ -3,8 +3,8 @@
 // A path back in time (Runge-Kutta 4) is followed from each cell centre; a face takes the mean of
 // the paths of its two cells, which is as exact as the linear interpolation at the path's end. So a
 // cell costs one path and not four, and a tile needs nothing of its neighbours but velocities.
-#include "grid/mask.h"
 #include "step/band.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -220,21 +220,11 @@ static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
         for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
 }
 
-/// Cells of a row whose centres lie in solids: they hold no liquid that could rise from there.
-static uint8_t row_solid(const BrimSim *s, int slot, int row, uint8_t cells) {
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return 0;
-    uint8_t solid = 0;
-    for (; cells; cells &= (uint8_t)(cells - 1)) {
-        int x = __builtin_ctz(cells);
-        solid |= (uint8_t)(centre_in_solid(s, slot, row * TILE + x) << x);
-    }
-    return solid;
-}
-
 /// (level set carried along) => next masks of a tile
 static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNext *next) {
     const Grid *g = &s->grid;
     float width = (float)s->def.band_width;
+    const uint8_t *rock = solid_here(s, slot) ? s->rock : NULL; // no liquid rises from there
     for (int r = 0; r < g->tile_rows; r++) {
         uint8_t inside = row_inside(g, slot, r), interior = 0, hidden = 0, rim = 0;
         for (int x = 0; x < TILE; x++) {
@@ -247,7 +237,7 @@ static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNe
         }
         size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
         next->interior[at] = interior & inside;
-        next->hidden[at] = hidden & inside & (uint8_t)~row_solid(s, slot, r, hidden);
+        next->hidden[at] = hidden & inside & (uint8_t)~(rock ? rock[at] : 0);
         next->rim[at] = rim & inside & (uint8_t)~hidden;
     }
 }

@@ -6,7 +6,7 @@
 // which is eq. (10), (11) and (18) with q = p2 dt^2 / (rho dx^2): the pressure's stencil.
 #include "step/density.h"
 #include "base/error.h"
-#include "grid/mask.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -25,10 +25,6 @@ static const float SHIFT_DEPTH = 1e-3f;
 
 static inline bool has(const TileMask *m, int cell) {
     return m->slice[cell >> 6] >> (cell & 63) & 1;
-}
-
-static bool walled(const BrimSim *s, int slot) {
-    return s->solid_count && s->tile_solid[slot] != SOLID_FAR;
 }
 
 // ------------------------------------------------------------------------------- the system
@@ -92,14 +88,14 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     if (!s->wet[slot]) return (DensityErrors){0};
     Around around = look_around(s, slot);
     memset(q + base, 0, (size_t)g->tile_cells * sizeof *q);
-    if (!walled(s, slot)) build_open(s, slot, &around, q);
+    if (!solid_here(s, slot)) build_open(s, slot, &around, q);
     float *error = s->rhs + base;
     DensityErrors sums = density_errors(s, s->liquid, slot, error);
     for (int i = 0; i < g->tile_cells; i++) {
         float e = error[i] > -ERROR_MAX ? error[i] : -ERROR_MAX;
         error[i] = e < ERROR_MAX ? e : ERROR_MAX;
     }
-    if (walled(s, slot)) build_beside_walls(s, slot, &around);
+    if (solid_here(s, slot)) build_beside_walls(s, slot, &around);
     return sums;
 }
 
@@ -141,7 +137,7 @@ static bool face_shift(const BrimSim *s, const float *q, const Around *around, i
 static bool matters(const BrimSim *s, int slot) {
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0 && (s->wet[t] || walled(s, t))) return true;
+        if (t >= 0 && (s->wet[t] || solid_here(s, t))) return true;
     }
     return false;
 }
@@ -171,10 +167,10 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
         for (int z = 0; z < g->tile_depth; z++)
             faces.slice[z] =
-                (walled(s, slot) ? inside.slice[z]
+                (solid_here(s, slot) ? inside.slice[z]
                                  : around.liquid.slice[z] | around.wet[2 * a].slice[z]) &
                 ~known.slice[z];
-        if (walled(s, slot)) {
+        if (solid_here(s, slot)) {
             for (int z = 0; z < g->tile_depth; z++)
                 for (uint64_t bits = faces.slice[z]; bits; bits &= bits - 1) {
                     int bit = __builtin_ctzll(bits), cell = z * 64 + bit;

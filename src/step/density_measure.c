@@ -1,7 +1,7 @@
 // Density at cell centres, eq. (12) of the density paper, and which cells it counts in.
-#include "grid/mask.h"
 #include "step/band.h"
 #include "step/density.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void gather_tile(BrimSim *s, int slot) {
     float one = 1 / (float)s->def.particles_per_cell;
     for (int i = 0; i < g->tile_cells; i++) sums[i] *= one;
     if (s->band) band_weigh(s, slot, sums);
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return;
+    if (!solid_here(s, slot)) return;
     const float *part = s->solid_part + solid_cell(s, (int64_t)slot * g->tile_cells);
     for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
 }
@@ -118,11 +118,8 @@ static TileMask shut(const BrimSim *s, int slot, int n) {
     const Grid *g = &s->grid;
     int axis = n >> 1, up = n & 1;
     TileMask m = s->sides.open[n] ? (TileMask){{0}} : mask_side(g, slot, axis, up ? 1 : -1);
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return m;
-    for (int i = 0; i < g->tile_cells; i++) {
-        int64_t face = up ? grid_step(g, slot, i, axis, 1) : (int64_t)slot * g->tile_cells + i;
-        if (face >= 0 && open_part(s, axis, face) == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
-    }
+    TileMask solid = shut_faces(s, slot, n);
+    for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= solid.slice[z];
     return m;
 }
 
@@ -140,7 +137,7 @@ static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
         }
     }
     for (int z = 0; z < g->tile_depth; z++) held.slice[z] |= all.slice[z] & any.slice[z];
-    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) {
+    if (solid_here(s, slot)) {
         const float *filled = s->solid_volume + solid_cell(s, (int64_t)slot * g->tile_cells);
         for (int z = 0; z < g->tile_depth; z++)
             for (uint64_t bits = any.slice[z] & ~held.slice[z]; bits; bits &= bits - 1) {

@@ -40,6 +40,12 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         bool first = !s->solid_at;
         ok = ok && grow(&s->tile_solid, 1, before, after);
         ok = ok && grow(&s->solid_at, sizeof *s->solid_at, before, after);
+        uint8_t **masks[] = {&s->shut[0], &s->shut[1], &s->shut[2], &s->rock};
+        for (int i = 0; i < 4; i++) {
+            if (i == 2 && s->dim == 2) continue;
+            ok = ok && grow(masks[i], rows, before, after);
+            if (ok && first) memset(*masks[i], 0, after * rows);
+        }
         if (ok && first) memset(s->solid_at, 0, after * sizeof *s->solid_at);
     }
     if (s->band) {
@@ -88,6 +94,7 @@ void fields_free(BrimSim *s) {
         free(s->known[a]);
         free(s->old[a]);
         free(s->open[a]);
+        free(s->shut[a]);
         free(s->wall_speed[a]);
         free(s->push[a]);
     }
@@ -101,6 +108,7 @@ void fields_free(BrimSim *s) {
     free(s->tile_solid);
     free(s->solid_at);
     free(s->solid_from);
+    free(s->rock);
     free(s->interior);
     free(s->hidden);
     free(s->full);
@@ -129,7 +137,7 @@ size_t fields_bytes(const BrimSim *s) {
         4 * cells + rows + 9 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
     if (s->band) per_tile += 3 * rows + 9 + band_marks(s);
-    if (s->solid_at) per_tile += 5;
+    if (s->solid_at) per_tile += 5 + (size_t)(s->dim + 1) * rows;
     if (s->density) per_tile += cells;
     if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells;
     return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) +

@@ -7,8 +7,8 @@
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
 #include "base/error.h"
-#include "grid/mask.h"
 #include "step/density.h"
+#include "step/solid_masks.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
@@ -27,11 +27,6 @@ static Around look_around(const BrimSim *s, int slot) {
     mask_around(g, s->liquid, slot, a.wet);
     for (int n = 0; n < 2 * s->dim; n++) a.side[n] = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
     return a;
-}
-
-/// Solids are near: the kernels for whole rows do not know them.
-static inline bool walls_near(const BrimSim *s, int slot) {
-    return s->solid_count && s->tile_solid[slot] != SOLID_FAR;
 }
 
 static inline bool has(const TileMask *m, int cell) {
@@ -126,7 +121,7 @@ static void build_tile(BrimSim *s, int slot, float scale) {
         return;
     }
     Around around = look_around(s, slot);
-    if (walls_near(s, slot))
+    if (solid_here(s, slot))
         build_beside_walls(s, slot, &around, scale);
     else
         build_open(s, slot, &around, scale);
@@ -149,15 +144,6 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
     s->coefficient[axis][me] = gradient;
 }
 
-/// Faces of a tile near solids that are shut by them.
-static TileMask shut_faces(const BrimSim *s, int slot, int axis) {
-    TileMask m = {{0}};
-    const float *open = s->open[axis] + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
-    for (int i = 0; i < s->grid.tile_cells; i++)
-        m.slice[i >> 6] |= (uint64_t)(open[i] == 0) << (i & 63);
-    return m;
-}
-
 /// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on. What was
 /// subtracted is left in `coefficient`, and where in `touched` [dim][rows].
 static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
@@ -165,7 +151,7 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const int32_t *near = g->neighbour[slot] + TILE_SELF;
     Around around = look_around(s, slot);
-    bool walls = walls_near(s, slot), flags = s->def.surface == BRIM_SURFACE_FLAGS;
+    bool walls = solid_here(s, slot), flags = s->def.surface == BRIM_SURFACE_FLAGS;
     TileView pressure = tile_view(g, slot, s->pressure, tile_zeros);
     TileView phi = tile_view(g, slot, s->phi, tile_far);
     static const int lower[3] = {-1, -3, -9};
@@ -177,7 +163,7 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
             continue;
         }
         TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
-        TileMask shut = walls ? shut_faces(s, slot, a) : here;
+        TileMask shut = shut_faces(s, slot, 2 * a);
         for (int z = 0; z < g->tile_depth; z++) {
             here.slice[z] = (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] &
                             ~shut.slice[z];
@@ -220,10 +206,9 @@ static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
 /// Faces on walls and inside solids have no velocity of their own.
 static void forget_closed(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    bool walls = walls_near(s, slot);
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_load(g, s->known[a], slot), side = mask_side_faces(g, slot, a);
-        TileMask shut = walls ? shut_faces(s, slot, a) : (TileMask){{0}};
+        TileMask shut = shut_faces(s, slot, 2 * a);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= ~side.slice[z] & ~shut.slice[z];
         mask_store(g, s->known[a], slot, &known);
     }
@@ -234,7 +219,7 @@ static float tile_outflow(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     if (!s->wet[slot]) return 0;
     Around around = look_around(s, slot);
-    if (!walls_near(s, slot)) {
+    if (!solid_here(s, slot)) {
         TileView velocity[3];
         view_velocity(s, slot, velocity);
         return s->faces->outflow(&around, velocity, s->dim);

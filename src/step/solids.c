@@ -1,4 +1,5 @@
 // Stage 2: solids on the grid: distance at cell corners, open parts of faces, wall velocity.
+#include "grid/mask.h"
 #include "step/solid_part.h"
 #include "step/stages.h"
 #include <math.h>
@@ -141,10 +142,41 @@ static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int 
     s->wall_speed[axis][at] = axis == 0 ? w.x : axis == 1 ? w.y : w.z;
 }
 
+static void set_far(BrimSim *s, int slot) {
+    size_t rows = (size_t)s->grid.tile_rows, at = (size_t)slot * rows;
+    s->tile_solid[slot] = SOLID_FAR;
+    for (int a = 0; a < s->dim; a++) memset(s->shut[a] + at, 0, rows);
+    memset(s->rock + at, 0, rows);
+}
+
+/// Whether a cell's centre lies inside a solid, by the mean over its corners.
+static bool centre_inside(int dim, const float *phi, int cell) {
+    const float *low = phi + low_corner(dim, cell);
+    float sum = low[0] + low[1] + low[NODES] + low[NODES + 1];
+    if (dim == 2) return sum < 0;
+    low += NODES * NODES;
+    return sum + low[0] + low[1] + low[NODES] + low[NODES + 1] < 0;
+}
+
+/// (open, nodes) => (shut, rock)
+static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
+    TileMask rock = {{0}};
+    for (int i = 0; i < s->grid.tile_cells; i++)
+        rock.slice[i >> 6] |= (uint64_t)centre_inside(s->dim, nodes->phi, i) << (i & 63);
+    mask_store(&s->grid, s->rock, slot, &rock);
+    for (int a = 0; a < s->dim; a++) {
+        TileMask shut = {{0}};
+        const float *open = s->open[a] + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
+        for (int i = 0; i < s->grid.tile_cells; i++)
+            shut.slice[i >> 6] |= (uint64_t)(open[i] == 0) << (i & 63);
+        mask_store(&s->grid, s->shut[a], slot, &shut);
+    }
+}
+
 void solids_sample_tile(BrimSim *s, int slot) {
     Nodes nodes;
     bool moving;
-    s->tile_solid[slot] = SOLID_FAR;
+    set_far(s, slot);
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
     if (!sample_nodes(s, slot, &nodes, &moving)) {
@@ -165,6 +197,7 @@ void solids_sample_tile(BrimSim *s, int slot) {
             fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
         for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, slot, a, i, moving);
     }
+    make_masks(s, &nodes, slot);
     for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
     solid_part(s->dim, nodes.phi, s->solid_part ? s->solid_part + base : NULL,
                s->solid_volume + base);
@@ -211,7 +244,7 @@ bool solids_arrange(BrimSim *s) {
         if (here) s->solid_from[near++] = s->solid_at[t] - 1;
         same &= s->solid_at[t] == (here ? near : 0);
         s->solid_at[t] = here ? near : 0;
-        if (!here) s->tile_solid[t] = SOLID_FAR;
+        if (!here) set_far(s, t);
     }
     if (same) return true;
     size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);

@@ -46,7 +46,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error);
 
 /// Cells that a particle may cross in the next step, as far as can be told now.
 double reach_estimate(const BrimSim *s);
-/// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed, parts of cells.
+/// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed, parts of cells, masks.
 void solids_sample_tile(BrimSim *s, int slot);
 /// Finds the tiles near solids anew. Those that stay keep their values, new ones are sampled.
 /// (solid_at of before, in the slots of now) => solid_at. False when out of memory.
@@ -55,8 +55,6 @@ bool solids_arrange(BrimSim *s);
 void solid_block(const BrimSim *s, int slot, int halo, float missing, float *block);
 /// Cells that the flow around a tile can carry a particle in this step.
 float tile_reach(const BrimSim *s, int slot);
-/// Whether a cell's centre lies inside a solid, by the mean over its corners.
-bool centre_in_solid(const BrimSim *s, int slot, int cell);
 /// Numbers the tiles with particles and makes room in `work` for a block of so many floats of
 /// each. => scatter_at. False when out of memory.
 bool scatter_reserve(BrimSim *s, size_t floats);

@@ -97,6 +97,8 @@ struct BrimSim {
     uint8_t *tile_solid;  ///< [tiles] SOLID_FAR, _STILL, _MOVING
     int32_t *solid_at;    ///< [tiles] 1 + the tile's place in the fields, 0 far from all solids
     int32_t *solid_from;  ///< [tiles near solids] scratch: places before they changed
+    uint8_t *shut[3];     ///< [rows of all tiles] faces with no open part; see solid_masks.h
+    uint8_t *rock;        ///< [rows of all tiles] cells whose centres lie in a solid
     size_t solid_tiles;   ///< capacity of the fields, tiles
     float *solid_phi;     ///< [nodes] distance, m; low corner of each cell
     float *open[3];       ///< [faces] part of the face that is not inside a solid, 0..1

@@ -1,7 +1,7 @@
 // Stage 8: where the liquid is. Cells near the surface get a distance from the particles; the
 // rest is known to be deep inside or far outside from which cells hold particles.
-#include "grid/mask.h"
 #include "step/band.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <string.h>
 
@@ -155,38 +155,25 @@ static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, u
         for (int j = -1; j <= 1; j++)
             near->row[k + 1][j + 1] = near_row(s, rows, slot, y + j, z + k);
     near->planes = 0;
-    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR)
+    if (solid_here(s, slot))
         for (int x = 0; x < TILE; x++)
             if (cells >> x & 1 && solid_plane(s, slot, row * TILE + x, near->plane[x]))
                 near->planes |= (uint8_t)(1 << x);
     s->level_set->distances(&s->profile, near, y, z, cells, out);
 }
 
-/// Cells of a row in which liquid may be: inside the domain, not beside an open side (pressure is
+/// Cells of a tile in which liquid may be: inside the domain, not beside an open side (pressure is
 /// zero there), with an open face.
-static uint8_t row_allowed(const BrimSim *s, int slot, int row) {
+static TileMask allowed_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    TileCoord c = g->coord[slot];
-    uint8_t bits = row_inside(g, slot, row);
-    int y = c.y * TILE + (row & 7), z = c.z * TILE + (row >> 3), first = c.x * TILE;
-    if ((s->sides.open[2] && y == 0) || (s->sides.open[3] && y == g->cells[1] - 1)) return 0;
-    if (s->dim == 3 && ((s->sides.open[4] && z == 0) || (s->sides.open[5] && z == g->cells[2] - 1)))
-        return 0;
-    if (s->sides.open[0] && first == 0) bits &= 0xfe;
-    int last = g->cells[0] - 1 - first;
-    if (s->sides.open[1] && last >= 0 && last < TILE) bits &= (uint8_t) ~(1 << last);
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return bits;
-    for (int x = 0; x < TILE; x++) {
-        if (!(bits >> x & 1)) continue;
-        bool any = false;
-        for (int a = 0; a < s->dim && !any; a++) {
-            int64_t up = grid_step(g, slot, row * TILE + x, a, 1);
-            any = open_part(s, a, (int64_t)slot * g->tile_cells + row * TILE + x) > 0 ||
-                  (up >= 0 && open_part(s, a, up) > 0);
-        }
-        if (!any) bits &= (uint8_t) ~(1 << x);
+    TileMask m = mask_inside(g, slot), closed = closed_cells(s, slot);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (!s->sides.open[n]) continue;
+        TileMask side = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~side.slice[z];
     }
-    return bits;
+    for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~closed.slice[z];
+    return m;
 }
 
 /// Cells with particles, and with a band those of its interior.
@@ -203,12 +190,13 @@ static void measure_occupied(BrimSim *s, int slot) {
     const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
+    TileMask allowed = allowed_cells(s, slot);
     PaddedRows padded;
     NearRows near;
     bool ready = false;
     for (int i = 0; i < g->tile_cells; i++) phi[i] = LEVEL_SET_CUT;
     for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t cells = cells_of[r] ? cells_of[r] & row_allowed(s, slot, r) : 0;
+        uint8_t cells = cells_of[r] & mask_bits(&allowed, r);
         uint8_t inner = interior ? interior[r] : 0, empty = inner & (uint8_t)~occupied[r];
         for (uint8_t bits = cells & empty; bits; bits &= (uint8_t)(bits - 1))
             phi[r * TILE + __builtin_ctz(bits)] = -LEVEL_SET_CUT;
@@ -240,17 +228,19 @@ static void measure_occupied(BrimSim *s, int slot) {
 /// as gaps between particles are.
 static void measure_beside(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
-    TileMask occupied = mask_load(g, full_cells(s), slot), wanted = {{0}};
+    TileMask occupied = mask_load(g, full_cells(s), slot), allowed, wanted = {{0}};
+    uint64_t any = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         TileMask wet = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] |= wet.slice[z];
     }
+    for (int z = 0; z < g->tile_depth; z++) any |= wanted.slice[z] &= ~occupied.slice[z];
+    if (!any) return;
+    allowed = allowed_cells(s, slot);
     NearRows near;
     bool ready = false;
     for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t cells =
-            (uint8_t)((wanted.slice[r >> 3] & ~occupied.slice[r >> 3]) >> (8 * (r & 7)));
-        if (cells) cells &= row_allowed(s, slot, r);
+        uint8_t cells = mask_bits(&wanted, r) & mask_bits(&allowed, r);
         if (cells && !ready) {
             near_begin(s, slot, &near);
             ready = true;
@@ -277,11 +267,8 @@ static TileMask on_floor(const BrimSim *s, int slot) {
     int up = pull[axis] > 0;
     TileMask m =
         s->sides.open[2 * axis + up] ? (TileMask){{0}} : mask_side(g, slot, axis, up ? 1 : -1);
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return m;
-    for (int i = 0; i < g->tile_cells; i++) {
-        int64_t face = up ? grid_step(g, slot, i, axis, 1) : (int64_t)slot * g->tile_cells + i;
-        if (face >= 0 && open_part(s, axis, face) == 0) m.slice[i >> 6] |= (uint64_t)1 << (i & 63);
-    }
+    TileMask shut = shut_faces(s, slot, 2 * axis + up);
+    for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= shut.slice[z];
     return m;
 }
 
@@ -295,24 +282,13 @@ static void find_films(BrimSim *s, int slot, uint8_t *found) {
         TileMask near = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < g->tile_depth; z++) beside.slice[z] |= near.slice[z];
     }
-    for (int r = 0; r < g->tile_rows; r++) {
-        int shift = 8 * (r & 7);
-        uint8_t film =
-            (uint8_t)((occupied.slice[r >> 3] & floor.slice[r >> 3] & ~beside.slice[r >> 3]) >>
-                      shift);
-        if (film) found[r] |= film & row_allowed(s, slot, r);
-    }
-}
-
-bool centre_in_solid(const BrimSim *s, int slot, int cell) {
-    TileCoord c = s->grid.coord[slot];
-    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
-    float sum = 0;
-    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        int64_t i = grid_cell(&s->grid, at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2));
-        sum += i < 0 ? 0 : solid_distance_at(s, i);
-    }
-    return sum < 0;
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++)
+        any |= occupied.slice[z] &= floor.slice[z] & ~beside.slice[z];
+    if (!any) return;
+    TileMask allowed = allowed_cells(s, slot);
+    for (int r = 0; r < g->tile_rows; r++)
+        found[r] |= mask_bits(&occupied, r) & mask_bits(&allowed, r);
 }
 
 /// Slivers of cells beside a solid that no particle can fill: their centres lie inside it. Taken
@@ -320,31 +296,30 @@ bool centre_in_solid(const BrimSim *s, int slot, int cell) {
 /// the liquid they are liquid (Batty et al. 2007 extend the liquid into solids to the same end).
 static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
-    if (!s->solid_count || s->tile_solid[slot] == SOLID_FAR) return;
-    for (int r = 0; r < g->tile_rows; r++) {
-        const uint8_t dry = (uint8_t)~s->liquid[(size_t)slot * (size_t)g->tile_rows + (size_t)r];
-        uint8_t allowed = dry ? row_allowed(s, slot, r) & dry : 0;
-        for (int x = 0; x < TILE; x++) {
-            int cell = r * TILE + x;
-            if (!(allowed >> x & 1) || !centre_in_solid(s, slot, cell)) continue;
+    if (!solid_here(s, slot)) return;
+    TileMask cells = rock_cells(s, slot), liquid = mask_load(g, s->liquid, slot);
+    TileMask allowed = allowed_cells(s, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = cells.slice[z] & allowed.slice[z] & ~liquid.slice[z]; bits;
+             bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
             for (int n = 0; n < 2 * s->dim; n++) {
                 int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
                 int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
                 if (next >= 0 && open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f &&
                     s->liquid[next >> 3] >> (next & 7) & 1)
-                    found[r] |= (uint8_t)(1 << x);
+                    found[cell >> 3] |= (uint8_t)(1 << (cell & 7));
             }
         }
-    }
 }
 
 /// Plain flags: a cell with a particle is liquid and the surface lies half a cell on.
 static void flag_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
+    TileMask allowed = allowed_cells(s, slot);
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
-        s->liquid[at] = full_cells(s)[at];
-        if (s->liquid[at]) s->liquid[at] &= row_allowed(s, slot, r);
+        s->liquid[at] = full_cells(s)[at] & mask_bits(&allowed, r);
         for (int x = 0; x < TILE; x++)
             s->phi[at * TILE + (size_t)x] = s->liquid[at] >> x & 1 ? -0.5f : 0.5f;
     }

@@ -1,0 +1,37 @@
+// What solids do to a tile's cells, as masks.
+#pragma once
+#include "grid/mask.h"
+#include "step/state.h"
+
+/// Whether a solid meets a tile.
+static inline bool solid_here(const BrimSim *s, int slot) {
+    return s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+}
+
+/// Cells of a tile whose face in direction n (x-, x+, y-, ...) a solid shuts.
+static inline TileMask shut_faces(const BrimSim *s, int slot, int n) {
+    if (!solid_here(s, slot)) return (TileMask){{0}};
+    const uint8_t *shut = s->shut[n >> 1];
+    return n & 1 ? mask_neighbour(&s->grid, shut, slot, n >> 1, 1)
+                 : mask_load(&s->grid, shut, slot);
+}
+
+/// Cells of a tile without an open face. A face beyond the last tile does not count.
+static inline TileMask closed_cells(const BrimSim *s, int slot) {
+    static const int offset[3] = {1, 3, 9};
+    TileMask m = {{0}};
+    if (!solid_here(s, slot)) return m;
+    m = mask_load(&s->grid, s->shut[0], slot);
+    for (int n = 1; n < 2 * s->dim; n++) {
+        TileMask shut = shut_faces(s, slot, n), last = {{0}};
+        if (n & 1 && s->grid.neighbour[slot][TILE_SELF + offset[n >> 1]] < 0)
+            last = mask_tile_layer(&s->grid, n >> 1, TILE - 1);
+        for (int z = 0; z < s->grid.tile_depth; z++) m.slice[z] &= shut.slice[z] | last.slice[z];
+    }
+    return m;
+}
+
+/// Cells of a tile whose centres lie in a solid.
+static inline TileMask rock_cells(const BrimSim *s, int slot) {
+    return solid_here(s, slot) ? mask_load(&s->grid, s->rock, slot) : (TileMask){{0}};
+}
