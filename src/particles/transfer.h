@@ -40,7 +40,9 @@ typedef struct MoveParams {
     int halo;     ///< of the velocity blocks
     float time;   ///< s
     int substeps; ///< at most
-    float stride; ///< cells that a sub-step shall cross where fewer will do; 0: all sub-steps
+    float stride; ///< cells that a sub-step shall cross where fewer will do; 0: all sub-steps, as
+                  ///< for particles that may come to a solid
+    float reach;  ///< cells that a particle may cross: those farther from solids do not meet them
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near

@@ -280,38 +280,51 @@ static inline wide solid_at(const float *solid, int edge, float inv_dx, const wi
 /// wall.
 static const float SLOPE_MIN = 0.5f;
 
+/// What points know of the solids: distance in cells, and its gradient.
+typedef struct Wall {
+    wide distance, slope[3];
+} Wall;
+
 /// Moves points deeper in a solid than `depth` back to that depth along the distance's gradient;
 /// several times, since in a concave corner the first push may end in the other wall. A point that
 /// finds no way, as in a wall so thin that the distance has no slope, goes back to `from`. With a
 /// depth above 0 points that were deeper before may stay as deep as they were.
-static inline void leave_solid(wide x[3], const wide from[3], const float *solid, float depth,
-                               int edge, float inv_dx, const float low[3], const float high[3],
-                               const int dim) {
+/// wall: at `from` => at x
+static inline void leave_solid(wide x[3], const wide from[3], Wall *wall, const float *solid,
+                               float depth, int edge, float inv_dx, const float low[3],
+                               const float high[3], const int dim) {
     enum { PUSHES = 3 };
-    wide g[3], was[3], d, before = solid_at(solid, edge, inv_dx, from, was, dim);
+    const Wall was = *wall;
+    wide *g = wall->slope, d = solid_at(solid, edge, inv_dx, x, g, dim);
+    wall->distance = d;
+    if (!wide_bits((d < 0.0f) | (was.distance < 0.0f))) return;
     wide limit = wide_all(-depth);
-    if (depth > 0) limit = wide_select(before < limit, before, limit);
-    for (int push = 0; push < PUSHES; push++) {
-        d = solid_at(solid, edge, inv_dx, x, g, dim);
+    if (depth > 0) limit = wide_select(was.distance < limit, was.distance, limit);
+    for (int push = 0; push < PUSHES && wide_bits(d < limit); push++) {
         wide length = wide_sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         // A hair outside, so that it is not pushed again by rounding.
         wide distance =
             wide_select((d < limit) & (length > 1e-9f), (limit + 1e-3f - d) / length, (wide){0});
         for (int a = 0; a < dim; a++)
             x[a] = wide_clamp(x[a] + distance * g[a], wide_all(low[a]), wide_all(high[a]));
+        d = solid_at(solid, edge, inv_dx, x, g, dim);
     }
-    d = solid_at(solid, edge, inv_dx, x, g, dim);
-    wide_int stuck = (d < limit) & (before >= limit);
+    wide_int stuck = (d < limit) & (was.distance >= limit);
     if (depth > 0) { // beyond the middle of a thin wall it would leave on the other side
         wide turn = {0}, slope2 = {0};
         for (int a = 0; a < dim; a++) {
-            turn += g[a] * was[a];
+            turn += g[a] * was.slope[a];
             slope2 += g[a] * g[a];
         }
-        wide_int flat = (slope2 * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN) & (d < before);
-        stuck |= ((d < 0.0f) | (before < 0.0f)) & (before > -1.0f) & (flat | (turn < 0.0f));
+        wide_int flat = (slope2 * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN) & (d < was.distance);
+        stuck |= ((d < 0.0f) | (was.distance < 0.0f)) & (was.distance > -1.0f) &
+                 (flat | (turn < 0.0f));
     }
-    for (int a = 0; a < dim; a++) x[a] = wide_select(stuck, from[a], x[a]);
+    wall->distance = wide_select(stuck, was.distance, d);
+    for (int a = 0; a < dim; a++) {
+        x[a] = wide_select(stuck, from[a], x[a]);
+        g[a] = wide_select(stuck, was.slope[a], g[a]);
+    }
 }
 
 static inline float clamp(float x, float low, float high) {
@@ -322,20 +335,30 @@ static inline float clamp(float x, float low, float high) {
 /// Particles that share a number of sub-steps: the same ones on every instruction set.
 enum { GROUP = 16 };
 
-/// Sub-steps for each group of a chunk: what its fastest particle needs with the velocity that it
-/// starts with.
-static inline void count_substeps(const float start[3][CHUNK], int n, const MoveParams *m,
-                                  float inv_dx, int substeps[CHUNK / GROUP], const int dim) {
-    for (int g = 0; g * GROUP < n; g++) {
-        float fastest = 0;
-        for (int a = 0; a < dim; a++)
-            for (int i = g * GROUP; i < n && i < (g + 1) * GROUP; i++) {
-                float speed = fabsf(start[a][i]);
-                fastest = speed > fastest ? speed : fastest;
-            }
-        float count = fastest * m->time * inv_dx / m->stride;
-        substeps[g] = count < (float)m->substeps ? 1 + (int)count : m->substeps;
-    }
+/// How a group of a chunk moves.
+typedef struct Move {
+    int substeps;
+    bool walls; ///< a solid is in reach
+} Move;
+
+/// Whether solids are in reach of a group's particles: walls [CHUNK], distances in cells.
+static inline bool walls_in_reach(const float *walls, int first, int end, float reach) {
+    float nearest = walls[first];
+    for (int i = first; i < end; i++) nearest = walls[i] < nearest ? walls[i] : nearest;
+    return !(nearest > reach + 1.0f);
+}
+
+/// Sub-steps of a group: what its fastest particle needs with the velocity that it starts with.
+static inline int count_substeps(const float start[3][CHUNK], int first, int end,
+                                 const MoveParams *m, float inv_dx, const int dim) {
+    float fastest = 0;
+    for (int a = 0; a < dim; a++)
+        for (int i = first; i < end; i++) {
+            float speed = fabsf(start[a][i]);
+            fastest = speed > fastest ? speed : fastest;
+        }
+    float count = fastest * m->time * inv_dx / m->stride;
+    return count < (float)m->substeps ? 1 + (int)count : m->substeps;
 }
 
 /// A box in block coordinates, inside the block. Where the block ends before the domain does,
@@ -362,34 +385,43 @@ static inline MoveBox move_box(const Span *p, const MoveParams *m) {
 static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int n,
                               const MoveParams *m, float inv_dx, const MoveBox *box,
                               int32_t left[CHUNK], const bool third_order, const int dim) {
-    int edge = TILE + 2 * m->halo, substeps[CHUNK / GROUP];
-    float start[3][CHUNK]; // velocity
+    int edge = TILE + 2 * m->halo;
+    Move moves[CHUNK / GROUP];
+    float start[3][CHUNK], walls[CHUNK]; // velocity, distance to solids
     for (int i = 0; i < n; i += WIDE) {
-        wide x[3] = {0}, v[3] = {0}, flow[3];
+        wide x[3] = {0}, v[3] = {0}, flow[3], slope[3];
         for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
         flow_at(m->velocity, edge, x, v, flow, dim);
         for (int a = 0; a < dim; a++) wide_store(start[a] + i, flow[a]);
+        if (m->solid) wide_store(walls + i, solid_at(m->solid, edge, inv_dx, x, slope, dim));
     }
-    for (int g = 0; g < CHUNK / GROUP; g++) substeps[g] = m->substeps;
-    if (m->stride > 0 && m->substeps > 1) count_substeps(start, n, m, inv_dx, substeps, dim);
+    for (int g = 0; g * GROUP < n; g++) {
+        int first = g * GROUP, end = n - first < GROUP ? n : first + GROUP;
+        moves[g] = (Move){m->substeps, m->solid && walls_in_reach(walls, first, end, m->reach)};
+        // As short for all beside solids: a wall of one cell must not be jumped.
+        if (m->stride > 0 && m->substeps > 1 && !moves[g].walls)
+            moves[g].substeps = count_substeps(start, first, end, m, inv_dx, dim);
+    }
     for (int i = 0; i < n; i += WIDE) {
-        const int count = substeps[i / GROUP];
-        const float scale = m->time / (float)count * inv_dx;
+        const Move move = moves[i / GROUP];
+        const float scale = m->time / (float)move.substeps * inv_dx;
         wide x[3] = {0}, v[3] = {0}, flow[3] = {0};
+        Wall wall = {0};
         wide_int gone = {0};
         for (int a = 0; a < dim; a++) {
             x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
             flow[a] = wide_load(start[a] + i);
         }
-        for (int s = 0; s < count; s++) {
+        if (move.walls) wall.distance = solid_at(m->solid, edge, inv_dx, x, wall.slope, dim);
+        for (int s = 0; s < move.substeps; s++) {
             const wide from[3] = {x[0], x[1], x[2]};
             if (s > 0) flow_at(m->velocity, edge, x, v, flow, dim);
             advance(x, flow, v, m->velocity, edge, scale, box->low, box->high, third_order, dim);
             for (int a = 0; a < dim; a++)
                 x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
-            if (m->solid)
-                leave_solid(x, from, m->solid, m->solid_depth, edge, inv_dx, box->low, box->high,
-                            dim);
+            if (move.walls)
+                leave_solid(x, from, &wall, m->solid, m->solid_depth, edge, inv_dx, box->low,
+                            box->high, dim);
             for (int a = 0; a < dim; a++)
                 gone |= (x[a] <= box->low_end[a]) | (x[a] >= box->high_end[a]);
         }

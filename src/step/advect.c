@@ -202,10 +202,11 @@ static void advect_tile(BrimSim *s, int slot) {
     }
     // The density projection pushes particles out of solids; without it they are put back at once.
     m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY ? SOLID_DEPTH : 0;
-    // Half as long beside solids, and as short for all: a wall of one cell must not be jumped.
+    // Half as long beside solids: a wall of one cell must not be jumped.
     float cells = CELLS_A_SUBSTEP * (m.solid ? 0.5f : 1.0f);
     m.substeps = (int)fminf(fmaxf(1, ceilf(reach / cells)), SUBSTEPS_MOST);
-    m.stride = m.solid ? 0 : cells;
+    m.stride = CELLS_A_SUBSTEP;
+    m.reach = reach;
     uint32_t *far = s->particles.key + first; // keys come after
     int count = s->transfer->move(&span, &m, far);
     for (int i = 0; i < count; i++) move_far(s, &span, &m, far[i]);

@@ -231,6 +231,7 @@ static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScra
     MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SHIFT_DEPTH};
     m.substeps = (int)fmaxf(1, ceilf(reach / STRIDE));
     m.time = scale * s->dx;
+    m.reach = reach;
     domain_box(s, m.low, m.high);
     for (int a = 0; a < s->dim; a++) {
         block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, 0, scratch->block[a]);

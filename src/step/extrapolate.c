@@ -4,6 +4,7 @@
 #include "grid/mask.h"
 #include "step/stages.h"
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 /// One layer of one component of a tile: unknown faces that touch known ones. known => grown, both
@@ -58,25 +59,26 @@ static void grow_layers(BrimSim *s, int layers, uint8_t *spare, bool more[]) {
     }
 }
 
-/// Direction away from the solids at a face; false where it cannot be told.
-static bool solid_normal(const BrimSim *s, int slot, int cell, int axis, float n[3]) {
-    TileCoord c = s->grid.coord[slot];
-    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
+/// Direction away from the solids at a face, from a block of distances with a halo of 1, not a
+/// number where no tile is; false where it cannot be told.
+static bool solid_normal(const float *block, int dim, int cell, int axis, float n[3]) {
+    enum { EDGE = TILE + 2 };
+    const int stride[3] = {1, EDGE, EDGE * EDGE};
+    const int at = ((dim == 3 ? (cell >> 6) + 1 : 0) * EDGE + (cell >> 3 & 7) + 1) * EDGE +
+                   (cell & 7) + 1;
     float length = 0;
-    for (int b = 0; b < s->dim; b++) { // differences over the cells on both sides of the face
+    for (int b = 0; b < dim; b++) { // differences over the cells on both sides of the face
         float g = 0;
-        for (int k = 0; k < (s->dim == 3 ? 8 : 4); k++) {
-            int p[3] = {at[0] + (k & 1), at[1] + (k >> 1 & 1), at[2] + (k >> 2)};
-            if (b == axis) p[b] += k >> b & 1 ? 0 : -1;
-            int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
-            if (i < 0) return false;
-            g += k >> b & 1 ? solid_distance_at(s, i) : -solid_distance_at(s, i);
+        for (int k = 0; k < (dim == 3 ? 8 : 4); k++) {
+            int p = at + (k & 1) * stride[0] + (k >> 1 & 1) * stride[1] + (k >> 2) * stride[2];
+            if (b == axis && !(k >> b & 1)) p -= stride[b];
+            g += k >> b & 1 ? block[p] : -block[p];
         }
         n[b] = g;
         length += g * g;
     }
-    if (length <= 0) return false;
-    for (int b = 0; b < s->dim; b++) n[b] /= sqrtf(length);
+    if (!(length > 0)) return false;
+    for (int b = 0; b < dim; b++) n[b] /= sqrtf(length);
     return true;
 }
 
@@ -119,10 +121,11 @@ static bool touches_liquid(const BrimSim *s, int slot, int cell, int axis) {
 /// wall, u -= ((u - u_wall) . n) n; where no liquid touches the face only what flows into the wall
 /// goes. The solve weighs a face by its open part but particles take its velocity whole: without
 /// this the fast flow through slivers would drive them.
-static float slide(const BrimSim *s, int slot, int cell, int axis, float open, bool moving) {
+static float slide(const BrimSim *s, const float *solid, int slot, int cell, int axis, float open,
+                   bool moving) {
     float n[3], normal = 0;
     float mine = s->velocity[axis][(size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell];
-    if (!solid_normal(s, slot, cell, axis, n)) return mine;
+    if (!solid_normal(solid, s->dim, cell, axis, n)) return mine;
     for (int b = 0; b < s->dim; b++) {
         float u = component_at(s, false, slot, cell, axis, b);
         if (moving) u -= component_at(s, true, slot, cell, axis, b);
@@ -136,13 +139,25 @@ static float slide(const BrimSim *s, int slot, int cell, int axis, float open, b
 static void slide_tile(BrimSim *s, int slot) {
     if (s->tile_solid[slot] == SOLID_FAR) return;
     bool moving = s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
+    int64_t base = (int64_t)slot * s->grid.tile_cells, solid_base = solid_cell(s, base);
+    const float *phi = s->solid_phi + solid_base;
+    float *block = s->scratch[omp_get_thread_num()].block[0];
+    bool loaded = false;
     for (int a = 0; a < s->dim; a++) {
-        const float *open = s->open[a] + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
-        for (int i = 0; i < s->grid.tile_cells; i++) {
-            size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)i;
-            if (open[i] < 1 && s->known[a][at >> 3] >> (at & 7) & 1)
-                s->coefficient[a][at] = slide(s, slot, i, a, open[i], moving);
-        }
+        const float *open = s->open[a] + solid_base;
+        TileMask known = mask_load(&s->grid, s->known[a], slot);
+        for (int z = 0; z < s->grid.tile_depth; z++)
+            for (uint64_t bits = known.slice[z]; bits; bits &= bits - 1) {
+                int i = z * 64 + __builtin_ctzll(bits);
+                if (open[i] == 1) continue;
+                if (!loaded) solid_block(s, slot, 1, NAN, block);
+                loaded = true;
+                // No particle gets so deep that it reads the rest.
+                s->coefficient[a][base + i] =
+                    phi[i] < -SOLID_REACH * s->dx
+                        ? s->velocity[a][base + i]
+                        : slide(s, block, slot, i, a, open[i], moving);
+            }
     }
 }
 
