@@ -13,6 +13,7 @@ typedef struct World {
     Grid grid;
     Particles particles;
     SortScratch sort;
+    uint8_t reach[200]; ///< of tiles; more than the box has
 } World;
 
 static bool world_init(World *w, int dim) {
@@ -148,7 +149,8 @@ TEST(sort_is_right_and_the_same_for_any_thread_count) {
                 if (round == 2) append(&w, COUNT / 2, COUNT / 2); // into the unsorted tail
                 wander(&w, round);
                 SortCounts gone;
-                CHECK(particles_sort(&w.particles, &w.grid, &w.sort, REACH, threads[k], &gone));
+                CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, REACH, threads[k], &gone));
+                sort_take_reach(&w.sort, &w.grid, w.reach);
                 sum.drained += gone.drained, sum.left += gone.left;
                 Ledger plain = plain_count(round < 2 ? COUNT / 2 : COUNT, round);
                 CHECK(sum.drained == plain.drained && sum.left == plain.left);
@@ -177,7 +179,7 @@ TEST(sort_keeps_the_order_within_a_cell) {
                 cell_key(&w.grid, 1, w.particles.attr[ATTR_X][i], w.particles.attr[ATTR_Y][i], 0);
         }
         SortCounts gone;
-        CHECK(particles_sort(&w.particles, &w.grid, &w.sort, 1, 2, &gone));
+        CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 1, 2, &gone));
         for (size_t i = 1; i < w.particles.count; i++)
             if (w.particles.id[i] % 4 == w.particles.id[i - 1] % 4)
                 CHECK(w.particles.id[i] > w.particles.id[i - 1]);
@@ -189,11 +191,11 @@ TEST(sort_of_nothing) {
     World w;
     CHECK(world_init(&w, 3));
     SortCounts gone;
-    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, 2, 2, &gone));
+    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 2, 2, &gone));
     CHECK(w.grid.tile_count == 0 && w.particles.count == 0);
     append(&w, 0, 10);
     for (int i = 0; i < 10; i++) w.particles.key[i] = i % 2 ? KEY_LEFT : KEY_DRAINED;
-    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, 2, 2, &gone));
+    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 2, 2, &gone));
     CHECK(gone.left == 5 && gone.drained == 5 && w.particles.count == 0 && w.grid.tile_count == 0);
     world_free(&w);
 }
@@ -245,4 +247,31 @@ TEST(follow_moves_in_place_what_a_copy_would) {
         follow(array, sizeof *array, from, count);
         for (int i = 0; i < count; i++) CHECK(array[i] == (from[i] < 0 ? 0 : before[from[i]]));
     }
+}
+
+TEST(tiles_lie_as_far_as_the_reach_of_the_tile_that_a_particle_comes_from) {
+    enum { SLOW = 2, FAST = 11 };
+    World w;
+    CHECK(world_init(&w, 2));
+    append(&w, 0, 2);
+    const float x[2] = {4.5f, 44.5f}; // one each in the middle of the first and the last tile
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++) {
+            uint32_t id = w.particles.id[i];
+            w.particles.attr[ATTR_X][i] = x[id], w.particles.attr[ATTR_Y][i] = 4.5f;
+            w.particles.key[i] = cell_key(&w.grid, 1, x[id], 4.5f, 0);
+        }
+        SortCounts gone;
+        CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, SLOW, 2, &gone));
+        sort_take_reach(&w.sort, &w.grid, w.reach);
+        if (round == 0) {
+            CHECK(w.grid.tile_count == 2 && w.reach[0] == SLOW && w.reach[1] == SLOW);
+            w.reach[1] = FAST; // two tiles around: x 3..6, y 0..2
+        }
+    }
+    int fast = w.grid.slot_of[grid_box_index(&w.grid, 5, 0, 0)];
+    CHECK(w.grid.tile_count == 1 + 4 * 3);
+    CHECK(w.reach[w.grid.slot_of[0]] == SLOW && w.reach[fast] == FAST);
+    CHECK(w.reach[w.grid.slot_of[grid_box_index(&w.grid, 4, 0, 0)]] == 0);
+    world_free(&w);
 }

@@ -3,14 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool sort_init(SortScratch *s, const Grid *grid) {
-    size_t box = grid_box(grid);
-    *s = (SortScratch){.reach = memory_zero(box * sizeof *s->reach), .want = memory_new(box)};
-    return s->reach && s->want;
-}
 
 void sort_free(SortScratch *s) {
     free(s->reach);
+    free(s->far);
+    free(s->near);
     free(s->want);
     free(s->from);
     free(s->movers);
@@ -22,7 +19,7 @@ void sort_free(SortScratch *s) {
 }
 
 size_t sort_bytes(const SortScratch *s, const Grid *grid) {
-    return grid_box(grid) * 5 +
+    return grid_box(grid) * 6 + TILE * sizeof *s->near +
            4 * (s->from_capacity + s->mover_capacity + s->mover_start_capacity +
                 s->old_start_capacity + s->stayed_capacity + s->new_start_capacity);
 }
@@ -45,10 +42,28 @@ static void reach_table(const Grid *g, int reach, uint32_t table[512]) {
     }
 }
 
+bool sort_init(SortScratch *s, const Grid *grid) {
+    size_t box = grid_box(grid);
+    *s = (SortScratch){.reach = memory_zero(box * sizeof *s->reach),
+                       .far = memory_zero(box),
+                       .near = memory_new(TILE * sizeof *s->near),
+                       .want = memory_new(box)};
+    for (int reach = 1; reach <= TILE && s->near; reach++)
+        reach_table(grid, reach, s->near[reach - 1]);
+    return s->reach && s->far && s->near && s->want;
+}
+
+static void raise(uint8_t *at, int value) {
+    uint8_t now = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (now < value && !__atomic_compare_exchange_n(at, &now, (uint8_t)value, true,
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
 /// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
 /// counts those that leave the tile. => order, from the tile's first particle on: those
 static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t first, uint32_t end,
-                       int64_t home, const uint32_t table[512], SortCounts *gone) {
+                       int64_t home, int reach, SortCounts *gone) {
+    const uint32_t *table = s->near[(reach < 1 ? 1 : reach < TILE ? reach : TILE) - 1];
     uint32_t cells = (uint32_t)g->tile_cells, mask = 0, movers = 0;
     uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
     for (uint32_t i = first; i < end; i++) {
@@ -65,16 +80,19 @@ static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t fir
         uint32_t bits = table[key % cells], *at = &s->reach[key / cells];
         if ((__atomic_load_n(at, __ATOMIC_RELAXED) & bits) != bits)
             __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
+        raise(&s->far[key / cells], reach);
     }
-    if (mask) __atomic_fetch_or(&s->reach[home], mask, __ATOMIC_RELAXED);
+    if (mask) {
+        __atomic_fetch_or(&s->reach[home], mask, __ATOMIC_RELAXED);
+        raise(&s->far[home], reach);
+    }
     return movers;
 }
 
 /// Marks the wanted tiles: each occupied tile's neighbours within reach, farther ones by whole
 /// tiles. Clears the reach masks for the next sort. Returns how many are wanted.
-static size_t mark_wanted(const Grid *g, SortScratch *s, int reach) {
+static size_t mark_wanted(const Grid *g, SortScratch *s) {
     memset(s->want, 0, grid_box(g));
-    int far = reach > TILE ? (reach + TILE - 1) / TILE : 1;
     size_t i = 0, count = 0;
     for (int z = 0; z < g->tiles[2]; z++)
         for (int y = 0; y < g->tiles[1]; y++)
@@ -82,6 +100,7 @@ static size_t mark_wanted(const Grid *g, SortScratch *s, int reach) {
                 uint32_t mask = s->reach[i];
                 if (!mask) continue;
                 s->reach[i] = 0;
+                int far = s->far[i] > TILE ? (s->far[i] + TILE - 1) / TILE : 1;
                 int deep = g->dim == 2 ? 0 : far;
                 for (int dz = -deep; dz <= deep; dz++)
                     for (int dy = -far; dy <= far; dy++)
@@ -178,8 +197,17 @@ static void gather_attributes(Particles *p, size_t count, int threads) {
     }
 }
 
-bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int threads,
-                    SortCounts *counts) {
+void sort_take_reach(SortScratch *s, const Grid *g, uint8_t *reach) {
+    for (int t = 0; t < g->tile_count; t++) {
+        TileCoord c = g->coord[t];
+        uint8_t *far = &s->far[grid_box_index(g, c.x, c.y, c.z)];
+        reach[t] = *far;
+        *far = 0;
+    }
+}
+
+bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach, int reach_new,
+                    int threads, SortCounts *counts) {
     *counts = (SortCounts){0};
     int old_tiles = g->tile_count;
     size_t old_count = (size_t)old_tiles;
@@ -191,8 +219,6 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
         s->old_start[t] = old_tiles ? p->cell_start[(size_t)t * (size_t)g->tile_cells] : 0;
     s->old_start[old_tiles + 1] = (uint32_t)p->count; // the tail, as one more tile
 
-    uint32_t table[512];
-    reach_table(g, reach < TILE ? reach : TILE, table);
     size_t drained = 0, left = 0, hidden = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(+ : drained, left, hidden)
     for (int t = 0; t <= old_tiles; t++) {
@@ -200,7 +226,7 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
         int64_t home =
             t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
         uint32_t first = s->old_start[t], end = s->old_start[t + 1];
-        s->mover_start[t + 1] = survey(p, g, s, first, end, home, table, &gone);
+        s->mover_start[t + 1] = survey(p, g, s, first, end, home, t < old_tiles ? reach[t] : reach_new, &gone);
         s->stayed[t] = end - first - s->mover_start[t + 1] -
                        (uint32_t)(gone.drained + gone.left + gone.hidden);
         drained += gone.drained, left += gone.left, hidden += gone.hidden;
@@ -218,7 +244,7 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, int reach, int thread
                    count * sizeof *s->movers);
     }
 
-    size_t tiles = mark_wanted(g, s, reach), cells = tiles * (size_t)g->tile_cells;
+    size_t tiles = mark_wanted(g, s), cells = tiles * (size_t)g->tile_cells;
     if (!memory_fit((void **)&s->from, &s->from_capacity, 4, tiles) ||
         !memory_fit((void **)&s->new_start, &s->new_start_capacity, 4, tiles) ||
         !memory_fit((void **)&s->mover_start, &s->mover_start_capacity, 4, tiles + 2) ||

@@ -11,13 +11,13 @@ static const float SUBSTEPS_MOST = 64;
 /// Particles keep this far from the domain's walls, in cells.
 static const float WALL_GAP = 1e-3f;
 
-float tile_reach(const BrimSim *s, int slot) {
+float speed_around(const BrimSim *s, int slot) {
     float fastest = 0;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && s->tile_speed[t] > fastest) fastest = s->tile_speed[t];
     }
-    return fastest * (float)s->dt * s->inv_dx;
+    return fastest;
 }
 
 void domain_box(const BrimSim *s, float low[3], float high[3]) {
@@ -180,12 +180,24 @@ void find_keys(BrimSim *s, int slot) {
             p->key[i] = KEY_LEFT;
 }
 
+/// How far a tile's particles may get in the step after this one, from the flow around it. Beside
+/// moving solids water may soon be faster than it was.
+static uint8_t next_reach(const BrimSim *s, int slot, float speed) {
+    for (int n = 0; n < 27 && s->solid_count; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->tile_solid[t] == SOLID_MOVING)
+            return (uint8_t)reach_cells(reach_estimate(s));
+    }
+    return (uint8_t)reach_cells(reach_at_speed(s, (double)speed));
+}
+
 static void advect_tile(BrimSim *s, int slot) {
     uint32_t first = tile_first(&s->particles, &s->grid, slot);
     uint32_t end = tile_end(&s->particles, &s->grid, slot);
     if (first == end) return;
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
-    float reach = tile_reach(s, slot);
+    float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
+    s->tile_reach[slot] = next_reach(s, slot, speed);
     int halo =
         (int)fminf(s->tile_speed[slot] * (float)s->dt * s->inv_dx + 1.02f, BLOCK_HALO_MAX - 1) + 1;
     Span span = sim_span(s, slot, halo);

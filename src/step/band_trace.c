@@ -252,7 +252,8 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
     }
     const size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
-    float back[3][BAND_CELLS], faces[3][BAND_CELLS], phi[BAND_CELLS], reach = tile_reach(s, slot);
+    float back[3][BAND_CELLS], faces[3][BAND_CELLS], phi[BAND_CELLS];
+    float reach = speed_around(s, slot) * (float)s->dt * s->inv_dx;
     int halo = halo_for(reach);
     bool deep = all_deep(s, slot);
     trace_tile(s, slot, reach, back);

@@ -40,9 +40,13 @@ static double solid_speed(const BrimSim *s) {
     return fastest;
 }
 
-/// The fastest that a particle may be after `dt` seconds of free fall, m/s.
-static double speed_bound(const BrimSim *s, double dt) {
-    return fmax(s->max_speed, solid_speed(s)) + dt * length(gravity_at(s, s->time));
+/// The speed after `dt` seconds of free fall, m/s.
+static double fallen(const BrimSim *s, double speed, double dt) {
+    return speed + dt * length(gravity_at(s, s->time));
+}
+
+static double fastest(const BrimSim *s) {
+    return fmax(s->max_speed, solid_speed(s));
 }
 
 double choose_dt(const BrimSim *s, double time, int frame) {
@@ -53,7 +57,7 @@ double choose_dt(const BrimSim *s, double time, int frame) {
         dt = longest;
         // The speed at the end of the step counts, and that depends on the step: twice is enough.
         for (int i = 0; i < 2; i++) {
-            double speed = speed_bound(s, time - s->time + dt);
+            double speed = fallen(s, fastest(s), time - s->time + dt);
             dt = speed * longest > s->def.cfl * s->dx ? s->def.cfl * s->dx / speed : longest;
         }
         if (dt < s->def.step_min) dt = s->def.step_min;
@@ -64,7 +68,16 @@ double choose_dt(const BrimSim *s, double time, int frame) {
     return dt * (1 + 1e-6) >= left ? left : dt;
 }
 
-double reach_estimate(const BrimSim *s) {
+double reach_at_speed(const BrimSim *s, double speed) {
     double dt = fmax(s->dt_next, s->def.step);
-    return speed_bound(s, s->dt + dt) * dt / s->dx;
+    return fallen(s, speed, s->dt + dt) * dt / s->dx;
+}
+
+double reach_estimate(const BrimSim *s) {
+    return reach_at_speed(s, fastest(s));
+}
+
+int reach_cells(double reach) {
+    enum { MOST = 64 };
+    return (reach < MOST ? (int)ceil(reach) : MOST) + 1;
 }

@@ -7,6 +7,17 @@
 #include <omp.h>
 #include <string.h>
 
+/// Layers that particles in a tile or around it may reach. The flow below a band, which has none,
+/// is carried along paths that may touch solids.
+static int layers_of(const BrimSim *s, int slot) {
+    int most = reach_cells(1);
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->tile_reach[t] > most) most = s->tile_reach[t];
+    }
+    return most;
+}
+
 /// One layer of one component of a tile: unknown faces that touch known ones. known => grown, both
 /// [rows]. Returns whether there were any.
 static bool grow_tile(BrimSim *s, int axis, int slot, const uint8_t *known, uint8_t *grown) {
@@ -41,11 +52,18 @@ static void grow_layers(BrimSim *s, int layers, uint8_t *spare, bool more[]) {
     while (done < layers && more[done]) {
         bool any = false, back = done & 1;
 #pragma omp for schedule(dynamic, 8) nowait
-        for (int t = 0; t < s->grid.tile_count; t++)
+        for (int t = 0; t < s->grid.tile_count; t++) {
+            bool enough = done >= layers_of(s, t);
             for (int a = 0; a < s->dim; a++) {
                 uint8_t *other = spare + (size_t)a * rows;
-                any |= grow_tile(s, a, t, back ? other : s->known[a], back ? s->known[a] : other);
+                uint8_t *from = back ? other : s->known[a], *to = back ? s->known[a] : other;
+                size_t at = (size_t)t * (size_t)s->grid.tile_rows;
+                if (enough)
+                    memcpy(to + at, from + at, (size_t)s->grid.tile_rows);
+                else
+                    any |= grow_tile(s, a, t, from, to);
             }
+        }
         done++;
         if (any) {
 #pragma omp atomic write

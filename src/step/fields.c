@@ -66,6 +66,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     ok = ok && grow(&s->scatter_at, sizeof *s->scatter_at, before, after);
     ok = ok && grow(&s->scatter_rows, sizeof *s->scatter_rows, before, after);
     ok = ok && grow(&s->tile_speed, sizeof *s->tile_speed, before, after);
+    ok = ok && grow(&s->tile_reach, 1, before, after);
     if (ok) s->field_tiles = after;
     return ok;
 }
@@ -124,6 +125,7 @@ void fields_free(BrimSim *s) {
     free(s->scatter_rows);
     free(s->work.at);
     free(s->tile_speed);
+    free(s->tile_reach);
 }
 
 static size_t solid_bytes_a_tile(const BrimSim *s) {
@@ -134,7 +136,7 @@ static size_t solid_bytes_a_tile(const BrimSim *s) {
 size_t fields_bytes(const BrimSim *s) {
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
     size_t per_tile =
-        4 * cells + rows + 9 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
+        4 * cells + rows + 10 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
     if (s->band) per_tile += 3 * rows + 9 + band_marks(s);
     if (s->solid_at) per_tile += 5 + (size_t)(s->dim + 1) * rows;

@@ -47,10 +47,10 @@ static bool follow_solids(BrimSim *s) {
 bool stage_sort(BrimSim *s) {
     int before = s->grid.tile_count;
     if (s->band) band_keep_tiles(s);
-    // As far as a particle can travel, and one cell more that its interpolation reads there.
-    int reach = (int)fmin(ceil(reach_estimate(s)), 64) + 1;
     SortCounts gone;
-    if (!particles_sort(&s->particles, &s->grid, &s->sort, reach, s->threads, &gone)) return false;
+    if (!particles_sort(&s->particles, &s->grid, &s->sort, s->tile_reach,
+                        reach_cells(reach_estimate(s)), s->threads, &gone))
+        return false;
     // A few tiles keep one thread busy; more would only wait for one another.
     enum { TILES_A_THREAD = 12 };
     int most = 1 + s->grid.tile_count / TILES_A_THREAD;
@@ -58,8 +58,9 @@ bool stage_sort(BrimSim *s) {
     s->drained += (int64_t)gone.drained;
     s->left += (int64_t)gone.left;
     s->resampled -= (int64_t)gone.hidden;
-    if (unchanged(s, before)) return true;
     if (!fields_reserve(s, (size_t)s->grid.tile_count)) return false;
+    sort_take_reach(&s->sort, &s->grid, s->tile_reach);
+    if (unchanged(s, before)) return true;
     follow_fields(s);
     if (s->band) band_follow(s);
     return !s->solid_at || follow_solids(s);

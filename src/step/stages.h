@@ -44,8 +44,12 @@ void stage_to_particles(BrimSim *s);
 /// Statistics. An error: a value is not a number, or particles are missing.
 BrimResult stage_measure(BrimSim *s, BrimError *error);
 
-/// Cells that a particle may cross in the next step, as far as can be told now.
+/// Cells that a particle may cross in the next step, as far as can be told now; and one that is
+/// `speed` m/s fast.
 double reach_estimate(const BrimSim *s);
+double reach_at_speed(const BrimSim *s, double speed);
+/// A reach in whole cells, with one more that interpolation reads there.
+int reach_cells(double reach);
 /// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed, parts of cells, masks.
 void solids_sample_tile(BrimSim *s, int slot);
 /// Finds the tiles near solids anew. Those that stay keep their values, new ones are sampled.
@@ -53,8 +57,8 @@ void solids_sample_tile(BrimSim *s, int slot);
 bool solids_arrange(BrimSim *s);
 /// Distances to solids as a block, m.
 void solid_block(const BrimSim *s, int slot, int halo, float missing, float *block);
-/// Cells that the flow around a tile can carry a particle in this step.
-float tile_reach(const BrimSim *s, int slot);
+/// The fastest flow on a tile and those around it, m/s.
+float speed_around(const BrimSim *s, int slot);
 /// Numbers the tiles with particles and makes room in `work` for a block of so many floats of
 /// each. => scatter_at. False when out of memory.
 bool scatter_reserve(BrimSim *s, size_t floats);

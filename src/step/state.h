@@ -150,6 +150,10 @@ struct BrimSim {
     // extrapolate
     float *tile_speed; ///< [tiles] largest velocity component, m/s
 
+    // advect, sort
+    uint8_t *tile_reach; ///< [tiles] cells that the tile's particles may cross in the next step,
+                         ///< and one that their interpolation reads there; 0 without particles
+
     // measure
     double max_speed;                                  ///< of a particle, m/s
     double start_cells, start_volume, start_particles; ///< after seeding: reference of volumes
