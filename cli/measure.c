@@ -59,39 +59,15 @@ double measure_level(const BrimSim *sim) {
     return sum / (double)(nx * nz) * cell_size(def);
 }
 
-/// A cell field at a point, linear between centres.
-static float sample(const BrimSimDef *def, const float *values, const float at[3]) {
-    float h = cell_size(def), f[3] = {0}, sum = 0;
-    int low[3] = {0};
-    for (int k = 0; k < def->dim; k++) {
-        float x = fminf(fmaxf(at[k] / h - 0.5f, 0), (float)def->cells[k] - 1.001f);
-        low[k] = (int)x, f[k] = x - (float)low[k];
-    }
-    for (int c = 0; c < 1 << def->dim; c++) {
-        float weight = 1;
-        size_t index = 0;
-        for (int k = 2; k >= 0; k--) {
-            int up = c >> k & 1;
-            weight *= k < def->dim ? (up ? f[k] : 1 - f[k]) : 1;
-            index = index * (size_t)def->cells[k] + (size_t)(low[k] + up);
-        }
-        sum += weight * values[index];
-    }
-    return sum;
-}
-
 double measure_inside(const BrimSim *sim) {
-    // Cells, as deep as advection lets particles in. Distances between centres are interpolated, so
-    // at the edges of a shape they are not those that the solver goes by.
-    static const float DEPTH = 0.25f;
-    const BrimSimDef *def = brim_sim_def(sim);
-    float *phi = field(sim, BRIM_FIELD_SOLID), h = cell_size(def);
-    if (!phi) return NAN;
+    static const float DEPTH = 0.1f; // cells; less is the solver's rounding of corners
     BrimParticles p = brim_sim_particles(sim);
+    float *distance = malloc((p.count + 1) * sizeof *distance), h = cell_size(brim_sim_def(sim));
+    if (!distance) return NAN;
+    brim_sim_solid_distance(sim, p.count, p.x, p.y, p.z, distance);
     size_t inside = 0;
-    for (size_t i = 0; i < p.count; i++)
-        inside += sample(def, phi, (float[]){p.x[i], p.y[i], p.z[i]}) < -DEPTH * h;
-    free(phi);
+    for (size_t i = 0; i < p.count; i++) inside += distance[i] < -DEPTH * h;
+    free(distance);
     return (double)inside;
 }
 

@@ -140,3 +140,29 @@ BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out, size_
     const int zero[3] = {0, 0, 0};
     return brim_sim_field_box(sim, field, zero, sim->grid.cells, out, out_floats, error);
 }
+
+/// Where there is no tile: from the shapes themselves.
+static float distance_of_shapes(const BrimSim *s, const float at[3]) {
+    float nearest = SOLID_REACH * s->dx;
+    for (int k = 0; k < s->solid_count; k++) {
+        float d;
+        if (!solid_exists(s->solids[k], s->solid_time)) continue;
+        solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
+        nearest = fminf(nearest, d);
+    }
+    return nearest;
+}
+
+void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x, const float *y,
+                             const float *z, float *out) {
+#pragma omp parallel for num_threads(sim->threads) schedule(static)
+    for (size_t i = 0; i < count; i++) {
+        const float at[3] = {x[i], y[i], sim->dim == 3 ? z[i] : 0};
+        float gradient[3];
+        int64_t cell =
+            grid_cell(&sim->grid, (int)floorf(at[0] * sim->inv_dx),
+                      (int)floorf(at[1] * sim->inv_dx), (int)floorf(at[2] * sim->inv_dx));
+        bool sampled = cell >= 0 && sim->solid_count;
+        out[i] = sampled ? solid_lookup(sim, at, gradient) : distance_of_shapes(sim, at);
+    }
+}

@@ -250,6 +250,28 @@ TEST(a_scene_without_liquid_steps) {
     }
 }
 
+TEST(distances_to_solids_at_points) {
+    for (int dim = 2; dim <= 3; dim++) {
+        Case c = case_tank(dim, 32, 0.5f);
+        case_solid(&c, ball((BrimVec3){0.5f, 0.5f, 0.5f}, 0.2f));
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        // in water: just outside, inside, far; in air, where there is no tile: inside
+        const float x[4] = {0.5f, 0.5f, 0.1f, 0.5f}, z[4] = {0.5f, 0.5f, 0.1f, 0.5f};
+        const float y[4] = {0.25f, 0.35f, 0.1f, 0.68f}, want[4] = {0.05f, -0.05f, 3 / 32.0f, -0.02f};
+        float d[4];
+        brim_sim_solid_distance(sim, 4, x, y, dim == 3 ? z : NULL, d);
+        for (int i = 0; i < 4; i++) CHECK_NEAR(d[i], want[i], 0.05 / 32);
+        brim_sim_destroy(&sim);
+        c.def.solid_count = 0;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        brim_sim_solid_distance(sim, 1, x, y, z, d);
+        CHECK_NEAR(d[0], 3 / 32.0, 1e-6);
+        brim_sim_destroy(&sim);
+    }
+}
+
 TEST(a_source_fills_an_empty_scene) {
     Case c = case_box(3, 1, 16, 16, 16);
     c.def.source_count = 1;

@@ -358,6 +358,10 @@ BRIM_API BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *o
 BRIM_API BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
                                        const int high[3], float *out, size_t out_floats,
                                        BrimError *error);
+/// Distance to the solids at points, m, as the simulation goes by it: between cell corners, negative
+/// inside, cut at three cells. z is not read in 2D. => out [count]
+BRIM_API void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x,
+                                      const float *y, const float *z, float *out);
 
 // ----------------------------------------------------------------------- solids at run time
 
