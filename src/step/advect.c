@@ -8,6 +8,8 @@
 static const float CELLS_A_SUBSTEP = 1.0f;
 /// Sub-steps that a block's particles take at most; what is faster leaves the block.
 static const float SUBSTEPS_MOST = 64;
+/// The same for those that left it: beyond so many cells in a step no path means anything.
+static const float FAR_SUBSTEPS_MOST = 40;
 /// Particles keep this far from the domain's walls, in cells.
 static const float WALL_GAP = 1e-3f;
 
@@ -151,7 +153,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         for (int a = 0; a < s->dim; a++) speed = fmaxf(speed, fabsf(v[a]));
         float step = left;
         if (speed * left > CELLS_A_SUBSTEP * s->dx)
-            step = fminf(left, fmaxf(CELLS_A_SUBSTEP * s->dx / speed, m->time * 1e-3f));
+            step = fminf(left, fmaxf(CELLS_A_SUBSTEP * s->dx / speed, m->time / FAR_SUBSTEPS_MOST));
         advance_lookup(s, m, step, own, v, x);
         left -= step;
     }
