@@ -45,6 +45,7 @@ static Around look_around(const BrimSim *s, int slot) {
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float diagonal = 0, pushed = 0;
+    for (int a = 0; a < s->dim; a++) s->coefficient[a][me] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (has(&around->side[n], cell)) continue;
         int a = n >> 1;
@@ -59,13 +60,11 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     s->rhs[me] = diagonal > 0 ? s->rhs[me] - pushed : 0;
 }
 
+/// Cells beside solids, over what the kernel for open water made of them.
 static void build_beside_walls(BrimSim *s, int slot, const Around *around) {
-    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
-    size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
-    memset(s->diagonal + base, 0, bytes);
-    for (int a = 0; a < s->dim; a++) memset(s->coefficient[a] + base, 0, bytes);
+    TileMask cut = cut_cells(s, slot);
     for (int z = 0; z < s->grid.tile_depth; z++)
-        for (uint64_t bits = around->liquid.slice[z]; bits; bits &= bits - 1)
+        for (uint64_t bits = around->liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
             build_cell(s, around, slot, z * 64 + __builtin_ctzll(bits));
 }
 
@@ -88,7 +87,7 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     if (!s->wet[slot]) return (DensityErrors){0};
     Around around = look_around(s, slot);
     memset(q + base, 0, (size_t)g->tile_cells * sizeof *q);
-    if (!solid_here(s, slot)) build_open(s, slot, &around, q);
+    build_open(s, slot, &around, q);
     float *error = s->rhs + base;
     DensityErrors sums = density_errors(s, s->liquid, slot, error);
     for (int i = 0; i < g->tile_cells; i++) {
@@ -119,17 +118,23 @@ static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
 
 // ---------------------------------------------------------------------------- displacements
 
-/// Displacement of a face beside solids; false where nothing tells it.
-static bool face_shift(const BrimSim *s, const float *q, const Around *around, int a, int slot,
-                       int cell, float *shift) {
+/// Displacement of a face beside solids.
+static float face_shift(const BrimSim *s, const float *q, const Around *around, int a, int slot,
+                        int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     int64_t below = grid_step(&s->grid, slot, cell, a, -1);
     bool wet = has(&around->liquid, cell), wet_below = has(&around->wet[2 * a], cell);
-    float open = open_part(s, a, me), push = open < 1 ? push_out_face(s, a, me, below) : 0;
-    if (!wet && !wet_below && open > 0 && push == 0) return false;
+    float open = open_part(s, a, me), push = push_out_face(s, a, me, below);
     float flow = (wet_below ? q[below] : 0) - (wet ? q[me] : 0);
-    *shift = (1 - open) * push + (open > 0 ? open * flow : 0);
-    return true;
+    return (1 - open) * push + (open > 0 ? open * flow : 0);
+}
+
+/// Lower faces of a tile's cells that have a particle inside a solid beside them.
+static TileMask pushed_faces(const BrimSim *s, int slot, int axis) {
+    TileMask here = mask_load(&s->grid, s->pushed, slot);
+    TileMask below = mask_neighbour(&s->grid, s->pushed, slot, axis, -1);
+    for (int z = 0; z < s->grid.tile_depth; z++) here.slice[z] |= below.slice[z];
+    return here;
 }
 
 /// Whether a tile or one beside it has wet cells or solids; in others no particle reads
@@ -165,22 +170,24 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
         if (s->band) shut_hidden(s, slot, a, &known);
         float *d = s->velocity[a] + base;
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
-        for (int z = 0; z < g->tile_depth; z++)
-            faces.slice[z] =
-                (solid_here(s, slot) ? inside.slice[z]
-                                 : around.liquid.slice[z] | around.wet[2 * a].slice[z]) &
-                ~known.slice[z];
-        if (solid_here(s, slot)) {
-            for (int z = 0; z < g->tile_depth; z++)
-                for (uint64_t bits = faces.slice[z]; bits; bits &= bits - 1) {
-                    int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
-                    if (!face_shift(s, q, &around, a, slot, cell, &d[cell]))
-                        faces.slice[z] &= ~((uint64_t)1 << bit);
-                }
-        } else {
-            TileView view = tile_view(g, slot, q, tile_zeros);
-            s->faces->subtract(&around, &faces, a, g->tile_depth, &view, NULL, d,
-                               s->coefficient[a] + base);
+        TileMask cut = cut_faces(s, slot, a), beside = {{0}};
+        if (solid_here(s, slot)) beside = pushed_faces(s, slot, a);
+        for (int z = 0; z < g->tile_depth; z++) {
+            uint64_t wet = around.liquid.slice[z] | around.wet[2 * a].slice[z];
+            uint64_t open = inside.slice[z] & ~known.slice[z];
+            beside.slice[z] = (beside.slice[z] | wet) & cut.slice[z] & open;
+            faces.slice[z] = wet & ~cut.slice[z] & open;
+        }
+        TileView view = tile_view(g, slot, q, tile_zeros);
+        s->faces->subtract(&around, &faces, a, g->tile_depth, &view, NULL, d,
+                           s->coefficient[a] + base);
+        TileMask shut = shut_faces(s, slot, 2 * a);
+        for (int z = 0; z < g->tile_depth; z++) {
+            for (uint64_t bits = beside.slice[z]; bits; bits &= bits - 1) {
+                int cell = z * 64 + __builtin_ctzll(bits);
+                d[cell] = face_shift(s, q, &around, a, slot, cell);
+            }
+            faces.slice[z] |= beside.slice[z] | (shut.slice[z] & inside.slice[z]);
         }
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= faces.slice[z];
         mask_store(g, s->known[a], slot, &known);

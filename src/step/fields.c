@@ -40,9 +40,9 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         bool first = !s->solid_at;
         ok = ok && grow(&s->tile_solid, 1, before, after);
         ok = ok && grow(&s->solid_at, sizeof *s->solid_at, before, after);
-        uint8_t **masks[] = {&s->shut[0], &s->shut[1], &s->shut[2], &s->rock};
-        for (int i = 0; i < 4; i++) {
-            if (i == 2 && s->dim == 2) continue;
+        uint8_t **masks[] = {&s->rock,   &s->shut[0], &s->cut[0], &s->shut[1],
+                             &s->cut[1], &s->shut[2], &s->cut[2]};
+        for (int i = 0; i < 1 + 2 * s->dim; i++) {
             ok = ok && grow(masks[i], rows, before, after);
             if (ok && first) memset(*masks[i], 0, after * rows);
         }
@@ -60,6 +60,7 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     if (s->def.volume == BRIM_VOLUME_DENSITY && s->solid_count) {
         for (int a = 0; a < s->dim; a++) ok = ok && grow(&s->push[a], cells, before, after);
         ok = ok && grow(&s->push_depth, cells, before, after);
+        ok = ok && grow(&s->pushed, rows, before, after);
     }
     ok = ok && grow(&s->liquid, rows, before, after);
     ok = ok && grow(&s->wet, 1, before, after);
@@ -96,6 +97,7 @@ void fields_free(BrimSim *s) {
         free(s->old[a]);
         free(s->open[a]);
         free(s->shut[a]);
+        free(s->cut[a]);
         free(s->wall_speed[a]);
         free(s->push[a]);
     }
@@ -119,6 +121,7 @@ void fields_free(BrimSim *s) {
     free(s->shallowest);
     free(s->density);
     free(s->push_depth);
+    free(s->pushed);
     free(s->liquid);
     free(s->wet);
     free(s->scatter_at);
@@ -139,9 +142,9 @@ size_t fields_bytes(const BrimSim *s) {
         4 * cells + rows + 10 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
     if (s->band) per_tile += 3 * rows + 9 + band_marks(s);
-    if (s->solid_at) per_tile += 5 + (size_t)(s->dim + 1) * rows;
+    if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 1) * rows;
     if (s->density) per_tile += cells;
-    if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells;
+    if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells + rows;
     return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) +
            s->work.capacity * sizeof(float);
 }

@@ -57,6 +57,7 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float diagonal = 0;
+    for (int a = 0; a < s->dim; a++) s->coefficient[a][me] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (has(&around->side[n], cell)) continue;
         int a = n >> 1;
@@ -67,9 +68,10 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
         if (!(n & 1) && wet) s->coefficient[a][me] = open;
     }
-    if (diagonal <= 0) return; // shut in on all sides
-    s->diagonal[me] = diagonal;
-    s->rhs[me] = -cell_outflow(s, around, slot, cell);
+    bool shut_in = diagonal <= 0;
+    s->diagonal[me] = shut_in ? 0 : diagonal;
+    s->rhs[me] = shut_in ? 0 : -cell_outflow(s, around, slot, cell);
+    if (shut_in) s->pressure[me] = 0;
 }
 
 /// Eq. (8) of the density paper: what the density lacks or has too much of shall flow in or out, in
@@ -84,18 +86,12 @@ static void add_density_error(BrimSim *s, int slot) {
             s->rhs[base + (size_t)i] += error[i] * (float)(s->dx / time);
 }
 
-static void build_beside_walls(BrimSim *s, int slot, const Around *around, float scale) {
-    const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_cells, bytes = (size_t)g->tile_cells * 4;
-    memset(s->diagonal + base, 0, bytes);
-    memset(s->rhs + base, 0, bytes);
-    for (int a = 0; a < s->dim; a++) memset(s->coefficient[a] + base, 0, bytes);
-    for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = around->liquid.slice[z]; bits; bits &= bits - 1)
+/// Cells beside solids, over what the kernel for open water made of them.
+static void build_beside_walls(BrimSim *s, int slot, const Around *around) {
+    TileMask cut = cut_cells(s, slot);
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        for (uint64_t bits = around->liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
             build_cell(s, around, slot, z * 64 + __builtin_ctzll(bits));
-    float *start = s->pressure + base;
-    for (int i = 0; i < g->tile_cells; i++)
-        start[i] = s->diagonal[base + (size_t)i] == 0 ? 0 : start[i] * scale;
 }
 
 static void view_velocity(const BrimSim *s, int slot, TileView v[3]) {
@@ -121,10 +117,8 @@ static void build_tile(BrimSim *s, int slot, float scale) {
         return;
     }
     Around around = look_around(s, slot);
-    if (solid_here(s, slot))
-        build_beside_walls(s, slot, &around, scale);
-    else
-        build_open(s, slot, &around, scale);
+    build_open(s, slot, &around, scale);
+    if (solid_here(s, slot)) build_beside_walls(s, slot, &around);
     if (s->primed && (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED))
         add_density_error(s, slot);
 }
@@ -151,7 +145,7 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const int32_t *near = g->neighbour[slot] + TILE_SELF;
     Around around = look_around(s, slot);
-    bool walls = solid_here(s, slot), flags = s->def.surface == BRIM_SURFACE_FLAGS;
+    bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
     TileView pressure = tile_view(g, slot, s->pressure, tile_zeros);
     TileView phi = tile_view(g, slot, s->phi, tile_far);
     static const int lower[3] = {-1, -3, -9};
@@ -163,17 +157,18 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
             continue;
         }
         TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
-        TileMask shut = shut_faces(s, slot, 2 * a);
+        TileMask shut = shut_faces(s, slot, 2 * a), cut = cut_faces(s, slot, a), whole;
         for (int z = 0; z < g->tile_depth; z++) {
             here.slice[z] = (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] &
                             ~shut.slice[z];
             known.slice[z] |= here.slice[z];
-            for (uint64_t bits = walls ? here.slice[z] : 0; bits; bits &= bits - 1)
-                subtract_face(s, &around, a, slot, z * 64 + __builtin_ctzll(bits));
+            whole.slice[z] = here.slice[z] & ~cut.slice[z];
         }
-        if (!walls)
-            s->faces->subtract(&around, &here, a, g->tile_depth, &pressure, flags ? NULL : &phi,
-                               s->velocity[a] + base, s->coefficient[a] + base);
+        s->faces->subtract(&around, &whole, a, g->tile_depth, &pressure, flags ? NULL : &phi,
+                           s->velocity[a] + base, s->coefficient[a] + base);
+        for (int z = 0; z < g->tile_depth; z++)
+            for (uint64_t bits = here.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
+                subtract_face(s, &around, a, slot, z * 64 + __builtin_ctzll(bits));
         mask_store(g, s->known[a], slot, &known);
         mask_store(g, mask, slot, &here);
     }
@@ -219,14 +214,16 @@ static float tile_outflow(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     if (!s->wet[slot]) return 0;
     Around around = look_around(s, slot);
-    if (!solid_here(s, slot)) {
-        TileView velocity[3];
-        view_velocity(s, slot, velocity);
-        return s->faces->outflow(&around, velocity, s->dim);
+    TileMask cut = cut_cells(s, slot), beside;
+    TileView velocity[3];
+    view_velocity(s, slot, velocity);
+    for (int z = 0; z < g->tile_depth; z++) {
+        beside.slice[z] = around.liquid.slice[z] & cut.slice[z];
+        around.liquid.slice[z] &= ~cut.slice[z];
     }
-    float largest = 0;
+    float largest = s->faces->outflow(&around, velocity, s->dim);
     for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
+        for (uint64_t bits = beside.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
             if (s->diagonal[(int64_t)slot * g->tile_cells + cell] == 0) continue;
             float outflow = fabsf(cell_outflow(s, &around, slot, cell));

@@ -65,6 +65,8 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
     const Particles *p = &s->particles;
     uint32_t begin = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
     memset(s->push_depth + base, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
+    TileMask pushed = {{0}};
+    mask_store(&s->grid, s->pushed, slot, &pushed);
     if (begin == end || !solid_near(s, slot)) return 0;
     memset(p->order + begin, 0, (end - begin) * sizeof *p->order);
     float *node = s->scratch[omp_get_thread_num()].block[0];
@@ -84,8 +86,10 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
             if (d >= 0) continue;
             inside++;
             keep_deepest(s, base + (size_t)cell, -d, gradient);
+            pushed.slice[cell >> 6] |= (uint64_t)1 << (cell & 63);
         }
     }
+    mask_store(&s->grid, s->pushed, slot, &pushed);
     return inside;
 }
 

@@ -16,6 +16,23 @@ static inline TileMask shut_faces(const BrimSim *s, int slot, int n) {
                  : mask_load(&s->grid, shut, slot);
 }
 
+/// Cells of a tile with a face that is not wholly open: the kernels for rows do not know those.
+static inline TileMask cut_cells(const BrimSim *s, int slot) {
+    TileMask m = {{0}};
+    if (!solid_here(s, slot)) return m;
+    for (int a = 0; a < s->dim; a++) {
+        TileMask low = mask_load(&s->grid, s->cut[a], slot);
+        TileMask high = mask_neighbour(&s->grid, s->cut[a], slot, a, 1);
+        for (int z = 0; z < s->grid.tile_depth; z++) m.slice[z] |= low.slice[z] | high.slice[z];
+    }
+    return m;
+}
+
+/// Lower faces of a tile's cells along an axis that are not wholly open.
+static inline TileMask cut_faces(const BrimSim *s, int slot, int axis) {
+    return solid_here(s, slot) ? mask_load(&s->grid, s->cut[axis], slot) : (TileMask){{0}};
+}
+
 /// Cells of a tile without an open face. A face beyond the last tile does not count.
 static inline TileMask closed_cells(const BrimSim *s, int slot) {
     static const int offset[3] = {1, 3, 9};

@@ -145,7 +145,10 @@ static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int 
 static void set_far(BrimSim *s, int slot) {
     size_t rows = (size_t)s->grid.tile_rows, at = (size_t)slot * rows;
     s->tile_solid[slot] = SOLID_FAR;
-    for (int a = 0; a < s->dim; a++) memset(s->shut[a] + at, 0, rows);
+    for (int a = 0; a < s->dim; a++) {
+        memset(s->shut[a] + at, 0, rows);
+        memset(s->cut[a] + at, 0, rows);
+    }
     memset(s->rock + at, 0, rows);
 }
 
@@ -158,18 +161,21 @@ static bool centre_inside(int dim, const float *phi, int cell) {
     return sum + low[0] + low[1] + low[NODES] + low[NODES + 1] < 0;
 }
 
-/// (open, nodes) => (shut, rock)
+/// (open, nodes) => (shut, cut, rock)
 static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
     TileMask rock = {{0}};
     for (int i = 0; i < s->grid.tile_cells; i++)
         rock.slice[i >> 6] |= (uint64_t)centre_inside(s->dim, nodes->phi, i) << (i & 63);
     mask_store(&s->grid, s->rock, slot, &rock);
     for (int a = 0; a < s->dim; a++) {
-        TileMask shut = {{0}};
+        TileMask shut = {{0}}, cut = {{0}};
         const float *open = s->open[a] + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
-        for (int i = 0; i < s->grid.tile_cells; i++)
+        for (int i = 0; i < s->grid.tile_cells; i++) {
             shut.slice[i >> 6] |= (uint64_t)(open[i] == 0) << (i & 63);
+            cut.slice[i >> 6] |= (uint64_t)(open[i] < 1) << (i & 63);
+        }
         mask_store(&s->grid, s->shut[a], slot, &shut);
+        mask_store(&s->grid, s->cut[a], slot, &cut);
     }
 }
 

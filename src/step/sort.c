@@ -39,7 +39,10 @@ static bool follow_solids(BrimSim *s) {
     follow(s->tile_solid, 1, s->sort.from, s->grid.tile_count);
     follow(s->solid_at, sizeof *s->solid_at, s->sort.from, s->grid.tile_count);
     size_t rows = (size_t)s->grid.tile_rows;
-    for (int a = 0; a < s->dim; a++) follow(s->shut[a], rows, s->sort.from, s->grid.tile_count);
+    for (int a = 0; a < s->dim; a++) {
+        follow(s->shut[a], rows, s->sort.from, s->grid.tile_count);
+        follow(s->cut[a], rows, s->sort.from, s->grid.tile_count);
+    }
     follow(s->rock, rows, s->sort.from, s->grid.tile_count);
     return solids_arrange(s);
 }

@@ -98,6 +98,7 @@ struct BrimSim {
     int32_t *solid_at;    ///< [tiles] 1 + the tile's place in the fields, 0 far from all solids
     int32_t *solid_from;  ///< [tiles near solids] scratch: places before they changed
     uint8_t *shut[3];     ///< [rows of all tiles] faces with no open part; see solid_masks.h
+    uint8_t *cut[3];      ///< [rows of all tiles] faces that are not wholly open
     uint8_t *rock;        ///< [rows of all tiles] cells whose centres lie in a solid
     size_t solid_tiles;   ///< capacity of the fields, tiles
     float *solid_phi;     ///< [nodes] distance, m; low corner of each cell
@@ -126,6 +127,7 @@ struct BrimSim {
     float *density;    ///< [cells] of particles and solids, relative to rest
     float *push[3];    ///< [cells] displacement out of solids, cells; NULL without solids
     float *push_depth; ///< [cells] of the deepest particle inside a solid, cells; 0 = none
+    uint8_t *pushed;   ///< [rows] cells with such a particle
 
     // particles -> grid
     int32_t *scatter_at;       ///< [tiles] index of the tile's block, -1 without particles
