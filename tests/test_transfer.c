@@ -97,10 +97,11 @@ static void fill_blocks(Blocks *b) {
     }
     memset(&b->near, 0, sizeof b->near);
     for (int n = 0; n < 27; n++) {
-        for (int i = 0; i < SCATTER_EDGE * SCATTER_EDGE; i++) {
-            memcpy(b->side[n][0][0][i], b->block[n][0][i][0], 8);
-            memcpy(b->side[n][1][0][i], b->block[n][0][i][SCATTER_EDGE - 1], 8);
-        }
+        for (int z = 0; z < SCATTER_EDGE; z++)
+            for (int y = 0; y < SCATTER_EDGE; y++) {
+                memcpy(b->side[n][0][z][y], b->block[n][z][y][0], 8);
+                memcpy(b->side[n][1][z][y], b->block[n][z][y][SCATTER_EDGE - 1], 8);
+            }
         b->near.block[n] = b->block[n][0][0][0];
         b->near.side[n] = b->side[n][0][0][0];
         for (int row = 0; row < 64; row++) {
