@@ -259,7 +259,8 @@ TEST(distances_to_solids_at_points) {
         CHECK_OK(case_create(&c, &sim, &error), error);
         // in water: just outside, inside, far; in air, where there is no tile: inside
         const float x[4] = {0.5f, 0.5f, 0.1f, 0.5f}, z[4] = {0.5f, 0.5f, 0.1f, 0.5f};
-        const float y[4] = {0.25f, 0.35f, 0.1f, 0.68f}, want[4] = {0.05f, -0.05f, 3 / 32.0f, -0.02f};
+        const float y[4] = {0.25f, 0.35f, 0.1f, 0.68f},
+                    want[4] = {0.05f, -0.05f, 3 / 32.0f, -0.02f};
         float d[4];
         brim_sim_solid_distance(sim, 4, x, y, dim == 3 ? z : NULL, d);
         for (int i = 0; i < 4; i++) CHECK_NEAR(d[i], want[i], 0.05 / 32);

@@ -149,7 +149,8 @@ TEST(sort_is_right_and_the_same_for_any_thread_count) {
                 if (round == 2) append(&w, COUNT / 2, COUNT / 2); // into the unsorted tail
                 wander(&w, round);
                 SortCounts gone;
-                CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, REACH, threads[k], &gone));
+                CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, REACH, threads[k],
+                                     &gone));
                 sort_take_reach(&w.sort, &w.grid, w.reach);
                 sum.drained += gone.drained, sum.left += gone.left;
                 Ledger plain = plain_count(round < 2 ? COUNT / 2 : COUNT, round);

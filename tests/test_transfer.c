@@ -225,8 +225,7 @@ TEST(advection_where_nothing_is_known_flies_straight) {
     static float block[3][BLOCK_MAX];
     for (int a = 0; a < 3; a++)
         for (int i = 0; i < BLOCK_MAX; i++) block[a][i] = NAN;
-    MoveParams m = {
-        .halo = 3, .substeps = 2, .time = DX, .high = {100 * DX, 100 * DX, 100 * DX}};
+    MoveParams m = {.halo = 3, .substeps = 2, .time = DX, .high = {100 * DX, 100 * DX, 100 * DX}};
     for (int a = 0; a < 3; a++) m.velocity[a] = block[a];
     Cloud *before = cloud_new(3, 3), *after = cloud_new(3, 3);
     uint32_t far[COUNT];

@@ -237,8 +237,8 @@ typedef enum BrimSurfaceOutput {
 } BrimSurfaceOutput;
 
 typedef struct BrimOutputDef {
-    bool particles;       ///< DIR/particles/NNNNNN.ply
-    bool fields;          ///< DIR/fields/NNNNNN.vti
+    bool particles;            ///< DIR/particles/NNNNNN.ply
+    bool fields;               ///< DIR/fields/NNNNNN.vti
     BrimSurfaceOutput surface; ///< DIR/surface/NNNNNN.ply or .obj; 3D
     int surface_resolution;    ///< this and the following as in BrimMeshDef
     double surface_radius;
@@ -330,9 +330,9 @@ BRIM_API int brim_sim_threads(const BrimSim *sim);
 BRIM_API const char *brim_sim_isa_name(const BrimSim *sim);
 
 /// The particles where they are, without copying. Valid until the next call that changes the
-/// simulation. Velocities may be written before the first step and between steps. With a narrow band
-/// there are none below it.
-/// Particles are in storage order; `id` is stable, unique and counts from 0.
+/// simulation. Velocities may be written before the first step and between steps. With a narrow
+/// band there are none below it. Particles are in storage order; `id` is stable, unique and counts
+/// from 0.
 typedef struct BrimParticles {
     size_t count;
     const float *x, *y, *z; ///< m
@@ -358,8 +358,8 @@ BRIM_API BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *o
 BRIM_API BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
                                        const int high[3], float *out, size_t out_floats,
                                        BrimError *error);
-/// Distance to the solids at points, m, as the simulation goes by it: between cell corners, negative
-/// inside, cut at three cells. z is not read in 2D. => out [count]
+/// Distance to the solids at points, m, as the simulation goes by it: between cell corners,
+/// negative inside, cut at three cells. z is not read in 2D. => out [count]
 BRIM_API void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x,
                                       const float *y, const float *z, float *out);
 
@@ -395,13 +395,13 @@ typedef enum BrimStage {
 /// One row of stats.csv: the last step.
 typedef struct BrimStats {
     int64_t step;
-    double time, dt; ///< s, at the end of the step
+    double time, dt;                                   ///< s, at the end of the step
     int64_t particles, seeded, emitted, drained, left; ///< counts since the start; seeded + emitted
                                                        ///< + resampled - drained - left = particles
-    int64_t resampled; ///< with a band: particles that it made less those it took
-    int64_t interior;  ///< with a band: particles' worth of liquid below it, where there are none
-    double volume_ratio;  ///< eq. 19 of the density paper, relative to seeded + emitted - gone
-    double volume_cells;  ///< cells that hold liquid, relative to the start
+    int64_t resampled;   ///< with a band: particles that it made less those it took
+    int64_t interior;    ///< with a band: particles' worth of liquid below it, where there are none
+    double volume_ratio; ///< eq. 19 of the density paper, relative to seeded + emitted - gone
+    double volume_cells; ///< cells that hold liquid, relative to the start
     double volume;       ///< inside the liquid's level set, relative to the start
     double kinetic_energy, potential_energy; ///< J
     double max_speed;                        ///< m/s

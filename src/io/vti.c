@@ -102,8 +102,7 @@ static BrimResult write_field(FileWriter *w, const BrimSim *sim, const CellBox *
                     "there is: set output.fields to false",
                     box->last[0] - box->first[0], box->last[1] - box->first[1],
                     box->last[2] - box->first[2], 1e-9 * bytes_needed);
-    BrimResult result =
-        brim_sim_field_box(sim, field, box->first, box->last, dense, floats, error);
+    BrimResult result = brim_sim_field_box(sim, field, box->first, box->last, dense, floats, error);
     if (result == BRIM_OK) {
         uint64_t bytes = floats * sizeof *dense;
         file_write(w, &bytes, sizeof bytes);

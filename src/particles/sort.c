@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 void sort_free(SortScratch *s) {
     free(s->reach);
     free(s->far);
@@ -56,7 +55,8 @@ bool sort_init(SortScratch *s, const Grid *grid) {
 static void raise(uint8_t *at, int value) {
     uint8_t now = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (now < value && !__atomic_compare_exchange_n(at, &now, (uint8_t)value, true,
-                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
 }
 
 /// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
@@ -226,7 +226,8 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach,
         int64_t home =
             t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
         uint32_t first = s->old_start[t], end = s->old_start[t + 1];
-        s->mover_start[t + 1] = survey(p, g, s, first, end, home, t < old_tiles ? reach[t] : reach_new, &gone);
+        s->mover_start[t + 1] =
+            survey(p, g, s, first, end, home, t < old_tiles ? reach[t] : reach_new, &gone);
         s->stayed[t] = end - first - s->mover_start[t + 1] -
                        (uint32_t)(gone.drained + gone.left + gone.hidden);
         drained += gone.drained, left += gone.left, hidden += gone.hidden;

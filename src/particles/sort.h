@@ -3,12 +3,12 @@
 #include "particles/particles.h"
 
 typedef struct SortScratch {
-    uint32_t *reach;  ///< [tile box] bit n: the tile's neighbour n is within reach of a particle
-    uint8_t *far;     ///< [tile box] farthest reach of a particle in the tile, cells
+    uint32_t *reach; ///< [tile box] bit n: the tile's neighbour n is within reach of a particle
+    uint8_t *far;    ///< [tile box] farthest reach of a particle in the tile, cells
     uint32_t (*near)[512]; ///< [TILE] neighbours of a tile within 1, 2.. cells of each of its cells
-    uint8_t *want;    ///< [tile box]
-    int32_t *from;    ///< [new tiles] slot that the tile had before the sort, or -1
-    uint32_t *movers; ///< particles that changed tile, by the tile they came from
+    uint8_t *want;         ///< [tile box]
+    int32_t *from;         ///< [new tiles] slot that the tile had before the sort, or -1
+    uint32_t *movers;      ///< particles that changed tile, by the tile they came from
     uint32_t *mover_start; ///< [old tiles + 1], then [new tiles + 1]
     uint32_t *old_start;   ///< [old tiles + 2] ranges of particles before the sort, and the tail
     uint32_t *stayed;      ///< [old tiles + 1] particles that stay in the tile
@@ -28,10 +28,10 @@ size_t sort_bytes(const SortScratch *s, const Grid *grid);
 /// (key) [count] => all arrays sorted, cell_start, occupied, grid rebuilt.
 /// Tiles exist wherever a particle is within reach, and where the caller set bits of s->reach
 /// before. A particle's reach, in cells, is that of the tile where it was, reach [tiles], or
-/// `reach_new` in the unsorted tail. Particles with keys from KEY_GONE on are taken out and counted.
-/// Within a cell: those that stayed in the tile in their old order, then those that came, by the
-/// tile they left; the same for any number of threads. s->from tells where the tiles were before.
-/// False when out of memory.
+/// `reach_new` in the unsorted tail. Particles with keys from KEY_GONE on are taken out and
+/// counted. Within a cell: those that stayed in the tile in their old order, then those that came,
+/// by the tile they left; the same for any number of threads. s->from tells where the tiles were
+/// before. False when out of memory.
 bool particles_sort(Particles *p, Grid *grid, SortScratch *s, const uint8_t *reach, int reach_new,
                     int threads, SortCounts *counts);
 

@@ -317,8 +317,8 @@ static inline void leave_solid(wide x[3], const wide from[3], Wall *wall, const 
             slope2 += g[a] * g[a];
         }
         wide_int flat = (slope2 * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN) & (d < was.distance);
-        stuck |= ((d < 0.0f) | (was.distance < 0.0f)) & (was.distance > -1.0f) &
-                 (flat | (turn < 0.0f));
+        stuck |=
+            ((d < 0.0f) | (was.distance < 0.0f)) & (was.distance > -1.0f) & (flat | (turn < 0.0f));
     }
     wall->distance = wide_select(stuck, was.distance, d);
     for (int a = 0; a < dim; a++) {

@@ -159,8 +159,9 @@ static bool check_source(Problem *problem, const BrimSourceDef *source, int dim,
     if (source->flow > 0 && source->rate > 0)
         return found(problem, path, "rate", "give flow or rate, not both");
     return is_zero(source->velocity, dim) &&
-           found(problem, path, "velocity",
-                 "must not be zero: it is the direction and speed in which the stream leaves (m/s)");
+           found(
+               problem, path, "velocity",
+               "must not be zero: it is the direction and speed in which the stream leaves (m/s)");
 }
 
 /// The part of a list's item that is particular to its table.

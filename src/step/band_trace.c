@@ -237,7 +237,7 @@ static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNe
         }
         size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
         next->interior[at] = interior & inside;
-        next->hidden[at] = hidden & inside & (uint8_t)~(rock ? rock[at] : 0);
+        next->hidden[at] = hidden & inside & (uint8_t) ~(rock ? rock[at] : 0);
         next->rim[at] = rim & inside & (uint8_t)~hidden;
     }
 }

@@ -82,8 +82,8 @@ static void grow_layers(BrimSim *s, int layers, uint8_t *spare, bool more[]) {
 static bool solid_normal(const float *block, int dim, int cell, int axis, float n[3]) {
     enum { EDGE = TILE + 2 };
     const int stride[3] = {1, EDGE, EDGE * EDGE};
-    const int at = ((dim == 3 ? (cell >> 6) + 1 : 0) * EDGE + (cell >> 3 & 7) + 1) * EDGE +
-                   (cell & 7) + 1;
+    const int at =
+        ((dim == 3 ? (cell >> 6) + 1 : 0) * EDGE + (cell >> 3 & 7) + 1) * EDGE + (cell & 7) + 1;
     float length = 0;
     for (int b = 0; b < dim; b++) { // differences over the cells on both sides of the face
         float g = 0;
@@ -171,10 +171,9 @@ static void slide_tile(BrimSim *s, int slot) {
                 if (!loaded) solid_block(s, slot, 1, NAN, block);
                 loaded = true;
                 // No particle gets so deep that it reads the rest.
-                s->coefficient[a][base + i] =
-                    phi[i] < -SOLID_REACH * s->dx
-                        ? s->velocity[a][base + i]
-                        : slide(s, block, slot, i, a, open[i], moving);
+                s->coefficient[a][base + i] = phi[i] < -SOLID_REACH * s->dx
+                                                  ? s->velocity[a][base + i]
+                                                  : slide(s, block, slot, i, a, open[i], moving);
             }
     }
 }
