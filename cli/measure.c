@@ -60,7 +60,7 @@ double measure_level(const BrimSim *sim) {
 }
 
 double measure_inside(const BrimSim *sim) {
-    static const float DEPTH = 0.1f; // cells; less is the solver's rounding of corners
+    static const float DEPTH = 0.1f; // cells
     BrimParticles p = brim_sim_particles(sim);
     float *distance = malloc((p.count + 1) * sizeof *distance), h = cell_size(brim_sim_def(sim));
     if (!distance) return NAN;

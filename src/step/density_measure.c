@@ -73,11 +73,6 @@ static void gather_tile(BrimSim *s, int slot) {
     for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
 }
 
-/// Cells with particles, and with a band those that are liquid without.
-static const uint8_t *held_cells(const BrimSim *s) {
-    return s->band ? s->full : s->particles.occupied;
-}
-
 bool density_measure(BrimSim *s) {
     size_t floats = block_floats(s);
     if (!scatter_reserve(s, floats)) return false;
@@ -101,18 +96,6 @@ bool density_measure(BrimSim *s) {
 
 // --------------------------------------------------------------------------------- wet cells
 
-/// Cells of a tile in which density may act: inside the domain, not beside an open side.
-static TileMask allowed(const BrimSim *s, int slot) {
-    const Grid *g = &s->grid;
-    TileMask m = mask_inside(g, slot);
-    for (int n = 0; n < 2 * s->dim; n++) {
-        if (!s->sides.open[n]) continue;
-        TileMask side = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
-        for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~side.slice[z];
-    }
-    return m;
-}
-
 /// For each cell of a tile whether the face in a direction is shut by a wall or a solid.
 static TileMask shut(const BrimSim *s, int slot, int n) {
     const Grid *g = &s->grid;
@@ -125,11 +108,11 @@ static TileMask shut(const BrimSim *s, int slot, int n) {
 
 static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
     const Grid *g = &s->grid;
-    TileMask held = mask_load(g, held_cells(s), slot), may = allowed(s, slot);
+    TileMask held = mask_load(g, full_cells(s), slot), may = bound_cells(s, slot);
     TileMask all, any = {{0}};
     memset(&all, 0xff, sizeof all);
     for (int n = 0; n < 2 * s->dim; n++) {
-        TileMask near = mask_neighbour(g, held_cells(s), slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask near = mask_neighbour(g, full_cells(s), slot, n >> 1, n & 1 ? 1 : -1);
         TileMask closed = shut(s, slot, n);
         for (int z = 0; z < g->tile_depth; z++) {
             all.slice[z] &= near.slice[z] | closed.slice[z];

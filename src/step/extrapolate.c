@@ -170,7 +170,8 @@ static void slide_tile(BrimSim *s, int slot) {
                 if (open[i] == 1) continue;
                 if (!loaded) solid_block(s, slot, 1, NAN, block);
                 loaded = true;
-                // No particle gets so deep that it reads the rest.
+                // Only particles that are more than a cell inside read the rest; they are pushed
+                // out.
                 s->coefficient[a][base + i] = phi[i] < -SOLID_REACH * s->dx
                                                   ? s->velocity[a][base + i]
                                                   : slide(s, block, slot, i, a, open[i], moving);

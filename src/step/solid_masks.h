@@ -1,4 +1,4 @@
-// What solids do to a tile's cells, as masks.
+// What solids and sides do to a tile's cells, as masks.
 #pragma once
 #include "grid/mask.h"
 #include "step/state.h"
@@ -51,4 +51,16 @@ static inline TileMask closed_cells(const BrimSim *s, int slot) {
 /// Cells of a tile whose centres lie in a solid.
 static inline TileMask rock_cells(const BrimSim *s, int slot) {
     return solid_here(s, slot) ? mask_load(&s->grid, s->rock, slot) : (TileMask){{0}};
+}
+
+/// Cells of a tile inside the domain and not beside an open side, where pressure is zero.
+static inline TileMask bound_cells(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    TileMask m = mask_inside(g, slot);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (!s->sides.open[n]) continue;
+        TileMask side = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~side.slice[z];
+    }
+    return m;
 }

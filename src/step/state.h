@@ -190,6 +190,11 @@ static inline size_t sim_cells(const BrimSim *s) {
     return (size_t)s->grid.tile_count * (size_t)s->grid.tile_cells;
 }
 
+/// Cells with particles, and with a band those of its interior.
+static inline const uint8_t *full_cells(const BrimSim *s) {
+    return s->band ? s->full : s->particles.occupied;
+}
+
 /// Whether pressure acts in this step, and with it what keeps the volume.
 static inline bool pressure_acts(const BrimSim *s) {
     return s->time + s->dt > s->def.pressure_from;

@@ -52,8 +52,8 @@ static BrimResult prime(BrimSim *s, Clock *clock, BrimError *error) {
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!stage_solids(s)) return out_of_memory(s, "solids", error);
     lap(clock, BRIM_STAGE_SOLIDS);
-    for (int t = 0; t < s->grid.tile_count; t++)
-        s->tile_reach[t] = (uint8_t)reach_cells(reach_estimate(s));
+    int reach = reach_cells(reach_estimate(s)); // no flow tells it by tile yet
+    for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
     result = update_velocity(s, 0.5 * s->dt, clock, error);
     s->primed = result == BRIM_OK;
     return result;

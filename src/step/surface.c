@@ -166,19 +166,9 @@ static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, u
 /// zero there), with an open face.
 static TileMask allowed_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    TileMask m = mask_inside(g, slot), closed = closed_cells(s, slot);
-    for (int n = 0; n < 2 * s->dim; n++) {
-        if (!s->sides.open[n]) continue;
-        TileMask side = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
-        for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~side.slice[z];
-    }
+    TileMask m = bound_cells(s, slot), closed = closed_cells(s, slot);
     for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~closed.slice[z];
     return m;
-}
-
-/// Cells with particles, and with a band those of its interior.
-static const uint8_t *full_cells(const BrimSim *s) {
-    return s->band ? s->full : s->particles.occupied;
 }
 
 /// First the cells that hold particles: => phi, liquid. Those deep inside are known without asking.
