@@ -16,6 +16,8 @@ static const float ERROR_MAX = 0.5f;
 /// Errors come with motion: while the fastest particle has not crossed this many cells and the last
 /// projection left all in order, and no solid moves, the next one can wait.
 static const double TRAVEL_MAX = 1;
+/// A larger mean error than this is more than one projection mends: the next one follows at once.
+static const double MEAN_MAX = 0.1;
 /// Displacements larger than this, cells, are followed in several strides.
 static const float STRIDE = 0.5f;
 /// Where one would be larger than this, cells, all are scaled down: the rest waits for later steps.
@@ -373,7 +375,8 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     if (result != BRIM_OK) return result;
     move_particles(s, q);
     s->travelled = 0;
-    s->crowded = inside > 0 || s->stats.displaced_max > STRIDE;
+    s->crowded = inside > 0 || s->stats.displaced_max > STRIDE ||
+                 s->stats.density_error_mean > MEAN_MAX;
     return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);
 }
 

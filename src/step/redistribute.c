@@ -6,8 +6,6 @@
 
 /// Cells above this many times the rest density are spread.
 static const float OVERFULL = 1.5f;
-/// Particles lie within this part of their sub-cell, around its centre.
-static const float SPREAD = 0.5f;
 
 /// One velocity, or change of velocity, for all: their mean, which keeps the momentum.
 static void share_mean(float *value, uint32_t count) {
@@ -16,8 +14,10 @@ static void share_mean(float *value, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) value[i] = (float)(sum / count);
 }
 
-/// Each particle gets a sub-cell of its own, in the order in which they are stored; sub-cells that
-/// stay empty are spread evenly over the cell.
+/// Each particle gets a sub-cell of its own, in the order in which they are stored, and a place in it
+/// by chance; sub-cells that stay empty are spread evenly over the cell. Kept near the centres of
+/// their sub-cells none would lie close to the cell's faces: displacements of less than that gap
+/// would never carry any out, and full layers would stay as they are.
 static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t count) {
     Particles *p = &s->particles;
     TileCoord c = s->grid.coord[slot];
@@ -32,7 +32,7 @@ static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t
         const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(hash_mix(h), 0)};
         float at[3] = {0}, gradient[3];
         for (int a = 0; a < s->dim; a++, place /= edge) {
-            float part = ((float)(place % edge) + 0.5f + SPREAD * (r[a] - 0.5f)) / (float)edge;
+            float part = ((float)(place % edge) + r[a]) / (float)edge;
             at[a] = ((float)corner[a] + part) * s->dx;
         }
         if (walls && solid_lookup(s, at, gradient) < 0) continue; // stays where it is
