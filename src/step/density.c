@@ -9,6 +9,7 @@
 #include "step/solid_masks.h"
 #include <math.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// Errors beyond this are corrected over several steps.
@@ -20,7 +21,9 @@ static const double TRAVEL_MAX = 1;
 static const double MEAN_MAX = 0.1;
 /// Displacements larger than this, cells, are followed in several strides.
 static const float STRIDE = 0.5f;
-/// Where one would be larger than this, cells, all are scaled down: the rest waits for later steps.
+/// Where the largest of a hundredth of the tiles exceed this, cells, all are scaled down, so that
+/// crowded water swells evenly; what is still larger is cut: one pit must not hold up a river. The
+/// rest waits for later steps.
 static const float SHIFT_MAX = 1;
 /// Displacements take no particle into a solid, but for rounding, cells.
 static const float SHIFT_DEPTH = 1e-3f;
@@ -233,6 +236,35 @@ static float largest_shift(const BrimSim *s, int slot) {
     return largest;
 }
 
+static int by_size(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/// What all displacements are scaled by. sizes: room for a float a tile.
+static float find_scale(const BrimSim *s, float *sizes) {
+    int wet = 0, large = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        wet += s->wet[t] != 0;
+        if (s->wet[t] && s->tile_speed[t] > SHIFT_MAX) sizes[large++] = s->tile_speed[t];
+    }
+    int allowed = wet / 100;
+    if (large <= allowed) return 1;
+    qsort(sizes, (size_t)large, sizeof *sizes, by_size);
+    return SHIFT_MAX / sizes[allowed];
+}
+
+/// Cuts a tile's displacements.
+static void cut_shifts(BrimSim *s, int slot, float most) {
+    if (s->tile_speed[slot] <= most) return;
+    s->tile_speed[slot] = most;
+    for (int a = 0; a < s->dim; a++) {
+        float *d = s->velocity[a] + (size_t)slot * (size_t)s->grid.tile_cells;
+        for (int i = 0; i < s->grid.tile_cells; i++)
+            d[i] = d[i] < -most ? -most : d[i] > most ? most : d[i];
+    }
+}
+
 /// Moves particles by more than a fraction of a cell, or beside solids: along the displacements as
 /// along a flow.
 static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScratch *scratch) {
@@ -292,20 +324,22 @@ static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
 static void move_particles(BrimSim *s, const float *q) {
     int tiles = s->grid.tile_count;
     ShiftSums *sums = (ShiftSums *)(void *)s->rhs; // [tiles], free after the solve
-    float most = 0;
+    float scale = 1;
 #pragma omp parallel num_threads(s->threads)
     {
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++) matters(s, t) ? shift_faces(s, q, t) : forget_faces(s, t);
-#pragma omp for schedule(dynamic, 4) reduction(max : most)
+#pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++) {
             s->tile_speed[t] = 0;
             if (!matters(s, t)) continue;
             extend_faces(s, t);
             s->tile_speed[t] = largest_shift(s, t);
-            most = fmaxf(most, s->tile_speed[t]);
         }
-        float scale = most > SHIFT_MAX ? SHIFT_MAX / most : 1;
+#pragma omp single
+        scale = find_scale(s, s->rhs);
+#pragma omp for schedule(dynamic, 16)
+        for (int t = 0; t < tiles; t++) cut_shifts(s, t, SHIFT_MAX / scale);
 #pragma omp for schedule(dynamic, 1)
         for (int t = 0; t < tiles; t++) sums[t] = shift_tile(s, t, scale);
     }
@@ -375,8 +409,8 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     if (result != BRIM_OK) return result;
     move_particles(s, q);
     s->travelled = 0;
-    s->crowded = inside > 0 || s->stats.displaced_max > STRIDE ||
-                 s->stats.density_error_mean > MEAN_MAX;
+    s->crowded =
+        inside > 0 || s->stats.displaced_max > STRIDE || s->stats.density_error_mean > MEAN_MAX;
     return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);
 }
 
