@@ -44,6 +44,37 @@ TEST(a_wall_of_one_cell_holds_water) {
             }
 }
 
+/// A drop falls into a round bowl with a wall of one cell, which no grid resolves: what gets stuck
+/// in it must not go on falling in place and come out faster than anything can fall.
+TEST(a_wall_too_thin_to_resolve_lets_nothing_gather_speed) {
+    for (int volume = 0; volume < 2; volume++)
+        for (int transfer = 0; transfer < 2; transfer++) {
+            Case c = case_box(2, 1, 32, 32, 1);
+            c.parts[0] = ball((BrimVec3){0.5f, 0.45f, 0}, 0.33125f);
+            c.parts[1] = ball((BrimVec3){0.5f, 0.45f, 0}, 0.3f);
+            c.parts[2] = box_between((BrimVec3){0, 0.5f, 0}, (BrimVec3){1, 1, 1});
+            BrimShapeDef bowl = brim_default_shape_def();
+            bowl.kind = BRIM_SHAPE_DIFFERENCE;
+            bowl.children = c.parts, bowl.child_count = 3;
+            case_solid(&c, bowl);
+            case_liquid(&c, ball((BrimVec3){0.5f, 0.8f, 0}, 0.1f));
+            c.def.volume = volume ? BRIM_VOLUME_DENSITY : BRIM_VOLUME_NONE;
+            c.def.transfer = (BrimTransfer)transfer;
+            c.def.cfl = 2;
+            BrimError error;
+            BrimSim *sim;
+            CHECK_OK(case_create(&c, &sim, &error), error);
+            double fastest = 0;
+            CHECK_OK(run_until(sim, 2, &error), error); // the splash is over
+            while (brim_sim_time(sim) < 3) {
+                CHECK_OK(brim_sim_step(sim, &error), error);
+                fastest = fmax(fastest, brim_sim_stats(sim)->max_speed);
+            }
+            CHECK_BELOW(fastest, sqrt(2 * 9.81 * 1));
+            brim_sim_destroy(&sim);
+        }
+}
+
 /// Particles outside a cup that they were poured into: below its rim and not within its walls.
 static int spilled(const BrimSim *sim, int dim, double low, double high, double floor, double rim) {
     BrimParticles p = brim_sim_particles(sim);

@@ -288,16 +288,17 @@ typedef struct Wall {
 /// Moves points deeper in a solid than `depth` back to that depth along the distance's gradient;
 /// several times, since in a concave corner the first push may end in the other wall. A point that
 /// finds no way, as in a wall so thin that the distance has no slope, goes back to `from`. With a
-/// depth above 0 points that were deeper before may stay as deep as they were.
+/// depth above 0 points that were deeper before may stay as deep as they were. Returns which went
+/// back.
 /// wall: at `from` => at x
-static inline void leave_solid(wide x[3], const wide from[3], Wall *wall, const float *solid,
-                               float depth, int edge, float inv_dx, const float low[3],
-                               const float high[3], const int dim) {
+static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, const float *solid,
+                                   float depth, int edge, float inv_dx, const float low[3],
+                                   const float high[3], const int dim) {
     enum { PUSHES = 3 };
     const Wall was = *wall;
     wide *g = wall->slope, d = solid_at(solid, edge, inv_dx, x, g, dim);
     wall->distance = d;
-    if (!wide_bits((d < 0.0f) | (was.distance < 0.0f))) return;
+    if (!wide_bits((d < 0.0f) | (was.distance < 0.0f))) return (wide_int){0};
     wide limit = wide_all(-depth);
     if (depth > 0) limit = wide_select(was.distance < limit, was.distance, limit);
     for (int push = 0; push < PUSHES && wide_bits(d < limit); push++) {
@@ -325,6 +326,7 @@ static inline void leave_solid(wide x[3], const wide from[3], Wall *wall, const 
         x[a] = wide_select(stuck, from[a], x[a]);
         g[a] = wide_select(stuck, was.slope[a], g[a]);
     }
+    return stuck;
 }
 
 static inline float clamp(float x, float low, float high) {
@@ -335,10 +337,17 @@ static inline float clamp(float x, float low, float high) {
 /// Particles that share a number of sub-steps: the same ones on every instruction set.
 enum { GROUP = 16 };
 
+/// Sub-steps near solids are this part of a stride: a wall of one cell must not be jumped.
+static const float NEAR_SOLIDS = 0.5f;
+/// Sub-steps may turn out so much longer than the velocity at the start told.
+static const float LONGER = 1.5f;
+
 /// How a group of a chunk moves.
 typedef struct Move {
     int substeps;
-    bool walls; ///< a solid is in reach
+    bool walls;    ///< a solid is in reach
+    float longest; ///< cells that a sub-step may cross; when one does not keep to it, the group
+                   ///< moves with all sub-steps
 } Move;
 
 /// Whether solids are in reach of a group's particles: walls [CHUNK], distances in cells.
@@ -348,17 +357,42 @@ static inline bool walls_in_reach(const float *walls, int first, int end, float 
     return !(nearest > reach + 1.0f);
 }
 
-/// Sub-steps of a group: what its fastest particle needs with the velocity that it starts with.
-static inline int count_substeps(const float start[3][CHUNK], int first, int end,
-                                 const MoveParams *m, float inv_dx, const int dim) {
+/// Cells that the fastest particle of a group crosses with the velocity that it starts with.
+static inline float start_reach(const float start[3][CHUNK], int first, int end, float scale,
+                                const int dim) {
     float fastest = 0;
     for (int a = 0; a < dim; a++)
         for (int i = first; i < end; i++) {
             float speed = fabsf(start[a][i]);
             fastest = speed > fastest ? speed : fastest;
         }
-    float count = fastest * m->time * inv_dx / m->stride;
-    return count < (float)m->substeps ? 1 + (int)count : m->substeps;
+    return fastest * scale;
+}
+
+static inline int count_substeps(float reach, float stride, int most) {
+    float count = reach / stride;
+    return count < (float)most ? 1 + (int)count : most;
+}
+
+/// All sub-steps, whatever the particles of a group may meet.
+static inline Move careful_move(const float *walls, int first, int end, const MoveParams *m) {
+    bool near = m->solid && walls_in_reach(walls, first, end, m->reach);
+    return (Move){m->substeps, near, INFINITY};
+}
+
+/// As many sub-steps as the group needs by the velocities that it starts with.
+static inline Move choose_move(const float start[3][CHUNK], const float *walls, int first, int end,
+                               const MoveParams *m, float inv_dx, const int dim) {
+    if (!(m->stride > 0) || m->substeps == 1) return careful_move(walls, first, end, m);
+    float cells = start_reach(start, first, end, m->time * inv_dx, dim);
+    int free = count_substeps(cells, m->stride, m->substeps);
+    if (!m->solid) return (Move){free, false, INFINITY};
+    float stride = NEAR_SOLIDS * m->stride, longest = LONGER * stride;
+    int near = count_substeps(cells, stride, m->substeps);
+    float reach = (float)near * longest;
+    if (near == m->substeps) return careful_move(walls, first, end, m);
+    if (walls_in_reach(walls, first, end, reach)) return (Move){near, true, longest};
+    return (Move){free, false, reach / (float)free};
 }
 
 /// A box in block coordinates, inside the block. Where the block ends before the domain does,
@@ -380,53 +414,80 @@ static inline MoveBox move_box(const Span *p, const MoveParams *m) {
     return box;
 }
 
-/// All sub-steps of the particles in `at`, block coordinates. => left: not 0 for those that came to
-/// the block's end.
-static inline void move_chunk(float at[3][CHUNK], const float own[3][CHUNK], int n,
-                              const MoveParams *m, float inv_dx, const MoveBox *box,
-                              int32_t left[CHUNK], const bool third_order, const int dim) {
-    int edge = TILE + 2 * m->halo;
-    Move moves[CHUNK / GROUP];
-    float start[3][CHUNK], walls[CHUNK]; // velocity, distance to solids
-    for (int i = 0; i < n; i += WIDE) {
-        wide x[3] = {0}, v[3] = {0}, flow[3], slope[3];
-        for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
-        flow_at(m->velocity, edge, x, v, flow, dim);
-        for (int a = 0; a < dim; a++) wide_store(start[a] + i, flow[a]);
-        if (m->solid) wide_store(walls + i, solid_at(m->solid, edge, inv_dx, x, slope, dim));
-    }
-    for (int g = 0; g * GROUP < n; g++) {
-        int first = g * GROUP, end = n - first < GROUP ? n : first + GROUP;
-        moves[g] = (Move){m->substeps, m->solid && walls_in_reach(walls, first, end, m->reach)};
-        // As short for all beside solids: a wall of one cell must not be jumped.
-        if (m->stride > 0 && m->substeps > 1 && !moves[g].walls)
-            moves[g].substeps = count_substeps(start, first, end, m, inv_dx, dim);
-    }
-    for (int i = 0; i < n; i += WIDE) {
-        const Move move = moves[i / GROUP];
-        const float scale = m->time / (float)move.substeps * inv_dx;
-        wide x[3] = {0}, v[3] = {0}, flow[3] = {0};
+/// What the particles of a chunk begin with.
+typedef struct Begin {
+    float at[3][CHUNK], own[3][CHUNK]; ///< position in block coordinates, velocity
+    float flow[3][CHUNK];              ///< velocity of the flow
+    float walls[CHUNK];                ///< distance to solids, cells
+} Begin;
+
+/// What became of a chunk's particles; flags are 0 or not.
+typedef struct End {
+    float at[3][CHUNK];
+    int32_t left[CHUNK];  ///< came to the block's end
+    int32_t stuck[CHUNK]; ///< found no way out of a solid
+} End;
+
+/// Moves the particles of a group. Returns the most cells that one crossed along an axis in a
+/// sub-step.
+static inline float move_group(const Begin *begin, int first, int end, Move move,
+                               const MoveParams *m, float inv_dx, const MoveBox *box, End *out,
+                               const bool third_order, const int dim) {
+    const int edge = TILE + 2 * m->halo;
+    const float scale = m->time / (float)move.substeps * inv_dx;
+    float most = 0;
+    for (int i = first; i < end; i += WIDE) {
+        wide x[3] = {0}, v[3] = {0}, flow[3] = {0}, way = {0};
         Wall wall = {0};
-        wide_int gone = {0};
+        wide_int gone = {0}, stuck = {0};
         for (int a = 0; a < dim; a++) {
-            x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
-            flow[a] = wide_load(start[a] + i);
+            x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
+            flow[a] = wide_load(begin->flow[a] + i);
         }
         if (move.walls) wall.distance = solid_at(m->solid, edge, inv_dx, x, wall.slope, dim);
         for (int s = 0; s < move.substeps; s++) {
             const wide from[3] = {x[0], x[1], x[2]};
             if (s > 0) flow_at(m->velocity, edge, x, v, flow, dim);
             advance(x, flow, v, m->velocity, edge, scale, box->low, box->high, third_order, dim);
-            for (int a = 0; a < dim; a++)
+            for (int a = 0; a < dim; a++) {
+                wide d = x[a] - from[a];
+                d = wide_select(d < 0.0f, -d, d);
+                way = wide_select(d > way, d, way);
                 x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
+            }
             if (move.walls)
-                leave_solid(x, from, &wall, m->solid, m->solid_depth, edge, inv_dx, box->low,
-                            box->high, dim);
+                stuck = leave_solid(x, from, &wall, m->solid, m->solid_depth, edge, inv_dx,
+                                    box->low, box->high, dim);
             for (int a = 0; a < dim; a++)
                 gone |= (x[a] <= box->low_end[a]) | (x[a] >= box->high_end[a]);
         }
-        for (int a = 0; a < dim; a++) wide_store(at[a] + i, x[a]);
-        memcpy(left + i, &gone, sizeof gone);
+        for (int a = 0; a < dim; a++) wide_store(out->at[a] + i, x[a]);
+        memcpy(out->left + i, &gone, sizeof gone);
+        memcpy(out->stuck + i, &stuck, sizeof stuck);
+        for (int k = 0; k < WIDE && i + k < end; k++) most = way[k] > most ? way[k] : most;
+    }
+    return most;
+}
+
+/// All sub-steps of a chunk's particles. (begin->at, own) => out
+static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float inv_dx,
+                              const MoveBox *box, End *out, const bool third_order, const int dim) {
+    const int edge = TILE + 2 * m->halo;
+    for (int i = 0; i < n; i += WIDE) {
+        wide x[3] = {0}, v[3] = {0}, flow[3], slope[3];
+        for (int a = 0; a < dim; a++)
+            x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
+        flow_at(m->velocity, edge, x, v, flow, dim);
+        for (int a = 0; a < dim; a++) wide_store(begin->flow[a] + i, flow[a]);
+        if (m->solid) wide_store(begin->walls + i, solid_at(m->solid, edge, inv_dx, x, slope, dim));
+    }
+    for (int first = 0; first < n; first += GROUP) {
+        int end = n - first < GROUP ? n : first + GROUP;
+        Move move = choose_move(begin->flow, begin->walls, first, end, m, inv_dx, dim);
+        float most = move_group(begin, first, end, move, m, inv_dx, box, out, third_order, dim);
+        if (most <= move.longest) continue;
+        move = careful_move(begin->walls, first, end, m);
+        move_group(begin, first, end, move, m, inv_dx, box, out, third_order, dim);
     }
 }
 
@@ -434,20 +495,17 @@ static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
                            const bool third_order, const int dim) {
     MoveBox box = move_box(p, m);
     int far_count = 0;
-    float from[3][CHUNK], at[3][CHUNK], own[3][CHUNK];
-    int32_t left[CHUNK];
+    Begin begin;
+    End out;
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, TILE + 2 * m->halo, 0, from, dim);
-        for (int a = 0; a < dim; a++) {
-            memcpy(at[a], from[a], sizeof at[a]);
-            chunk_load(own[a], p->attr[ATTR_VX + a] + first, n);
-        }
-        move_chunk(at, own, n, m, p->inv_dx, &box, left, third_order, dim);
+        chunk_positions(p, first, n, TILE + 2 * m->halo, 0, begin.at, dim);
+        for (int a = 0; a < dim; a++) chunk_load(begin.own[a], p->attr[ATTR_VX + a] + first, n);
+        move_chunk(&begin, n, m, p->inv_dx, &box, &out, third_order, dim);
         for (int i = 0; i < n; i++) {
-            if (!left[i]) continue;
+            if (!out.left[i]) continue;
             far[far_count++] = (uint32_t)(first + i);
-            for (int a = 0; a < dim; a++) at[a][i] = from[a][i];
+            for (int a = 0; a < dim; a++) out.at[a][i] = begin.at[a][i];
         }
         // By the difference, so that a particle at rest keeps its bits; then against the walls in
         // metres, where the rounding of the sum cannot carry it over.
@@ -456,9 +514,10 @@ static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
             float *restrict v = p->attr[ATTR_VX + a] + first, lowest = m->low[a],
                             highest = m->high[a];
             for (int i = 0; i < n; i++) {
-                float end = x[i] + (at[a][i] - from[a][i]) * p->dx;
+                float end = x[i] + (out.at[a][i] - begin.at[a][i]) * p->dx;
                 // what hits a wall does not push on
-                v[i] = (end <= lowest && v[i] < 0) || (end >= highest && v[i] > 0) ? 0.0f : v[i];
+                bool held = (end <= lowest && v[i] < 0) || (end >= highest && v[i] > 0);
+                v[i] = held | (out.stuck[i] != 0) ? 0.0f : v[i];
                 x[i] = clamp(end, lowest, highest);
             }
         }

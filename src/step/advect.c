@@ -96,7 +96,7 @@ float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
 }
 
 /// As leave_solid of the kernels, value by value.
-static void leave_solid_lookup(const BrimSim *s, const MoveParams *m, const float from[3],
+static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const float from[3],
                                float at[3]) {
     float g[3], was[3], before = solid_lookup(s, from, was), limit = -m->solid_depth * s->dx;
     if (m->solid_depth > 0) limit = fminf(limit, before);
@@ -116,8 +116,9 @@ static void leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
     }
     bool past = m->solid_depth > 0 && (d < 0 || before < 0) && before > -s->dx &&
                 ((slope2 < 0.25f && d < before) || turn < 0);
-    if (past || (d < limit && before >= limit))
-        for (int a = 0; a < s->dim; a++) at[a] = from[a];
+    bool stuck = past || (d < limit && before >= limit);
+    for (int a = 0; a < s->dim && stuck; a++) at[a] = from[a];
+    return stuck;
 }
 
 /// The flow at a point; the particle's own velocity where the grid knows none.
@@ -126,8 +127,8 @@ static void flow_lookup(const BrimSim *s, const float at[3], const float own[3],
     for (int a = 0; a < s->dim; a++) v[a] = v[a] == v[a] ? v[a] : own[a];
 }
 
-/// One sub-step as the kernels do it; `v` is the flow at x.
-static void advance_lookup(const BrimSim *s, const MoveParams *m, float step, const float own[3],
+/// One sub-step as the kernels do it; `v` is the flow at x. Returns whether a solid holds it.
+static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, const float own[3],
                            const float v[3], float x[3]) {
     float at[3] = {0}, b[3], c[3], from[3] = {x[0], x[1], x[2]};
     for (int a = 0; a < s->dim; a++) at[a] = x[a] + 0.5f * step * v[a];
@@ -139,7 +140,7 @@ static void advance_lookup(const BrimSim *s, const MoveParams *m, float step, co
             b[a] = (2.0f * v[a] + 3.0f * b[a] + 4.0f * c[a]) * (1.0f / 9.0f);
     }
     for (int a = 0; a < s->dim; a++) x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
-    if (m->solid) leave_solid_lookup(s, m, from, x);
+    return m->solid && leave_solid_lookup(s, m, from, x);
 }
 
 /// A particle that leaves its block: with sub-steps of its own, value by value.
@@ -147,6 +148,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
     float x[3] = {0}, own[3] = {0}, left = m->time;
     for (int a = 0; a < s->dim; a++)
         x[a] = p->attr[ATTR_X + a][i], own[a] = p->attr[ATTR_VX + a][i];
+    bool stuck = false;
     while (left > 0) {
         float v[3] = {0}, speed = 0;
         flow_lookup(s, x, own, v);
@@ -154,11 +156,11 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         float step = left;
         if (speed * left > CELLS_A_SUBSTEP * s->dx)
             step = fminf(left, fmaxf(CELLS_A_SUBSTEP * s->dx / speed, m->time / FAR_SUBSTEPS_MOST));
-        advance_lookup(s, m, step, own, v, x);
+        stuck = advance_lookup(s, m, step, own, v, x);
         left -= step;
     }
     for (int a = 0; a < s->dim; a++) {
-        if ((x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0))
+        if (stuck || (x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0))
             p->attr[ATTR_VX + a][i] = 0;
         p->attr[ATTR_X + a][i] = x[a];
     }

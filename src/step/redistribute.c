@@ -14,9 +14,9 @@ static void share_mean(float *value, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) value[i] = (float)(sum / count);
 }
 
-/// Each particle gets a sub-cell of its own, in the order in which they are stored, and a place in it
-/// by chance; sub-cells that stay empty are spread evenly over the cell. Kept near the centres of
-/// their sub-cells none would lie close to the cell's faces: displacements of less than that gap
+/// Each particle gets a sub-cell of its own, in the order in which they are stored, and a place in
+/// it by chance; sub-cells that stay empty are spread evenly over the cell. Kept near the centres
+/// of their sub-cells none would lie close to the cell's faces: displacements of less than that gap
 /// would never carry any out, and full layers would stay as they are.
 static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t count) {
     Particles *p = &s->particles;
