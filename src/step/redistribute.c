@@ -14,28 +14,69 @@ static void share_mean(float *value, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) value[i] = (float)(sum / count);
 }
 
-/// Each particle gets a sub-cell of its own, in the order in which they are stored, and a place in
-/// it by chance; sub-cells that stay empty are spread evenly over the cell. Kept near the centres
-/// of their sub-cells none would lie close to the cell's faces: displacements of less than that gap
-/// would never carry any out, and full layers would stay as they are.
-static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t count) {
-    Particles *p = &s->particles;
+/// The sub-cells of a cell that particles are spread over.
+typedef struct SubCells {
+    int corner[3]; ///< the cell
+    uint32_t edge; ///< so many along an axis
+    uint32_t count;
+    bool some;           ///< a solid takes the others: only those in `open`
+    uint16_t open[1024]; ///< numbers of those whose middle is free
+} SubCells;
+
+/// A point of a sub-cell, given by its place along each axis from 0 to 1.
+static void point_in(const BrimSim *s, const SubCells *sub, uint32_t number, const float part[3],
+                     float at[3]) {
+    at[2] = 0;
+    for (int a = 0; a < s->dim; a++, number /= sub->edge)
+        at[a] =
+            ((float)sub->corner[a] + ((float)(number % sub->edge) + part[a]) / (float)sub->edge) *
+            s->dx;
+}
+
+static uint32_t power(uint32_t edge, int dim) {
+    return dim == 3 ? edge * edge * edge : edge * edge;
+}
+
+static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t particles,
+                           SubCells *sub) {
+    static const float middle[3] = {0.5f, 0.5f, 0.5f};
     TileCoord c = s->grid.coord[slot];
-    const int corner[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
-                           c.z * TILE + (cell >> 6)};
-    uint32_t edge = (uint32_t)ceil(pow(count, 1.0 / s->dim) - 1e-9);
-    bool walls = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
-    uint64_t places = (uint64_t)edge * edge * (s->dim == 3 ? edge : 1);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t place = i * places / count;
+    float at[3], gradient[3];
+    sub->corner[0] = c.x * TILE + (cell & 7), sub->corner[1] = c.y * TILE + (cell >> 3 & 7);
+    sub->corner[2] = c.z * TILE + (cell >> 6);
+    sub->edge = 1;
+    sub->some = false;
+    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) {
+        point_in(s, sub, 0, middle, at);
+        sub->some = solid_lookup(s, at, gradient) < s->dx; // not farther than the cell's corners
+    }
+    uint32_t most = sub->some ? s->dim == 3 ? 10 : 32 : UINT16_MAX;
+    sub->edge = (uint32_t)fmin(ceil(pow(particles, 1.0 / s->dim) - 1e-9), most);
+    uint32_t all = power(sub->edge, s->dim);
+    sub->count = sub->some ? 0 : all;
+    for (uint32_t i = 0; i < all && sub->some; i++) {
+        point_in(s, sub, i, middle, at);
+        if (solid_lookup(s, at, gradient) >= 0) sub->open[sub->count++] = (uint16_t)i;
+    }
+}
+
+/// Particles are dealt out to the sub-cells in the order in which they are stored, each with a
+/// place in its own by chance; sub-cells that stay empty are spread evenly over the cell. Kept near
+/// the centres of their sub-cells none would lie close to the cell's faces: displacements of less
+/// than that gap would never carry any out, and full layers would stay as they are.
+static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t count) {
+    static const float middle[3] = {0.5f, 0.5f, 0.5f};
+    Particles *p = &s->particles;
+    SubCells sub;
+    find_sub_cells(s, slot, cell, count, &sub);
+    for (uint32_t i = 0; i < count && sub.count; i++) { // none: all is solid, they stay
+        uint32_t number = (uint32_t)((uint64_t)i * sub.count / count);
+        if (sub.some) number = sub.open[number];
         uint64_t h = hash_3(s->def.seed, p->id[first + i], (uint64_t)s->step + 1);
-        const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(hash_mix(h), 0)};
-        float at[3] = {0}, gradient[3];
-        for (int a = 0; a < s->dim; a++, place /= edge) {
-            float part = ((float)(place % edge) + r[a]) / (float)edge;
-            at[a] = ((float)corner[a] + part) * s->dx;
-        }
-        if (walls && solid_lookup(s, at, gradient) < 0) continue; // stays where it is
+        const float part[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(hash_mix(h), 0)};
+        float at[3], gradient[3];
+        point_in(s, &sub, number, part, at);
+        if (sub.some && solid_lookup(s, at, gradient) < 0) point_in(s, &sub, number, middle, at);
         for (int a = 0; a < s->dim; a++) p->attr[ATTR_X + a][first + i] = at[a];
     }
     for (int a = 0; a < s->dim; a++) share_mean(p->attr[ATTR_VX + a] + first, count);
