@@ -239,6 +239,60 @@ TEST(advection_where_nothing_is_known_flies_straight) {
     CHECK_BELOW(worst / DX, 1e-5);
 }
 
+/// A floor in the middle of the tile, and particles that fly straight: those that reach it stay on
+/// it and keep the velocity along it. A floor that moves leaves them theirs: the grid knows its
+/// speed.
+TEST(what_touches_a_still_solid_does_not_push_on) {
+    static float velocity[BLOCK_MAX], solid[BLOCK_MAX];
+    enum { HALO = 4, EDGE = TILE + 2 * HALO };
+    const float floor_at = 20; // cells of the domain
+    const TransferKernels *kernels[3];
+    int n = all_kernels(kernels);
+    for (int dim = 2; dim <= 3; dim++)
+        for (int still = 0; still < 2; still++) {
+            for (int i = 0; i < BLOCK_MAX; i++) {
+                int y = i / EDGE % EDGE;
+                velocity[i] = NAN;
+                solid[i] = ((float)(y + 16 - HALO) - floor_at) * DX;
+            }
+            MoveParams m = {.halo = HALO,
+                            .substeps = 8,
+                            .stride = 1,
+                            .reach = 3,
+                            .time = 2.5f * DX,
+                            .still = still,
+                            .solid = solid,
+                            .velocity = {velocity, velocity, velocity},
+                            .high = {100 * DX, 100 * DX, 100 * DX}};
+            Cloud *before = cloud_new(dim, HALO), *first = NULL;
+            int touched = 0;
+            bool same = true, held = true;
+            for (int i = 0; i < COUNT; i++) // all start above it
+                before->data[1][i] = floor_at * DX + 0.5f * (before->data[1][i] - 16 * DX);
+            for (int k = 0; k < n; k++) {
+                Cloud *c = cloud_new(dim, HALO);
+                uint32_t far[COUNT];
+                memcpy(c->data, before->data, sizeof c->data);
+                CHECK(kernels[k]->move(&c->span, &m, far) == 0);
+                same &= !first || memcmp(c->data, first->data, sizeof c->data) == 0;
+                if (!first)
+                    first = c;
+                else
+                    free(c);
+            }
+            for (int i = 0; i < before->span.count; i++) {
+                float was = before->data[ATTR_VX + 1][i], now = first->data[ATTR_VX + 1][i];
+                bool hits = before->data[1][i] + m.time * was < floor_at * DX;
+                touched += hits;
+                held &= first->data[1][i] >= (floor_at - 1e-3f) * DX;
+                held &= hits && still ? fabsf(now) < 1e-6f : now == was;
+                held &= first->data[ATTR_VX][i] == before->data[ATTR_VX][i];
+            }
+            free(before), free(first);
+            CHECK(same && held && touched > COUNT / 20);
+        }
+}
+
 // ---------------------------------------------------------------------- whole stages, in a sim
 
 /// A full box without gravity.

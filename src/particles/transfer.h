@@ -36,6 +36,9 @@ typedef struct Span {
     int dim;
 } Span;
 
+/// What is nearer to a solid than this touches it, cells.
+#define SOLID_TOUCH 2e-3f
+
 typedef struct MoveParams {
     int halo;     ///< of the velocity blocks
     float time;   ///< s
@@ -46,6 +49,7 @@ typedef struct MoveParams {
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near
+    bool still;               ///< those solids do not move
     float solid_depth;     ///< cells that a particle may go into solids; one that is deeper, not on
     float low[3], high[3]; ///< the domain's box, drawn in by a hair at walls, m
 } MoveParams;

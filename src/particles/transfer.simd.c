@@ -421,12 +421,21 @@ typedef struct Begin {
     float walls[CHUNK];                ///< distance to solids, cells
 } Begin;
 
-/// What became of a chunk's particles; flags are 0 or not.
+/// What became of a chunk's particles.
 typedef struct End {
-    float at[3][CHUNK];
-    int32_t left[CHUNK];  ///< came to the block's end
-    int32_t stuck[CHUNK]; ///< found no way out of a solid
+    float at[3][CHUNK], own[3][CHUNK];
+    int32_t left[CHUNK]; ///< not 0 for those that came to the block's end
 } End;
+
+/// What touches a solid does not push on into it. Where the distance has no slope nothing changes.
+static inline void lose_push(wide v[3], const Wall *wall, const int dim) {
+    const wide *g = wall->slope;
+    wide into = {0}, length2 = {0};
+    for (int a = 0; a < dim; a++) into += v[a] * g[a], length2 += g[a] * g[a];
+    wide_int pushes = (wall->distance < SOLID_TOUCH) & (into < 0.0f) & (length2 > 1e-18f);
+    into = wide_select(pushes, into / length2, (wide){0});
+    for (int a = 0; a < dim; a++) v[a] = wide_select(pushes, v[a] - into * g[a], v[a]);
+}
 
 /// Moves the particles of a group. Returns the most cells that one crossed along an axis in a
 /// sub-step.
@@ -463,7 +472,9 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
         }
         for (int a = 0; a < dim; a++) wide_store(out->at[a] + i, x[a]);
         memcpy(out->left + i, &gone, sizeof gone);
-        memcpy(out->stuck + i, &stuck, sizeof stuck);
+        if (move.walls && m->still) lose_push(v, &wall, dim);
+        for (int a = 0; a < dim; a++)
+            wide_store(out->own[a] + i, wide_select(stuck, (wide){0}, v[a]));
         for (int k = 0; k < WIDE && i + k < end; k++) most = way[k] > most ? way[k] : most;
     }
     return most;
@@ -516,8 +527,8 @@ static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
             for (int i = 0; i < n; i++) {
                 float end = x[i] + (out.at[a][i] - begin.at[a][i]) * p->dx;
                 // what hits a wall does not push on
-                bool held = (end <= lowest && v[i] < 0) || (end >= highest && v[i] > 0);
-                v[i] = held | (out.stuck[i] != 0) ? 0.0f : v[i];
+                float own = out.own[a][i];
+                v[i] = (end <= lowest && own < 0) || (end >= highest && own > 0) ? 0.0f : own;
                 x[i] = clamp(end, lowest, highest);
             }
         }

@@ -159,7 +159,12 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         stuck = advance_lookup(s, m, step, own, v, x);
         left -= step;
     }
+    float g[3], into = 0, length2 = 0;
+    if (m->solid && m->still && solid_lookup(s, x, g) < SOLID_TOUCH * s->dx)
+        for (int a = 0; a < s->dim; a++) into += own[a] * g[a], length2 += g[a] * g[a];
+    for (int a = 0; a < s->dim && into < 0 && length2 > 0; a++) own[a] -= into / length2 * g[a];
     for (int a = 0; a < s->dim; a++) {
+        p->attr[ATTR_VX + a][i] = own[a];
         if (stuck || (x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0))
             p->attr[ATTR_VX + a][i] = 0;
         p->attr[ATTR_X + a][i] = x[a];
@@ -184,15 +189,21 @@ void find_keys(BrimSim *s, int slot) {
             p->key[i] = KEY_LEFT;
 }
 
+static bool moving_near(const BrimSim *s, int slot) {
+    if (!s->solid_count) return false;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->tile_solid[t] == SOLID_MOVING) return true;
+    }
+    return false;
+}
+
 /// How far a tile's particles may get in the step after this one, from the flow around it. Beside
 /// moving solids water may soon be faster than it was.
 static uint8_t next_reach(const BrimSim *s, int slot, float speed) {
-    for (int n = 0; n < 27 && s->solid_count; n++) {
-        int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0 && s->tile_solid[t] == SOLID_MOVING)
-            return (uint8_t)reach_cells(reach_estimate(s));
-    }
-    return (uint8_t)reach_cells(reach_at_speed(s, (double)speed));
+    bool moving = moving_near(s, slot);
+    double reach = moving ? reach_estimate(s) : reach_at_speed(s, (double)speed);
+    return (uint8_t)reach_cells(reach);
 }
 
 static void advect_tile(BrimSim *s, int slot) {
@@ -214,6 +225,7 @@ static void advect_tile(BrimSim *s, int slot) {
     }
     if (solid_near(s, slot)) {
         m.solid = scratch->block[3];
+        m.still = !moving_near(s, slot);
         solid_block(s, slot, halo, s->dx, scratch->block[3]);
     }
     // The density projection pushes particles out of solids; without it they are put back at once.
