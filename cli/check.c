@@ -63,13 +63,12 @@ static int check(const char *path, const Arguments *a) {
     if (!estimate) {
         report_error("out of memory");
         code = EXIT_MEMORY;
-    } else if (brim_estimate(brim_scene_def(scene), !a->no_calibration, estimate, &error) !=
-               BRIM_OK) {
-        code = report_result(&error, a->json);
-    } else if (a->json) {
-        print_json(estimate, path);
     } else {
-        print_table(estimate, brim_scene_def(scene), path);
+        BrimResult r = brim_estimate(brim_scene_def(scene), !a->no_calibration, estimate, &error);
+        bool told = r == BRIM_OK || (r == BRIM_ERROR_MEMORY && estimate->memory_bytes > 0);
+        if (told && a->json) print_json(estimate, path);
+        if (told && !a->json) print_table(estimate, brim_scene_def(scene), path);
+        if (r != BRIM_OK) brim_scene_locate(scene, &error), code = report_result(&error, a->json);
     }
     free(estimate);
     brim_scene_destroy(&scene);

@@ -33,23 +33,42 @@ static void warn_of_thin_walls(const BrimSim *s, BrimEstimate *e) {
     }
 }
 
-/// Whether the middle of a source lies inside a solid.
+/// Part of a source's shape that lies inside a solid, by points spread over its bounds; 0 when none
+/// of them is in the shape.
+static double buried_part(const BrimSim *s, const Source *source, const Solid *solid) {
+    enum { EDGE = 16 };
+    int inside = 0, buried = 0;
+    for (int row = 0; row < EDGE * (s->dim == 3 ? EDGE : 1); row++) {
+        float at[3][EDGE] = {{0}}, shape[EDGE], distance[EDGE];
+        for (int i = 0; i < EDGE; i++)
+            for (int a = 0; a < s->dim; a++) {
+                int n = a == 0 ? i : a == 1 ? row % EDGE : row / EDGE;
+                float part = ((float)n + 0.5f) / EDGE;
+                at[a][i] = source->low[a] + part * (source->high[a] - source->low[a]);
+            }
+        shape_distance(source->shape, EDGE, at[0], at[1], at[2], shape);
+        solid_distance(solid, EDGE, at[0], at[1], at[2], distance);
+        for (int i = 0; i < EDGE; i++)
+            inside += shape[i] < 0, buried += shape[i] < 0 && distance[i] < 0;
+    }
+    return inside ? (double)buried / inside : 0;
+}
+
 static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
     for (int i = 0; i < s->source_count; i++) {
         const Source *source = &s->sources[i];
-        float at[3];
-        for (int a = 0; a < 3; a++)
-            at[a] = a < s->dim ? 0.5f * (source->low[a] + source->high[a]) : 0;
+        bool told = false;
         for (int k = 0; k < s->solid_count; k++) {
-            float d;
-            solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
-            if (solid_exists(s->solids[k], source->def.start) && d < 0)
-                warn(e,
-                     "sources[%d]: its middle lies inside solids[%d]: what is inside the solid "
-                     "is not emitted",
-                     i, k);
+            if (!solid_exists(s->solids[k], source->def.start)) continue;
+            double part = buried_part(s, source, s->solids[k]);
+            if (part < 0.01) continue;
+            told = true;
+            warn(e,
+                 "sources[%d]: %.0f %% of it lies inside solids[%d]: what is inside the solid is "
+                 "not emitted",
+                 i, 100 * part, k);
         }
-        if (source->points == 0)
+        if (source->points == 0 && !told)
             warn(e, "sources[%d]: smaller than the spacing of the particles: it emits nothing", i);
     }
 }
@@ -107,6 +126,7 @@ static BrimResult calibrate(const BrimSim *s, double *ms, BrimError *error) {
     def.cells[0] = def.cells[1] = def.cells[2] = n;
     if (s->dim == 2) def.cells[2] = 1, water.shape.position.z = 0;
     def.liquid = &water, def.liquid_count = 1;
+    def.memory_limit = 0; // the block may be larger than the scene
     for (int i = 0; i < 6; i++) def.sides[i] = BRIM_SIDE_WALL;
     BrimSim *trial = NULL;
     BrimResult r = brim_sim_create(&def, &trial, error);
@@ -173,10 +193,8 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         warn_of_thin_walls(s, estimate);
         warn_of_buried_sources(s, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
-        BrimError over;
-        if (sim_check_memory(s, all, tile_count, &over) != BRIM_OK)
-            warn(estimate, "%s", over.message);
-        if (calibrated) r = calibrate(s, &ms, error);
+        r = sim_check_memory(s, all, tile_count, error);
+        if (calibrated && r == BRIM_OK) r = calibrate(s, &ms, error);
         estimate->seconds = 1e-3 * ms * steps * (particles + 0.5 * emitted);
     }
     free(tiles);

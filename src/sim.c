@@ -17,13 +17,20 @@ const char *brim_version(void) {
 
 // ----------------------------------------------------------------------------------- create
 
+/// Puts the item of the def's list, which is a key of the scene, before a message.
+static BrimResult of_item(BrimResult r, const char *list, int index, BrimError *error) {
+    if (r == BRIM_OK || !error || strncmp(error->message, list, strlen(list)) == 0) return r;
+    BrimError plain = *error;
+    return fail(error, r, "%s[%d]: %.960s", list, index, plain.message);
+}
+
 static BrimResult build_shapes(BrimSim *s, const BrimSimDef *def, Shape ***shapes,
                                BrimError *error) {
     *shapes = calloc((size_t)def->liquid_count + 1, sizeof **shapes);
     if (!*shapes) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     for (int i = 0; i < def->liquid_count; i++) {
         BrimResult r = shape_new(&def->liquid[i].shape, s->dim, s->dx, &(*shapes)[i], error);
-        if (r != BRIM_OK) return r;
+        if (r != BRIM_OK) return of_item(r, "liquid", i, error);
     }
     return BRIM_OK;
 }
@@ -33,7 +40,7 @@ static BrimResult build_solids(BrimSim *s, const BrimSimDef *def, BrimError *err
     if (!s->solids) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     for (int i = 0; i < def->solid_count; i++) {
         BrimResult r = solid_new(&def->solids[i], s->dim, s->dx, &s->solids[i], error);
-        if (r != BRIM_OK) return r;
+        if (r != BRIM_OK) return of_item(r, "solids", i, error);
         s->solid_count++;
         solid_place(s->solids[i], 0, 0);
     }
@@ -49,13 +56,13 @@ static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *er
         source->def = def->sources[i];
         BrimResult r = shape_new(&source->def.shape, s->dim, s->dx, &source->shape, error);
         if (r == BRIM_OK) r = emit_prepare(s, source, i, error);
-        if (r != BRIM_OK) return r;
+        if (r != BRIM_OK) return of_item(r, "sources", i, error);
     }
     for (int i = 0; i < def->drain_count; i++) {
         Drain *drain = &s->drains[s->drain_count++];
         drain->def = def->drains[i];
         BrimResult r = shape_new(&drain->def.shape, s->dim, s->dx, &drain->shape, error);
-        if (r != BRIM_OK) return r;
+        if (r != BRIM_OK) return of_item(r, "drains", i, error);
         shape_bounds(drain->shape, drain->low, drain->high);
     }
     return BRIM_OK;

@@ -449,6 +449,9 @@ BRIM_API BrimResult brim_scene_parse(const char *text, size_t length, const char
                                      const char *const *sets, int set_count, BrimScene **scene,
                                      BrimError *error);
 BRIM_API void brim_scene_destroy(BrimScene **scene);
+/// Puts file and line before an error that begins with a key of the scene, as those of
+/// brim_sim_create do ("sources[0]: the shape lies outside ..."). Returns error->result.
+BRIM_API BrimResult brim_scene_locate(const BrimScene *scene, BrimError *error);
 BRIM_API const BrimSimDef *brim_scene_def(const BrimScene *scene);
 /// The scene after defaults as JSON (which is YAML: it can be run again). Valid as long as scene.
 BRIM_API const char *brim_scene_json(const BrimScene *scene);
@@ -480,6 +483,7 @@ typedef struct BrimEstimate {
 } BrimEstimate;
 
 /// What a run will cost, before anything is spent. `calibrate` runs a few steps to tell the time.
+/// BRIM_ERROR_MEMORY when the machine is too small for it; the estimate is filled then too.
 BRIM_API BrimResult brim_estimate(const BrimSimDef *def, bool calibrate, BrimEstimate *estimate,
                                   BrimError *error);
 

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// A cell of the liquid with its particles takes about so much, for messages.
+static const double CELL_BYTES = 550;
+
 BrimResult grid_init(Grid *grid, int dim, const int cells[3], BrimError *error) {
     *grid = (Grid){.dim = dim};
     double box = 1;
@@ -21,8 +24,8 @@ BrimResult grid_init(Grid *grid, int dim, const int cells[3], BrimError *error) 
         grid->tiles[2] > 32767)
         return fail(error, BRIM_ERROR_MEMORY,
                     "a domain of %d x %d x %d cells is larger than the 2^32 that Brim can "
-                    "address: lower domain.cells",
-                    cells[0], cells[1], cells[2]);
+                    "address, and would take about %.2g TiB full of water: lower domain.cells",
+                    cells[0], cells[1], cells[2], box * grid->tile_cells * CELL_BYTES / 0x1p40);
     size_t n = grid_box(grid);
     grid->slot_of = memory_new(n * sizeof *grid->slot_of);
     if (!grid->slot_of) return fail(error, BRIM_ERROR_MEMORY, "out of memory for %zu tiles", n);

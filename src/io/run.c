@@ -237,7 +237,7 @@ BrimResult brim_run_open(const BrimScene *scene, const char *folder, const BrimR
         *run = r;
     else
         brim_run_close(&r);
-    return result;
+    return result == BRIM_OK || !error ? result : brim_scene_locate(scene, error);
 }
 
 // --------------------------------------------------------------------------------- stepping

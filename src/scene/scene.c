@@ -14,6 +14,9 @@ struct BrimScene {
     Pool pool; ///< all that def points to
     BrimSimDef def;
     char *json;
+    Pool tree; ///< the text as it was read, for messages
+    Node *root;
+    const char *name; ///< of the file
 };
 
 /// The folder of a file as an absolute name, so that a scene means the same from anywhere; "" when
@@ -101,21 +104,24 @@ static BrimResult no_memory(const char *name, BrimError *error) {
     return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory reading the scene", name);
 }
 
-/// Text and sets => scene->def; the tree lives in `tree`.
-static BrimResult build(BrimScene *scene, Pool *tree, const char *text, size_t length,
-                        const char *name, const char *const *sets, int set_count,
-                        BrimError *error) {
-    Node *root;
-    BrimResult result = node_parse(tree, text, length, name, NULL, &root, error);
-    for (int i = 0; result == BRIM_OK && i < set_count; i++)
-        result = node_set(tree, root, sets[i], error);
+/// Text and sets => scene
+static BrimResult build(BrimScene *scene, const char *text, size_t length, const char *name,
+                        const char *const *sets, int set_count, BrimError *error) {
+    Pool *tree = &scene->tree;
+    scene->name = pool_text(tree, name, strlen(name));
+    if (!scene->name) return no_memory(name, error);
+    BrimResult result = node_parse(tree, text, length, name, NULL, &scene->root, error);
+    for (int i = 0; result == BRIM_OK && i < set_count; i++) {
+        const char *set = pool_text(tree, sets[i], strlen(sets[i]));
+        result = set ? node_set(tree, scene->root, set, error) : no_memory(name, error);
+    }
     if (result != BRIM_OK) return result;
 
     char folder[2 * PATH_MAX];
     folder_of(name, folder);
     Report report = {.name = name};
     Reader reader = {.report = &report, .pool = &scene->pool, .folder = folder};
-    read_def(&reader, root, &scene->def);
+    read_def(&reader, scene->root, &scene->def);
     if (reader.out_of_memory) return no_memory(name, error);
     result = report_result(&report, error);
     if (result != BRIM_OK) return result;
@@ -131,9 +137,7 @@ BrimResult brim_scene_parse(const char *text, size_t length, const char *name,
     if (!name) name = "scene";
     BrimScene *s = calloc(1, sizeof *s);
     if (!s) return no_memory(name, error);
-    Pool tree = {0};
-    BrimResult result = build(s, &tree, text, length, name, sets, set_count, error);
-    pool_free(&tree);
+    BrimResult result = build(s, text, length, name, sets, set_count, error);
     if (result != BRIM_OK) brim_scene_destroy(&s);
     *scene = s;
     return result;
@@ -180,6 +184,7 @@ BrimResult brim_scene_load(const char *path, const char *const *sets, int set_co
 void brim_scene_destroy(BrimScene **scene) {
     if (!scene || !*scene) return;
     pool_free(&(*scene)->pool);
+    pool_free(&(*scene)->tree);
     free((*scene)->json);
     free(*scene);
     *scene = NULL;
@@ -191,4 +196,23 @@ const BrimSimDef *brim_scene_def(const BrimScene *scene) {
 
 const char *brim_scene_json(const BrimScene *scene) {
     return scene->json;
+}
+
+BrimResult brim_scene_locate(const BrimScene *scene, BrimError *error) {
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]";
+    if (error->result != BRIM_ERROR_INPUT) return error->result;
+    char path[256], place[2 * NODE_SHOW + PATH_MAX];
+    size_t length = strspn(error->message, letters);
+    if (length == 0 || length >= sizeof path || error->message[length] != ':') return error->result;
+    memcpy(path, error->message, length);
+    path[length] = 0;
+    const Node *node = node_nearest(scene->root, path);
+    if (!node || node == scene->root) return error->result;
+    if (node->set)
+        snprintf(place, sizeof place, "--set %.*s", NODE_SHOW, node->set);
+    else
+        snprintf(place, sizeof place, "%s:%d", scene->name, node->line);
+    BrimError plain = *error;
+    return fail(error, plain.result, "%.400s: %.600s", place, plain.message);
 }

@@ -107,6 +107,41 @@ SCENE
     says out '"warnings":["'
 }
 
+# What only the simulation finds is told with the scene's file and line too.
+test_errors_beyond_the_scene_name_their_line() {
+    write_scene
+    cat >>scene.yaml <<'SCENE'
+sources:
+  - box: {low: [0.4, 0.6], high: [0.6, 0.7]}
+    velocity: [0, -1]
+    flow: 1e9
+SCENE
+    line=$(grep -n 'low: \[0.4' scene.yaml | cut -d: -f1)
+    brim_gives 2 run scene.yaml -o run
+    says err "scene.yaml:$line: sources[0]: a flow"
+    absent run
+    brim_gives 2 check scene.yaml
+    says err "scene.yaml:$line: sources[0]: a flow"
+    printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >open.obj
+    brim_gives 2 run scene.yaml -o run --set 'sources=[]' --set 'solids=[{mesh: {file: open.obj}}]'
+    says err "--set solids="
+    says err "solids[0]: "
+    absent run
+}
+
+test_check_of_what_is_too_large() {
+    write_scene
+    brim_gives 4 check scene.yaml --set memory_limit=20000
+    says out "particles"
+    says err "are there"
+    brim_gives 4 check scene.yaml --set memory_limit=20000 --json
+    valid_json_lines out
+    says out '"event":"estimate"'
+    # the steps that tell the time need more than a small scene does
+    memory=$("$BRIM" check scene.yaml --json | sed 's/.*"memory_bytes":\([0-9]*\).*/\1/')
+    brim_gives 0 check scene.yaml --set memory_limit=$((memory + memory / 4))
+}
+
 test_fields() {
     brim_gives 0 fields
     says out "solver.tolerance"
