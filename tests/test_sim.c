@@ -169,6 +169,9 @@ TEST(sources_emit_the_volume_asked_for) {
     // free stream: cross-section times speed
     CHECK_NEAR(emitted_volume(2, 0, 1.3f, 1, 1, right, false, &error) / (0.2 * 1.3), 1, 0.02);
     CHECK_NEAR(emitted_volume(3, 0, 1.3f, 2, 0.5, right, false, &error) / (0.04 * 1.3), 1, 0.02);
+    // a round one, whose side falls between the points
+    CHECK_NEAR(emitted_volume(2, 0, 1, 1, 1, right, true, &error) / 0.2, 1, 0.02);
+    CHECK_NEAR(emitted_volume(3, 0, 1, 2, 1, right, true, &error) / (0.01 * 3.14159265), 1, 0.02);
     // asked flow, above and below the stream's own
     CHECK_NEAR(emitted_volume(2, 0.1f, 1, 1, 1, right, false, &error) / 0.1, 1, 0.02);
     CHECK_NEAR(emitted_volume(2, 0.3f, 1, 4, 1, right, false, &error) / 0.3, 1, 0.02);

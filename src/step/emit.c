@@ -317,15 +317,21 @@ double emit_rate(const BrimSim *s, const Source *source) {
     return source->points * sqrt(drift) / spacing_of(s);
 }
 
+/// Drifts of one spacing after which a stream repeats itself, or nearly so.
+static int windows_of(const float direction[3]) {
+    int along = 0;
+    for (int k = 0; k < 3; k++) along += direction[k] != 0;
+    return along > 1 ? 128 : 1;
+}
+
 /// Points that enter the shape while the lattice drifts by one spacing: its cross-section. A stream
 /// along an axis repeats itself after one spacing; a slanted one enters by rows at several
 /// sides, each at its own pace, so the mean over a long drift counts.
-static double cross_section(BrimSim *s, const Source *source, const float direction[3]) {
-    enum { WINDOWS = 128 };
-    float spacing = spacing_of(s), back[3], offset[3];
-    int along = 0;
-    for (int k = 0; k < 3; k++) back[k] = direction[k] * spacing, along += direction[k] != 0;
-    int windows = along > 1 ? WINDOWS : 1;
+static double cross_section(BrimSim *s, const Source *source, const float direction[3],
+                            float spacing) {
+    float back[3], offset[3];
+    for (int k = 0; k < 3; k++) back[k] = direction[k] * spacing;
+    int windows = windows_of(direction);
     Appender a = {.s = s,
                   .shape = source->shape,
                   .spacing = spacing,
@@ -337,6 +343,20 @@ static double cross_section(BrimSim *s, const Source *source, const float direct
         seed_lattice(s->dim, spacing, offset, source->low, source->high, visit, &a);
     }
     return (double)a.count / windows;
+}
+
+/// The cross-section of the shape itself, in points of the lattice that may be parts of one: by a
+/// finer lattice, unless the shape has so many points that none is needed.
+static double fine_section(BrimSim *s, const Source *source, const float direction[3]) {
+    enum { FINEST = 8, MOST = 2000000 };
+    double points = windows_of(direction);
+    for (int a = 0; a < s->dim; a++)
+        points *= 1 + (double)(source->high[a] - source->low[a]) / (double)spacing_of(s);
+    int finer = FINEST;
+    while (finer > 1 && points * pow(finer, s->dim) > MOST) finer--;
+    if (finer == 1) return source->points;
+    return cross_section(s, source, direction, spacing_of(s) / (float)finer) /
+           pow(finer, s->dim - 1);
 }
 
 BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error) {
@@ -355,8 +375,10 @@ BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error)
                     "direction and speed in which the stream leaves its shape",
                     index);
     for (int k = 0; k < 3; k++) direction[k] /= speed;
-    source->points = cross_section(s, source, direction);
+    source->points = cross_section(s, source, direction, spacing_of(s));
     double drift = speed;
+    // Where the shape's sides fall between points the lattice makes up for it by its pace.
+    if (source->points > 0) drift *= fine_section(s, source, direction) / source->points;
     double volume = s->cell_volume / s->def.particles_per_cell;
     double flow = def->flow > 0 ? def->flow : def->rate * volume;
     if (flow > 0) {
