@@ -9,6 +9,7 @@ enum { LAST = 20 };                       ///< steps at the end that are timed
 typedef struct River {
     double create_ms;  ///< from the def to the first step
     double seconds;    ///< simulated
+    double volume;     ///< least of all steps, relative
     int64_t particles; ///< most of all steps
     int64_t tiles, memory_bytes;
     double step_ms;                    ///< least of the last steps
@@ -37,6 +38,7 @@ static void run_river(const void *argument, void *result) {
         const BrimStats *s = brim_sim_stats(sim);
         if (s->particles > out->particles) out->particles = s->particles;
         if (s->tiles > out->tiles) out->tiles = s->tiles;
+        if (out->steps == 0 || s->volume < out->volume) out->volume = s->volume;
         if (s->memory_bytes > out->memory_bytes) out->memory_bytes = s->memory_bytes;
         recent[out->steps++ % LAST] = s->ms_total;
         for (int stage = 0; stage < BRIM_STAGE_COUNT; stage++) out->stage_ms[stage] = s->ms[stage];
@@ -69,6 +71,8 @@ void bench_river(Report *report) {
     report_row(report, (Row){"river", what, "time to create", 1e-3 * river.create_ms, "s",
                              WANT_NOTHING, 0});
     report_row(report, (Row){"river", what, "simulated", river.seconds, "s", WANT_NOTHING, 0});
+    report_row(report, (Row){"river", what, "liquid volume, least", river.volume, "relative",
+                             WANT_AT_LEAST, 0.99});
     report_row(report, (Row){"river", what, "time of a step at the end", river.step_ms, "ms",
                              WANT_NOTHING, 0});
     for (int stage = 0; stage < BRIM_STAGE_COUNT; stage++) {
