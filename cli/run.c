@@ -108,7 +108,7 @@ static void print_summary(const BrimSim *sim, const Totals *t, const char *folde
         printf("\n  solver      %.1f iterations a step\n",
                (double)t->iterations / (double)t->steps);
     }
-    printf("  volume      %.4f of what was seeded and poured in\n", s->volume);
+    printf("  volume      %.4f of what should be there\n", s->volume);
     print_balance(s);
     printf("  memory      %s\n", show_bytes(text, (double)s->memory_bytes));
     printf("  files       %s/particles, %s/stats.csv, %s/run.json\n", folder, folder, folder);
@@ -194,7 +194,8 @@ static int run_scene(const char *path, const Arguments *a) {
     } else {
         if (a->json)
             json_start(brim_run_sim(run), run, a->folder);
-        else if (!a->quiet && *brim_run_message(run))
+        else if (*brim_run_message(run) &&
+                 (!a->quiet || strstr(brim_run_message(run), "Passed over"))) // a damaged one
             fprintf(stderr, "%s\n", brim_run_message(run));
         code = run_steps(run, path, a);
     }

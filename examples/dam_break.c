@@ -21,7 +21,10 @@ int main(void) {
         return 1;
     }
     for (int frame = 1; frame <= 48; frame++) {
-        if (brim_sim_advance_frame(sim, &error) != BRIM_OK) break;
+        if (brim_sim_advance_frame(sim, &error) != BRIM_OK) {
+            fprintf(stderr, "%s\n", error.message);
+            return 1;
+        }
         BrimParticles p = brim_sim_particles(sim);
         printf("frame %d: %zu particles, first at height %g m\n", frame, p.count, p.y[0]);
     }
