@@ -61,7 +61,7 @@ static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
         for (int k = 0; k < s->solid_count; k++) {
             if (!solid_exists(s->solids[k], source->def.start)) continue;
             double part = buried_part(s, source, s->solids[k]);
-            if (part < 0.01) continue;
+            if (part < 0.75) continue; // one that meets a bed or a wall is meant so
             told = true;
             warn(e,
                  "sources[%d]: %.0f %% of it lies inside solids[%d]: what is inside the solid is "
