@@ -96,7 +96,8 @@ static void validate_spin(void) {
     static const struct {
         int dim, n;
         double step;
-    } runs[] = {{2, 96, 0.0002}, {2, 128, 0.0002}, {2, 96, 0.002}, {3, 64, 0.0004}};
+    } runs[] = {
+        {2, 96, 0.0002}, {2, 128, 0.0002}, {2, 96, 0.002}, {3, 32, 0.0004}, {3, 64, 0.0004}};
     for (int transfer = 0; transfer < 2; transfer++)
         for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
             Case c = case_spin(runs[k].dim, runs[k].n, runs[k].step, (BrimTransfer)transfer);
@@ -108,7 +109,8 @@ static void validate_spin(void) {
             char what[64];
             snprintf(what, sizeof what, "%dD, %d cells/m, step %g ms, %s", runs[k].dim, runs[k].n,
                      1e3 * runs[k].step, transfer_name(transfer));
-            bool judged = transfer == BRIM_TRANSFER_APIC && runs[k].step < 1e-3;
+            // a block of 13 cells is too coarse, and large steps lose by splitting: printed
+            bool judged = transfer == BRIM_TRANSFER_APIC && runs[k].step < 1e-3 && runs[k].n >= 64;
             row("spin", what, "angular momentum after a turn", spin_about(sim, centre, 2) / before,
                 1, judged ? 0.01 : 0);
             brim_sim_destroy(&sim);

@@ -194,8 +194,7 @@ static int run_scene(const char *path, const Arguments *a) {
     } else {
         if (a->json)
             json_start(brim_run_sim(run), run, a->folder);
-        else if (*brim_run_message(run) &&
-                 (!a->quiet || strstr(brim_run_message(run), "Passed over"))) // a damaged one
+        else if (*brim_run_message(run) && (!a->quiet || brim_run_passed_over(run)))
             fprintf(stderr, "%s\n", brim_run_message(run));
         code = run_steps(run, path, a);
     }

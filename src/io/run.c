@@ -325,6 +325,10 @@ const char *brim_run_message(const BrimRun *r) {
     return r->message;
 }
 
+int brim_run_passed_over(const BrimRun *r) {
+    return r->passed_over;
+}
+
 const char *brim_run_last_checkpoint(const BrimRun *r) {
     return r->last_checkpoint ? r->last_checkpoint : "";
 }

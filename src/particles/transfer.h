@@ -38,13 +38,14 @@ typedef struct Span {
 
 /// What is nearer to a solid than this touches it, cells.
 #define SOLID_TOUCH 2e-3f
+/// Sub-steps near solids are this part of a stride: a wall of one cell must not be jumped.
+#define NEAR_SOLIDS 0.5f
 
 typedef struct MoveParams {
     int halo;     ///< of the velocity blocks
     float time;   ///< s
     int substeps; ///< at most
-    float stride; ///< cells that a sub-step shall cross where fewer will do; 0: all sub-steps, as
-                  ///< for particles that may come to a solid
+    float stride; ///< cells that a sub-step shall cross where fewer will do; 0: all sub-steps
     float reach;  ///< cells that a particle may cross: those farther from solids do not meet them
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none

@@ -337,8 +337,6 @@ static inline float clamp(float x, float low, float high) {
 /// Particles that share a number of sub-steps: the same ones on every instruction set.
 enum { GROUP = 16 };
 
-/// Sub-steps near solids are this part of a stride: a wall of one cell must not be jumped.
-static const float NEAR_SOLIDS = 0.5f;
 /// Sub-steps may turn out so much longer than the velocity at the start told.
 static const float LONGER = 1.5f;
 

@@ -200,8 +200,7 @@ static bool moving_near(const BrimSim *s, int slot) {
 
 /// How far a tile's particles may get in the step after this one, from the flow around it. Beside
 /// moving solids water may soon be faster than it was.
-static uint8_t next_reach(const BrimSim *s, int slot, float speed) {
-    bool moving = moving_near(s, slot);
+static uint8_t next_reach(const BrimSim *s, bool moving, float speed) {
     double reach = moving ? reach_estimate(s) : reach_at_speed(s, (double)speed);
     return (uint8_t)reach_cells(reach);
 }
@@ -212,7 +211,8 @@ static void advect_tile(BrimSim *s, int slot) {
     if (first == end) return;
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
     float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
-    s->tile_reach[slot] = next_reach(s, slot, speed);
+    bool moving = moving_near(s, slot);
+    s->tile_reach[slot] = next_reach(s, moving, speed);
     int halo =
         (int)fminf(s->tile_speed[slot] * (float)s->dt * s->inv_dx + 1.02f, BLOCK_HALO_MAX - 1) + 1;
     Span span = sim_span(s, slot, halo);
@@ -225,13 +225,12 @@ static void advect_tile(BrimSim *s, int slot) {
     }
     if (solid_near(s, slot)) {
         m.solid = scratch->block[3];
-        m.still = !moving_near(s, slot);
+        m.still = !moving;
         solid_block(s, slot, halo, s->dx, scratch->block[3]);
     }
     // The density projection pushes particles out of solids; without it they are put back at once.
     m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY ? SOLID_DEPTH : 0;
-    // Half as long beside solids: a wall of one cell must not be jumped.
-    float cells = CELLS_A_SUBSTEP * (m.solid ? 0.5f : 1.0f);
+    float cells = CELLS_A_SUBSTEP * (m.solid ? NEAR_SOLIDS : 1.0f);
     m.substeps = (int)fminf(fmaxf(1, ceilf(reach / cells)), SUBSTEPS_MOST);
     m.stride = CELLS_A_SUBSTEP;
     m.reach = reach;

@@ -18,7 +18,7 @@ static void share_mean(float *value, uint32_t count) {
 typedef struct SubCells {
     int corner[3]; ///< the cell
     uint32_t edge; ///< so many along an axis
-    uint32_t count;
+    uint64_t count;
     bool some;           ///< a solid takes the others: only those in `open`
     uint16_t open[1024]; ///< numbers of those whose middle is free
 } SubCells;
@@ -33,13 +33,10 @@ static void point_in(const BrimSim *s, const SubCells *sub, uint32_t number, con
             s->dx;
 }
 
-static uint32_t power(uint32_t edge, int dim) {
-    return dim == 3 ? edge * edge * edge : edge * edge;
-}
+static const float middle[3] = {0.5f, 0.5f, 0.5f};
 
 static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t particles,
                            SubCells *sub) {
-    static const float middle[3] = {0.5f, 0.5f, 0.5f};
     TileCoord c = s->grid.coord[slot];
     float at[3], gradient[3];
     sub->corner[0] = c.x * TILE + (cell & 7), sub->corner[1] = c.y * TILE + (cell >> 3 & 7);
@@ -52,7 +49,7 @@ static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
     }
     uint32_t most = sub->some ? s->dim == 3 ? 10 : 32 : UINT16_MAX;
     sub->edge = (uint32_t)fmin(ceil(pow(particles, 1.0 / s->dim) - 1e-9), most);
-    uint32_t all = power(sub->edge, s->dim);
+    uint64_t all = (uint64_t)sub->edge * sub->edge * (s->dim == 3 ? sub->edge : 1);
     sub->count = sub->some ? 0 : all;
     for (uint32_t i = 0; i < all && sub->some; i++) {
         point_in(s, sub, i, middle, at);
@@ -65,7 +62,6 @@ static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
 /// the centres of their sub-cells none would lie close to the cell's faces: displacements of less
 /// than that gap would never carry any out, and full layers would stay as they are.
 static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t count) {
-    static const float middle[3] = {0.5f, 0.5f, 0.5f};
     Particles *p = &s->particles;
     SubCells sub;
     find_sub_cells(s, slot, cell, count, &sub);
