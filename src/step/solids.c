@@ -117,13 +117,74 @@ static int face_corners(int dim, int axis, int cell, int corner[4]) {
     return 4;
 }
 
-static void sample_face(BrimSim *s, const Nodes *nodes, int slot, int axis, int cell, bool moving) {
+/// The corners of a cell that edges of it join to those of `some`; bits as in `outside_corners`.
+static uint8_t joined_corners(uint8_t some) {
+    return (uint8_t)((some & 0x55) << 1 | (some & 0xaa) >> 1 | (some & 0x33) << 2 |
+                     (some & 0xcc) >> 2 | some << 4 | some >> 4);
+}
+
+/// The corners of a cell that lie outside the solids: bits x + 2 y + 4 z. low: its low corner.
+static uint8_t outside_corners(int dim, const float *low, float value[8]) {
+    uint8_t outside = 0;
+    for (int i = 0; i < (dim == 3 ? 8 : 4); i++) {
+        value[i] = low[((i >> 2) * NODES + (i >> 1 & 1)) * NODES + (i & 1)];
+        outside |= (uint8_t)((value[i] > 0) << i);
+    }
+    return outside;
+}
+
+/// A thin wall may cut a cell into parts that do not meet, and what flows into one must not flow
+/// out of another: the cell belongs to the largest of them. Returns the outside corners of the
+/// others.
+static uint8_t parted_corners(int dim, const float *low) {
+    float value[8], most = 0;
+    uint8_t outside = outside_corners(dim, low, value), rest = outside, largest = 0;
+    while (rest) {
+        uint8_t part = rest & (uint8_t)-rest, before;
+        do before = part, part |= joined_corners(part) & outside;
+        while (part != before);
+        float size = 0;
+        for (int i = 0; i < 8; i++) size += part >> i & 1 ? value[i] : 0;
+        if (size > most) most = size, largest = part;
+        rest &= (uint8_t)~part;
+    }
+    return outside & (uint8_t)~largest;
+}
+
+/// Corners of a tile's cells, those below it included, that the flow cannot reach.
+typedef struct Parted {
+    uint8_t corners[NODES_MAX]; ///< by the cell's low corner
+} Parted;
+
+static void find_parted(int dim, const Nodes *nodes, Parted *parted) {
+    int last = TILE + 1;
+    for (int z = 0; z < (dim == 3 ? last : 1); z++)
+        for (int y = 0; y < last; y++)
+            for (int x = 0; x < last; x++) {
+                int at = (z * NODES + y) * NODES + x;
+                parted->corners[at] = parted_corners(dim, nodes->phi + at);
+            }
+}
+
+/// Whether a corner of a cell's lower face is one that the flow cannot reach, on either side of it.
+static bool is_parted(const Parted *parted, int dim, int axis, int cell, int corner) {
+    static const int stride[3] = {1, NODES, NODES * NODES};
+    int low = low_corner(dim, cell), off = corner - low;
+    int z = off / stride[2], y = off % stride[2] / NODES, x = off % NODES;
+    int bit = x + 2 * y + 4 * z;
+    return parted->corners[low] >> bit & 1 ||
+           parted->corners[low - stride[axis]] >> (bit | 1 << axis) & 1;
+}
+
+static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, int slot, int axis,
+                        int cell, bool moving) {
     int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
     int n = face_corners(s->dim, axis, cell, corner), nearest = corner[0];
     float v[4];
     for (int i = 0; i < n; i++) {
         v[i] = nodes->phi[corner[i]];
         if (v[i] < nodes->phi[nearest]) nearest = corner[i];
+        if (is_parted(parted, s->dim, axis, cell, corner[i])) v[i] = -s->dx;
     }
     float open = n == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
     int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
@@ -181,6 +242,7 @@ static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
 
 void solids_sample_tile(BrimSim *s, int slot) {
     Nodes nodes;
+    Parted parted;
     bool moving;
     set_far(s, slot);
     if (!s->solid_at[slot]) return;
@@ -198,10 +260,11 @@ void solids_sample_tile(BrimSim *s, int slot) {
         return;
     }
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
+    find_parted(s->dim, &nodes, &parted);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         s->solid_phi[base + (size_t)i] =
             fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
-        for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, slot, a, i, moving);
+        for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, &parted, slot, a, i, moving);
     }
     make_masks(s, &nodes, slot);
     for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
