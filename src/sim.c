@@ -5,6 +5,7 @@
 #include "io/def_hash.h"
 #include "scene/check.h"
 #include "step/band.h"
+#include "step/solid_fine.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -339,6 +340,9 @@ static BrimResult solids_changed(BrimSim *s, BrimError *error) {
                     s->grid.tile_count);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++) solids_sample_tile(s, t);
+    if (!fine_arrange(s))
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for a thin solid on %d tiles",
+                    s->grid.tile_count);
     return BRIM_OK;
 }
 

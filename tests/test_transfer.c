@@ -173,21 +173,24 @@ TEST(gather_equals_its_plain_twin) {
 }
 
 TEST(advection_equals_its_plain_twin) {
-    static float block[4][BLOCK_MAX];
+    static float block[4][BLOCK_MAX], fine[8 * BLOCK_MAX];
     const TransferKernels *kernels[3];
     uint32_t far[COUNT], plain_far[COUNT];
     int n = all_kernels(kernels);
     for (int a = 0; a < 3; a++) random_block(block[a], a);
     for (int i = 0; i < BLOCK_MAX; i++) block[3][i] = (unit(i, 50) - 0.2f) * DX; // partly inside
+    for (int i = 0; i < 8 * BLOCK_MAX; i++) fine[i] = (unit(i, 51) - 0.2f) * DX;
     for (int dim = 2; dim <= 3; dim++)
-        for (int variant = 0; variant < 6; variant++) {
-            bool fast = variant >= 4; // as many sub-steps as a group needs; some leave the block
+        for (int variant = 0; variant < 8; variant++) {
+            // as many sub-steps as a group needs; some leave the block
+            bool fast = variant == 4 || variant == 5;
             MoveParams m = {.halo = 4,
                             .substeps = fast ? 40 : 3,
                             .stride = fast ? 0.5f : 0,
                             .time = (fast ? 15 : 1.8f) * DX,
                             .scheme = variant & 1 ? BRIM_ADVECTION_RK3 : BRIM_ADVECTION_RK2,
-                            .solid = variant & 2 ? block[3] : NULL,
+                            .solid = variant & 2 ? variant < 6 ? block[3] : fine : NULL,
+                            .fine = variant >= 6,
                             .high = {100 * DX, 100 * DX, 100 * DX}};
             for (int a = 0; a < 3; a++) m.velocity[a] = block[a];
             Cloud *plain = cloud_new(dim, 4), *first = cloud_new(dim, 4);

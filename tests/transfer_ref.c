@@ -100,19 +100,25 @@ static void flow(const Span *p, const MoveParams *m, int i, int substeps, const 
 
 static double solid_distance_at(const Span *p, const MoveParams *m, const double x[3],
                                 double gradient[3]) {
-    return value_at(m->solid, x, 3, block_edge(m->halo), p->dim, gradient) * p->inv_dx;
+    int fine = m->fine ? 2 : 1;
+    const double at[3] = {x[0] * fine, x[1] * fine, x[2] * fine};
+    double d = value_at(m->solid, at, 3, block_edge(m->halo) * fine, p->dim, gradient);
+    for (int a = 0; a < p->dim; a++) gradient[a] *= fine;
+    return d * p->inv_dx;
 }
 
 static void push_out(const Span *p, const MoveParams *m, const double from[3], double x[3]) {
-    double g[3];
+    double g[3], was[3], before = solid_distance_at(p, m, from, was);
+    bool across = false; // came to the middle of a wall, or beyond
     for (int push = 0; push < 3; push++) {
-        double d = solid_distance_at(p, m, x, g), length = 0;
-        for (int a = 0; a < p->dim; a++) length += g[a] * g[a];
+        double d = solid_distance_at(p, m, x, g), length = 0, opposed = 0;
+        for (int a = 0; a < p->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
         length = sqrt(length);
+        if (push == 0) across = d < 0 && before > -0.1 && (opposed < 0 || length * p->inv_dx < 0.5);
         for (int a = 0; a < p->dim && d < 0 && length > 1e-9; a++)
             x[a] += (1e-3 - d) * g[a] / length;
     }
-    if (solid_distance_at(p, m, x, g) < 0 && solid_distance_at(p, m, from, g) >= 0)
+    if (across || (solid_distance_at(p, m, x, g) < 0 && before >= 0))
         for (int a = 0; a < p->dim; a++) x[a] = from[a];
 }
 

@@ -50,6 +50,7 @@ typedef struct MoveParams {
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near
+    bool fine;                ///< with nodes at half cells as well
     bool still;               ///< those solids do not move
     float solid_depth;     ///< cells that a particle may go into solids; one that is deeper, not on
     float low[3], high[3]; ///< the domain's box, drawn in by a hair at walls, m

@@ -266,19 +266,26 @@ static inline void advance(wide x[3], const wide a[3], const wide own[3],
     for (int k = 0; k < dim; k++) x[k] += scale * b[k];
 }
 
-/// Distance to the solids at points in block coordinates, in cells, and its gradient.
-static inline wide solid_at(const float *solid, int edge, float inv_dx, const wide x[3], wide g[3],
+/// Distance to the solids at points in block coordinates, in cells, and its gradient in m a cell.
+static inline wide solid_at(const MoveParams *m, float inv_dx, const wide x[3], wide g[3],
                             const int dim) {
+    const float fine = m->fine ? 2 : 1;
+    const int edge = (TILE + 2 * m->halo) * (m->fine ? 2 : 1);
     wide f[3] = {0};
     wide_int cell[3] = {0};
-    for (int a = 0; a < dim; a++) cell[a] = split(x[a], &f[a]);
-    return inv_dx * sample_gradient(solid, (cell[2] * edge + cell[1]) * edge + cell[0], edge, f[0],
-                                    f[1], f[2], g, dim);
+    for (int a = 0; a < dim; a++) cell[a] = split(x[a] * fine, &f[a]);
+    wide d = inv_dx * sample_gradient(m->solid, (cell[2] * edge + cell[1]) * edge + cell[0], edge,
+                                      f[0], f[1], f[2], g, dim);
+    for (int a = 0; a < dim; a++) g[a] *= fine;
+    return d;
 }
 
 /// Where the distance rises by less than this over a cell's length the grid does not resolve a
 /// wall.
 static const float SLOPE_MIN = 0.5f;
+
+/// A point no deeper than this, cells, came from outside: rounding may leave it a hair inside.
+static const float OUTSIDE = 0.1f;
 
 /// What points know of the solids: distance in cells, and its gradient.
 typedef struct Wall {
@@ -287,18 +294,23 @@ typedef struct Wall {
 
 /// Moves points deeper in a solid than `depth` back to that depth along the distance's gradient;
 /// several times, since in a concave corner the first push may end in the other wall. A point that
-/// finds no way, as in a wall so thin that the distance has no slope, goes back to `from`. With a
-/// depth above 0 points that were deeper before may stay as deep as they were. Returns which went
-/// back.
+/// finds no way, or that came to the middle of a wall, where the distance has no slope, or beyond,
+/// goes back to `from`. With a depth above 0 points that were deeper before may
+/// stay as deep as they were. Returns which went back.
 /// wall: at `from` => at x
-static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, const float *solid,
-                                   float depth, int edge, float inv_dx, const float low[3],
-                                   const float high[3], const int dim) {
+static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, const MoveParams *m,
+                                   float inv_dx, const float low[3], const float high[3],
+                                   const int dim) {
     enum { PUSHES = 3 };
     const Wall was = *wall;
-    wide *g = wall->slope, d = solid_at(solid, edge, inv_dx, x, g, dim);
+    const float depth = m->solid_depth;
+    wide *g = wall->slope, d = solid_at(m, inv_dx, x, g, dim);
     wall->distance = d;
     if (!wide_bits((d < 0.0f) | (was.distance < 0.0f))) return (wide_int){0};
+    wide opposed = {0}, steep = {0};
+    for (int a = 0; a < dim; a++) opposed += g[a] * was.slope[a], steep += g[a] * g[a];
+    wide_int across = (d < 0.0f) & (was.distance > -OUTSIDE) &
+                      ((opposed < 0.0f) | (steep * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN));
     wide limit = wide_all(-depth);
     if (depth > 0) limit = wide_select(was.distance < limit, was.distance, limit);
     for (int push = 0; push < PUSHES && wide_bits(d < limit); push++) {
@@ -308,9 +320,9 @@ static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, co
             wide_select((d < limit) & (length > 1e-9f), (limit + 1e-3f - d) / length, (wide){0});
         for (int a = 0; a < dim; a++)
             x[a] = wide_clamp(x[a] + distance * g[a], wide_all(low[a]), wide_all(high[a]));
-        d = solid_at(solid, edge, inv_dx, x, g, dim);
+        d = solid_at(m, inv_dx, x, g, dim);
     }
-    wide_int stuck = (d < limit) & (was.distance >= limit);
+    wide_int stuck = across | ((d < limit) & (was.distance >= limit));
     if (depth > 0) { // beyond the middle of a thin wall it would leave on the other side
         wide turn = {0}, slope2 = {0};
         for (int a = 0; a < dim; a++) {
@@ -367,6 +379,18 @@ static inline float start_reach(const float start[3][CHUNK], int first, int end,
     return fastest * scale;
 }
 
+/// The same as a length: a wall may be met at any angle.
+static inline float start_length(const float start[3][CHUNK], int first, int end, float scale,
+                                 const int dim) {
+    float fastest2 = 0;
+    for (int i = first; i < end; i++) {
+        float speed2 = 0;
+        for (int a = 0; a < dim; a++) speed2 += start[a][i] * start[a][i];
+        fastest2 = speed2 > fastest2 ? speed2 : fastest2;
+    }
+    return sqrtf(fastest2) * scale;
+}
+
 static inline int count_substeps(float reach, float stride, int most) {
     float count = reach / stride;
     return count < (float)most ? 1 + (int)count : most;
@@ -386,6 +410,7 @@ static inline Move choose_move(const float start[3][CHUNK], const float *walls, 
     int free = count_substeps(cells, m->stride, m->substeps);
     if (!m->solid) return (Move){free, false, INFINITY};
     float stride = NEAR_SOLIDS * m->stride, longest = LONGER * stride;
+    cells = start_length(start, first, end, m->time * inv_dx, dim);
     int near = count_substeps(cells, stride, m->substeps);
     float reach = (float)near * longest;
     if (near == m->substeps) return careful_move(walls, first, end, m);
@@ -435,8 +460,7 @@ static inline void lose_push(wide v[3], const Wall *wall, const int dim) {
     for (int a = 0; a < dim; a++) v[a] = wide_select(pushes, v[a] - into * g[a], v[a]);
 }
 
-/// Moves the particles of a group. Returns the most cells that one crossed along an axis in a
-/// sub-step.
+/// Moves the particles of a group. Returns the longest way of one in a sub-step, cells.
 static inline float move_group(const Begin *begin, int first, int end, Move move,
                                const MoveParams *m, float inv_dx, const MoveBox *box, End *out,
                                const bool third_order, const int dim) {
@@ -444,27 +468,26 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
     const float scale = m->time / (float)move.substeps * inv_dx;
     float most = 0;
     for (int i = first; i < end; i += WIDE) {
-        wide x[3] = {0}, v[3] = {0}, flow[3] = {0}, way = {0};
+        wide x[3] = {0}, v[3] = {0}, flow[3] = {0}, longest2 = {0};
         Wall wall = {0};
         wide_int gone = {0}, stuck = {0};
         for (int a = 0; a < dim; a++) {
             x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
             flow[a] = wide_load(begin->flow[a] + i);
         }
-        if (move.walls) wall.distance = solid_at(m->solid, edge, inv_dx, x, wall.slope, dim);
+        if (move.walls) wall.distance = solid_at(m, inv_dx, x, wall.slope, dim);
         for (int s = 0; s < move.substeps; s++) {
             const wide from[3] = {x[0], x[1], x[2]};
             if (s > 0) flow_at(m->velocity, edge, x, v, flow, dim);
             advance(x, flow, v, m->velocity, edge, scale, box->low, box->high, third_order, dim);
+            wide length2 = {0};
             for (int a = 0; a < dim; a++) {
-                wide d = x[a] - from[a];
-                d = wide_select(d < 0.0f, -d, d);
-                way = wide_select(d > way, d, way);
+                length2 += (x[a] - from[a]) * (x[a] - from[a]);
                 x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
             }
+            longest2 = wide_select(length2 > longest2, length2, longest2);
             if (move.walls)
-                stuck = leave_solid(x, from, &wall, m->solid, m->solid_depth, edge, inv_dx,
-                                    box->low, box->high, dim);
+                stuck = leave_solid(x, from, &wall, m, inv_dx, box->low, box->high, dim);
             for (int a = 0; a < dim; a++)
                 gone |= (x[a] <= box->low_end[a]) | (x[a] >= box->high_end[a]);
         }
@@ -473,9 +496,10 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
         if (move.walls && m->still) lose_push(v, &wall, dim);
         for (int a = 0; a < dim; a++)
             wide_store(out->own[a] + i, wide_select(stuck, (wide){0}, v[a]));
-        for (int k = 0; k < WIDE && i + k < end; k++) most = way[k] > most ? way[k] : most;
+        for (int k = 0; k < WIDE && i + k < end; k++)
+            most = longest2[k] > most ? longest2[k] : most;
     }
-    return most;
+    return sqrtf(most);
 }
 
 /// All sub-steps of a chunk's particles. (begin->at, own) => out
@@ -488,7 +512,7 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
             x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
         flow_at(m->velocity, edge, x, v, flow, dim);
         for (int a = 0; a < dim; a++) wide_store(begin->flow[a] + i, flow[a]);
-        if (m->solid) wide_store(begin->walls + i, solid_at(m->solid, edge, inv_dx, x, slope, dim));
+        if (m->solid) wide_store(begin->walls + i, solid_at(m, inv_dx, x, slope, dim));
     }
     for (int first = 0; first < n; first += GROUP) {
         int end = n - first < GROUP ? n : first + GROUP;

@@ -1,4 +1,5 @@
 // Stage 4: particles move with the flow.
+#include "step/solid_fine.h"
 #include "step/stages.h"
 #include <math.h>
 #include <omp.h>
@@ -8,8 +9,8 @@
 static const float CELLS_A_SUBSTEP = 1.0f;
 /// Sub-steps that a block's particles take at most; what is faster leaves the block.
 static const float SUBSTEPS_MOST = 64;
-/// The same for those that left it: beyond so many cells in a step no path means anything.
-static const float FAR_SUBSTEPS_MOST = 40;
+/// The same for those that left it: beyond some forty cells in a step no path means anything.
+static const float FAR_SUBSTEPS_MOST = 80;
 /// Particles keep this far from the domain's walls, in cells.
 static const float WALL_GAP = 1e-3f;
 
@@ -71,25 +72,37 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
     }
 }
 
+/// Whether a point lies in a tile with nodes at half cells.
+static bool fine_at_point(const BrimSim *s, const float at[3]) {
+    if (!s->fine_count) return false;
+    int cell[3] = {0};
+    for (int a = 0; a < s->dim; a++) cell[a] = (int)floorf(at[a] * s->inv_dx);
+    int64_t i = grid_cell(&s->grid, cell[0], cell[1], cell[2]);
+    return i >= 0 && fine_here(s, (int)(i / s->grid.tile_cells));
+}
+
 float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
     float f[3] = {0}, value = 0;
     int cell[3] = {0};
+    bool fine = fine_at_point(s, at);
+    float nodes = fine ? 2 : 1; // a cell
     for (int a = 0; a < s->dim; a++) {
-        cell[a] = (int)floorf(at[a] * s->inv_dx);
-        f[a] = at[a] * s->inv_dx - (float)cell[a];
+        cell[a] = (int)floorf(at[a] * s->inv_dx * nodes);
+        f[a] = at[a] * s->inv_dx * nodes - (float)cell[a];
         gradient[a] = 0;
     }
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        int64_t i =
-            grid_cell(&s->grid, cell[0] + (n & 1), cell[1] + (n >> 1 & 1), cell[2] + (n >> 2));
+        int x = cell[0] + (n & 1), y = cell[1] + (n >> 1 & 1), z = cell[2] + (n >> 2);
+        int64_t i = fine ? -1 : grid_cell(&s->grid, x, y, z);
         float phi = i < 0 ? s->dx : solid_distance_at(s, i), w = 1;
+        if (fine) phi = fine_lookup(s, x, y, z);
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
         value += w * phi;
         for (int a = 0; a < s->dim; a++) {
             float g = n >> a & 1 ? phi : -phi;
             for (int b = 0; b < s->dim; b++)
                 if (b != a) g *= n >> b & 1 ? f[b] : 1 - f[b];
-            gradient[a] += g;
+            gradient[a] += g * nodes;
         }
     }
     return value;
@@ -100,9 +113,13 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
                                float at[3]) {
     float g[3], was[3], before = solid_lookup(s, from, was), limit = -m->solid_depth * s->dx;
     if (m->solid_depth > 0) limit = fminf(limit, before);
+    bool across = false; // came to the middle of a wall, or beyond
     for (int push = 0; push < 3; push++) {
-        float d = solid_lookup(s, at, g), length = 0;
-        for (int a = 0; a < s->dim; a++) length += g[a] * g[a];
+        float d = solid_lookup(s, at, g), length = 0, opposed = 0;
+        for (int a = 0; a < s->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
+        if (push == 0)
+            across = d < 0 && before > -0.1f * s->dx &&
+                     (opposed < 0 || length * s->inv_dx * s->inv_dx < 0.25f);
         length = sqrtf(length);
         if (d >= limit) break;
         for (int a = 0; a < s->dim && length > 1e-9f * s->dx; a++)
@@ -116,7 +133,7 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
     }
     bool past = m->solid_depth > 0 && (d < 0 || before < 0) && before > -s->dx &&
                 ((slope2 < 0.25f && d < before) || turn < 0);
-    bool stuck = past || (d < limit && before >= limit);
+    bool stuck = across || past || (d < limit && before >= limit);
     for (int a = 0; a < s->dim && stuck; a++) at[a] = from[a];
     return stuck;
 }
@@ -140,7 +157,7 @@ static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, co
             b[a] = (2.0f * v[a] + 3.0f * b[a] + 4.0f * c[a]) * (1.0f / 9.0f);
     }
     for (int a = 0; a < s->dim; a++) x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
-    return m->solid && leave_solid_lookup(s, m, from, x);
+    return s->solid_count && leave_solid_lookup(s, m, from, x);
 }
 
 /// A particle that leaves its block: with sub-steps of its own, value by value.
@@ -153,14 +170,15 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         float v[3] = {0}, speed = 0;
         flow_lookup(s, x, own, v);
         for (int a = 0; a < s->dim; a++) speed = fmaxf(speed, fabsf(v[a]));
-        float step = left;
-        if (speed * left > CELLS_A_SUBSTEP * s->dx)
-            step = fminf(left, fmaxf(CELLS_A_SUBSTEP * s->dx / speed, m->time / FAR_SUBSTEPS_MOST));
+        float step = left, stride = CELLS_A_SUBSTEP * s->dx;
+        if (s->solid_count) stride *= NEAR_SOLIDS; // a wall may lie anywhere on its way
+        if (speed * left > stride)
+            step = fminf(left, fmaxf(stride / speed, m->time / FAR_SUBSTEPS_MOST));
         stuck = advance_lookup(s, m, step, own, v, x);
         left -= step;
     }
     float g[3], into = 0, length2 = 0;
-    if (m->solid && m->still && solid_lookup(s, x, g) < SOLID_TOUCH * s->dx)
+    if (s->solid_count && m->still && solid_lookup(s, x, g) < SOLID_TOUCH * s->dx)
         for (int a = 0; a < s->dim; a++) into += own[a] * g[a], length2 += g[a] * g[a];
     for (int a = 0; a < s->dim && into < 0 && length2 > 0; a++) own[a] -= into / length2 * g[a];
     for (int a = 0; a < s->dim; a++) {
@@ -224,9 +242,9 @@ static void advect_tile(BrimSim *s, int slot) {
         m.velocity[a] = scratch->block[a];
     }
     if (solid_near(s, slot)) {
-        m.solid = scratch->block[3];
+        SolidNodes nodes = solid_nodes(s, slot, halo, s->dx, scratch->block[3]);
+        m.solid = nodes.phi, m.fine = nodes.fine;
         m.still = !moving;
-        solid_block(s, slot, halo, s->dx, scratch->block[3]);
     }
     // The density projection pushes particles out of solids; without it they are put back at once.
     m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY ? SOLID_DEPTH : 0;

@@ -6,6 +6,7 @@
 // which is eq. (10), (11) and (18) with q = p2 dt^2 / (rho dx^2): the pressure's stencil.
 #include "step/density.h"
 #include "base/error.h"
+#include "step/solid_fine.h"
 #include "step/solid_masks.h"
 #include <math.h>
 #include <omp.h>
@@ -279,8 +280,8 @@ static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScra
         m.velocity[a] = scratch->block[a];
     }
     if (solid_near(s, slot)) {
-        m.solid = scratch->block[3];
-        solid_block(s, slot, halo, s->dx, scratch->block[3]);
+        SolidNodes nodes = solid_nodes(s, slot, halo, s->dx, scratch->block[3]);
+        m.solid = nodes.phi, m.fine = nodes.fine;
     }
     // The kernel of advection stops what hits a wall; here velocities stay, so it gets none.
     Span span = sim_span(s, slot, halo);

@@ -85,7 +85,20 @@ bool solid_fields_reserve(BrimSim *s, size_t tiles) {
     ok = ok && grow(&s->solid_volume, cells, before, after);
     if (s->def.volume != BRIM_VOLUME_NONE) ok = ok && grow(&s->solid_part, cells, before, after);
     ok = ok && grow(&s->solid_from, sizeof *s->solid_from, before, after);
+    ok = ok && grow(&s->fine_at, sizeof *s->fine_at, before, after);
     if (ok) s->solid_tiles = after;
+    return ok;
+}
+
+bool fine_fields_reserve(BrimSim *s, size_t tiles) {
+    size_t before = s->fine_tiles, after = memory_reserve(before, tiles);
+    bool ok = grow(&s->solid_fine, fine_tile_nodes(s) * sizeof(float), before, after);
+    ok = ok && grow(&s->fine_from, sizeof *s->fine_from, before, after);
+    ok = ok && grow(&s->fine_slot, sizeof *s->fine_slot, before, after);
+    if (!s->fine_block)
+        s->fine_block = memory_new((size_t)s->threads_most * fine_block_nodes(s) * sizeof(float));
+    ok = ok && s->fine_block;
+    if (ok) s->fine_tiles = after;
     return ok;
 }
 
@@ -111,6 +124,11 @@ void fields_free(BrimSim *s) {
     free(s->tile_solid);
     free(s->solid_at);
     free(s->solid_from);
+    free(s->fine_at);
+    free(s->fine_from);
+    free(s->fine_slot);
+    free(s->solid_fine);
+    free(s->fine_block);
     free(s->rock);
     free(s->interior);
     free(s->hidden);
@@ -133,7 +151,15 @@ void fields_free(BrimSim *s) {
 
 static size_t solid_bytes_a_tile(const BrimSim *s) {
     size_t fields = 2 + (size_t)(s->dim * (s->wall_speed[0] ? 2 : 1)) + (s->solid_part ? 1 : 0);
-    return fields * (size_t)s->grid.tile_cells * sizeof(float) + sizeof *s->solid_from;
+    return fields * (size_t)s->grid.tile_cells * sizeof(float) + sizeof *s->solid_from +
+           sizeof *s->fine_at;
+}
+
+static size_t fine_bytes(const BrimSim *s) {
+    size_t a_tile =
+        fine_tile_nodes(s) * sizeof(float) + sizeof *s->fine_from + sizeof *s->fine_slot;
+    size_t block = s->fine_block ? fine_block_nodes(s) * sizeof(float) : 0;
+    return s->fine_tiles * a_tile + (size_t)s->threads_most * block;
 }
 
 size_t fields_bytes(const BrimSim *s) {
@@ -145,6 +171,6 @@ size_t fields_bytes(const BrimSim *s) {
     if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 1) * rows;
     if (s->density) per_tile += cells;
     if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells + rows;
-    return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) +
+    return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) + fine_bytes(s) +
            s->work.capacity * sizeof(float);
 }

@@ -2,6 +2,7 @@
 // the faces around them, which the solve then takes as a wall that moves.
 #include "grid/mask.h"
 #include "step/density.h"
+#include "step/solid_fine.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -12,23 +13,24 @@ static const float MARGIN = 0.01f;
 static const float STRIDE = 0.5f;
 
 /// Distance at a point of a block of nodes, in cells, and its gradient.
-static float distance_at(const float *node, const float at[3], int dim, float inv_dx,
+static float distance_at(const SolidNodes *nodes, const float at[3], int dim, float inv_dx,
                          float gradient[3]) {
-    enum { EDGE = TILE + 2 };
-    const int stride[3] = {1, EDGE, EDGE * EDGE};
+    const int fine = nodes->fine ? 2 : 1, edge = fine * (TILE + 2);
+    const int stride[3] = {1, edge, edge * edge};
     float f[3] = {0}, value = 0;
     int low = 0;
     for (int a = 0; a < dim; a++) {
-        int cell = at[a] < TILE + 1 ? (int)at[a] : TILE; // rounding may reach the tile's far end
-        f[a] = at[a] - (float)cell;
+        float x = at[a] * (float)fine;
+        int last = fine * (TILE + 1); // rounding may reach the tile's far end
+        int cell = x < (float)last ? (int)x : last - 1;
+        f[a] = x - (float)cell;
         low += cell * stride[a];
         gradient[a] = 0;
     }
     for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
-        float w[3],
-            phi =
-                node[low + (n & 1) * stride[0] + (n >> 1 & 1) * stride[1] + (n >> 2) * stride[2]] *
-                inv_dx;
+        float w[3], phi = nodes->phi[low + (n & 1) * stride[0] + (n >> 1 & 1) * stride[1] +
+                                     (n >> 2) * stride[2]] *
+                          inv_dx;
         for (int a = 0; a < 3; a++) w[a] = a < dim ? n >> a & 1 ? f[a] : 1 - f[a] : 1;
         value += w[0] * w[1] * w[2] * phi;
         gradient[0] += (n & 1 ? phi : -phi) * w[1] * w[2];
@@ -70,7 +72,7 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
     if (begin == end || !solid_near(s, slot)) return 0;
     memset(p->order + begin, 0, (end - begin) * sizeof *p->order);
     float *node = s->scratch[omp_get_thread_num()].block[0];
-    solid_block(s, slot, 1, 3 * s->dx, node);
+    SolidNodes nodes = solid_nodes(s, slot, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
     int64_t inside = 0;
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
@@ -81,7 +83,7 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
             float at[3] = {0}, gradient[3];
             for (int a = 0; a < s->dim; a++)
                 at[a] = p->attr[ATTR_X + a][i] * s->inv_dx - span.corner[a];
-            float d = distance_at(node, at, s->dim, s->inv_dx, gradient);
+            float d = distance_at(&nodes, at, s->dim, s->inv_dx, gradient);
             p->order[i] = d < 0 && d >= -SOLID_DEPTH;
             if (d >= 0) continue;
             inside++;

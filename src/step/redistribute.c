@@ -2,6 +2,7 @@
 // spot are moved alike by any displacement and would never part (section 3.2 of the density paper).
 #include "base/hash.h"
 #include "step/density.h"
+#include "step/solid_fine.h"
 #include <math.h>
 
 /// Cells above this many times the rest density are spread.
@@ -35,7 +36,8 @@ static void point_in(const BrimSim *s, const SubCells *sub, uint32_t number, con
 
 static const float middle[3] = {0.5f, 0.5f, 0.5f};
 
-static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t particles,
+/// False where a thin wall may run through the cell: none shall get to its other side.
+static bool find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t particles,
                            SubCells *sub) {
     TileCoord c = s->grid.coord[slot];
     float at[3], gradient[3];
@@ -47,6 +49,7 @@ static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
         point_in(s, sub, 0, middle, at);
         sub->some = solid_lookup(s, at, gradient) < s->dx; // not farther than the cell's corners
     }
+    if (sub->some && fine_here(s, slot)) return false;
     uint32_t most = sub->some ? s->dim == 3 ? 10 : 32 : UINT16_MAX;
     sub->edge = (uint32_t)fmin(ceil(pow(particles, 1.0 / s->dim) - 1e-9), most);
     uint64_t all = (uint64_t)sub->edge * sub->edge * (s->dim == 3 ? sub->edge : 1);
@@ -55,6 +58,7 @@ static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
         point_in(s, sub, i, middle, at);
         if (solid_lookup(s, at, gradient) >= 0) sub->open[sub->count++] = (uint16_t)i;
     }
+    return true;
 }
 
 /// Particles are dealt out to the sub-cells in the order in which they are stored, each with a
@@ -64,7 +68,7 @@ static void find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
 static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t count) {
     Particles *p = &s->particles;
     SubCells sub;
-    find_sub_cells(s, slot, cell, count, &sub);
+    if (!find_sub_cells(s, slot, cell, count, &sub)) return;
     for (uint32_t i = 0; i < count && sub.count; i++) { // none: all is solid, they stay
         uint32_t number = (uint32_t)((uint64_t)i * sub.count / count);
         if (sub.some) number = sub.open[number];

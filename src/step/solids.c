@@ -1,6 +1,8 @@
 // Stage 2: solids on the grid: distance at cell corners, open parts of faces, wall velocity.
 #include "grid/mask.h"
+#include "step/solid_fine.h"
 #include "step/solid_part.h"
+#include "step/solid_thin.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
@@ -43,34 +45,51 @@ static int low_corner(int dim, int cell) {
     return (z * NODES + (cell >> 3 & 7) + 1) * NODES + (cell & 7) + 1;
 }
 
-/// Fills `nodes`, slice by slice; false when no solid is near.
-static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes, bool *moving) {
+bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const float *y,
+                   const float *z, float *phi, int16_t *owner) {
+    enum { MOST = FINE_EDGE * FINE_EDGE };
     bool any = false;
-    int slices = s->dim == 3 ? NODES : 1;
-    TileCoord c = s->grid.coord[slot];
-    *moving = false;
-    for (int i = 0; i < NODES * NODES * slices; i++) nodes->phi[i] = INFINITY, nodes->owner[i] = -1;
     for (int k = 0; k < s->solid_count; k++) {
         const Solid *solid = s->solids[k];
+        float d[MOST];
         if (!solid_exists(solid, s->solid_time) || !near_tile(s, solid, slot)) continue;
         any = true;
-        *moving |= solid_moves(solid);
-        for (int z = 0; z < slices; z++) {
-            float x[NODES * NODES], y[NODES * NODES], at_z[NODES * NODES], d[NODES * NODES];
-            for (int i = 0; i < NODES * NODES; i++) {
-                x[i] = node_at(s, 0, c.x * TILE + i % NODES - 1);
-                y[i] = node_at(s, 1, c.y * TILE + i / NODES - 1);
-                at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * TILE + z - 1) : 0.0f;
-            }
-            solid_distance(solid, NODES * NODES, x, y, at_z, d);
-            for (int i = 0; i < NODES * NODES; i++)
-                if (d[i] - SKIN * s->dx < nodes->phi[z * NODES * NODES + i]) {
-                    nodes->phi[z * NODES * NODES + i] = d[i] - SKIN * s->dx;
-                    nodes->owner[z * NODES * NODES + i] = (int16_t)k;
-                }
+        solid_distance(solid, count, x, y, z, d);
+        for (int i = 0; i < count; i++) {
+            if (!(d[i] - SKIN * s->dx < phi[i])) continue;
+            phi[i] = d[i] - SKIN * s->dx;
+            if (owner) owner[i] = (int16_t)k;
         }
     }
     return any;
+}
+
+/// Fills `nodes`, slice by slice; false when no solid is near.
+static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes) {
+    enum { SLICE = NODES * NODES };
+    bool any = false;
+    TileCoord c = s->grid.coord[slot];
+    for (int z = 0; z < (s->dim == 3 ? NODES : 1); z++) {
+        float x[SLICE], y[SLICE], at_z[SLICE], *phi = nodes->phi + z * SLICE;
+        int16_t *owner = nodes->owner + z * SLICE;
+        for (int i = 0; i < SLICE; i++) {
+            x[i] = node_at(s, 0, c.x * TILE + i % NODES - 1);
+            y[i] = node_at(s, 1, c.y * TILE + i / NODES - 1);
+            at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * TILE + z - 1) : 0.0f;
+            phi[i] = INFINITY, owner[i] = -1;
+        }
+        any |= solids_sample(s, slot, SLICE, x, y, at_z, phi, owner);
+    }
+    return any;
+}
+
+/// Whether a solid near a tile moves.
+static bool any_moves(const BrimSim *s, int slot) {
+    for (int k = 0; k < s->solid_count; k++)
+        if (solid_moves(s->solids[k]) && solid_exists(s->solids[k], s->solid_time) &&
+            near_tile(s, s->solids[k], slot))
+            return true;
+    return false;
 }
 
 /// The part of an edge between values a and b that is outside (positive).
@@ -117,65 +136,6 @@ static int face_corners(int dim, int axis, int cell, int corner[4]) {
     return 4;
 }
 
-/// The corners of a cell that edges of it join to those of `some`; bits as in `outside_corners`.
-static uint8_t joined_corners(uint8_t some) {
-    return (uint8_t)((some & 0x55) << 1 | (some & 0xaa) >> 1 | (some & 0x33) << 2 |
-                     (some & 0xcc) >> 2 | some << 4 | some >> 4);
-}
-
-/// The corners of a cell that lie outside the solids: bits x + 2 y + 4 z. low: its low corner.
-static uint8_t outside_corners(int dim, const float *low, float value[8]) {
-    uint8_t outside = 0;
-    for (int i = 0; i < (dim == 3 ? 8 : 4); i++) {
-        value[i] = low[((i >> 2) * NODES + (i >> 1 & 1)) * NODES + (i & 1)];
-        outside |= (uint8_t)((value[i] > 0) << i);
-    }
-    return outside;
-}
-
-/// A thin wall may cut a cell into parts that do not meet, and what flows into one must not flow
-/// out of another: the cell belongs to the largest of them. Returns the outside corners of the
-/// others.
-static uint8_t parted_corners(int dim, const float *low) {
-    float value[8], most = 0;
-    uint8_t outside = outside_corners(dim, low, value), rest = outside, largest = 0;
-    while (rest) {
-        uint8_t part = rest & (uint8_t)-rest, before;
-        do before = part, part |= joined_corners(part) & outside;
-        while (part != before);
-        float size = 0;
-        for (int i = 0; i < 8; i++) size += part >> i & 1 ? value[i] : 0;
-        if (size > most) most = size, largest = part;
-        rest &= (uint8_t)~part;
-    }
-    return outside & (uint8_t)~largest;
-}
-
-/// Corners of a tile's cells, those below it included, that the flow cannot reach.
-typedef struct Parted {
-    uint8_t corners[NODES_MAX]; ///< by the cell's low corner
-} Parted;
-
-static void find_parted(int dim, const Nodes *nodes, Parted *parted) {
-    int last = TILE + 1;
-    for (int z = 0; z < (dim == 3 ? last : 1); z++)
-        for (int y = 0; y < last; y++)
-            for (int x = 0; x < last; x++) {
-                int at = (z * NODES + y) * NODES + x;
-                parted->corners[at] = parted_corners(dim, nodes->phi + at);
-            }
-}
-
-/// Whether a corner of a cell's lower face is one that the flow cannot reach, on either side of it.
-static bool is_parted(const Parted *parted, int dim, int axis, int cell, int corner) {
-    static const int stride[3] = {1, NODES, NODES * NODES};
-    int low = low_corner(dim, cell), off = corner - low;
-    int z = off / stride[2], y = off % stride[2] / NODES, x = off % NODES;
-    int bit = x + 2 * y + 4 * z;
-    return parted->corners[low] >> bit & 1 ||
-           parted->corners[low - stride[axis]] >> (bit | 1 << axis) & 1;
-}
-
 static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, int slot, int axis,
                         int cell, bool moving) {
     int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
@@ -184,7 +144,8 @@ static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, in
     for (int i = 0; i < n; i++) {
         v[i] = nodes->phi[corner[i]];
         if (v[i] < nodes->phi[nearest]) nearest = corner[i];
-        if (is_parted(parted, s->dim, axis, cell, corner[i])) v[i] = -s->dx;
+        if (parted->any && is_parted(parted, axis, low_corner(s->dim, cell), corner[i]))
+            v[i] = -s->dx;
     }
     float open = n == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
     int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
@@ -243,11 +204,11 @@ static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
 void solids_sample_tile(BrimSim *s, int slot) {
     Nodes nodes;
     Parted parted;
-    bool moving;
     set_far(s, slot);
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
-    if (!sample_nodes(s, slot, &nodes, &moving)) {
+    s->fine_at[s->solid_at[slot] - 1] = 0;
+    if (!sample_nodes(s, slot, &nodes)) {
         for (int i = 0; i < s->grid.tile_cells; i++) {
             s->solid_phi[base + (size_t)i] = SOLID_REACH * s->dx;
             s->solid_volume[base + (size_t)i] = 0;
@@ -259,8 +220,11 @@ void solids_sample_tile(BrimSim *s, int slot) {
         }
         return;
     }
+    bool moving = any_moves(s, slot);
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
-    find_parted(s->dim, &nodes, &parted);
+    Outside outside = outside_nodes(s->dim, nodes.phi);
+    if (is_thin(&outside)) s->fine_at[s->solid_at[slot] - 1] = -1;
+    find_parted(&outside, nodes.phi, &parted);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         s->solid_phi[base + (size_t)i] =
             fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
@@ -318,10 +282,11 @@ bool solids_arrange(BrimSim *s) {
     if (same) return true;
     size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
     for (int i = 0; solid_field(s, i); i++) follow(solid_field(s, i), bytes, s->solid_from, near);
+    follow(s->fine_at, sizeof *s->fine_at, s->solid_from, near);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++)
         if (s->solid_at[t] && s->solid_from[s->solid_at[t] - 1] < 0) solids_sample_tile(s, t);
-    return true;
+    return fine_arrange(s);
 }
 
 bool stage_solids(BrimSim *s) {
@@ -343,5 +308,5 @@ bool stage_solids(BrimSim *s) {
             touched = solid_moves(s->solids[i]) && near_tile(s, s->solids[i], t);
         if (touched) solids_sample_tile(s, t);
     }
-    return true;
+    return !s->solid_count || fine_arrange(s);
 }

@@ -52,6 +52,10 @@ double reach_at_speed(const BrimSim *s, double speed);
 int reach_cells(double reach);
 /// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed, parts of cells, masks.
 void solids_sample_tile(BrimSim *s, int slot);
+/// Distances to the solids near a tile at `count` points, at most a slice of half cells: phi => the
+/// lesser of it and theirs; owner: the solid it is of, or NULL. Returns whether one is near.
+bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const float *y,
+                   const float *z, float *phi, int16_t *owner);
 /// Finds the tiles near solids anew. Those that stay keep their values, new ones are sampled.
 /// (solid_at of before, in the slots of now) => solid_at. False when out of memory.
 bool solids_arrange(BrimSim *s);
@@ -85,6 +89,7 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
 bool fields_reserve(BrimSim *s, size_t tiles);
 /// The same for the fields of solids.
 bool solid_fields_reserve(BrimSim *s, size_t tiles);
+bool fine_fields_reserve(BrimSim *s, size_t tiles);
 void fields_free(BrimSim *s);
 size_t fields_bytes(const BrimSim *s);
 

@@ -27,6 +27,12 @@ enum { SOLID_FAR, SOLID_STILL, SOLID_MOVING };
 /// Solids farther from a tile than this many cells do not touch it; distances are cut here.
 #define SOLID_REACH 3.0f
 
+enum {
+    /// Nodes at half cells along a tile's edge, and most along that of a block with halo.
+    FINE_EDGE = 2 * TILE,
+    FINE_BLOCK_EDGE = 2 * (TILE + 2 * BLOCK_HALO_MAX),
+};
+
 /// A source at work: the lattice of its stream moves with the stream's speed.
 typedef struct Source {
     BrimSourceDef def;
@@ -108,6 +114,16 @@ struct BrimSim {
     float *solid_volume;  ///< [cells] part of the cell inside solids
     float *wall_speed[3]; ///< [faces] velocity of the solid there, m/s
 
+    // thin walls; see solid_fine.h
+    int32_t *fine_at;   ///< [tiles near solids] 1 + the tile's place in solid_fine, 0: none, -1: to
+                        ///< be sampled
+    int32_t *fine_from; ///< [fine tiles] scratch: places before they changed
+    int32_t *fine_slot; ///< [fine tiles] scratch
+    int fine_count;     ///< fine tiles
+    size_t fine_tiles;  ///< capacity of the fields, tiles
+    float *solid_fine;  ///< [fine tiles][nodes at half cells] distance, m
+    float *fine_block;  ///< [threads_most] blocks of such nodes
+
     // band: NULL without one
     const BandKernels *band;
     uint8_t *interior; ///< [rows] a cell or more below the surface by the level set carried along:
@@ -180,6 +196,14 @@ static inline float solid_distance_at(const BrimSim *s, int64_t node) {
 static inline float solid_volume_of(const BrimSim *s, int64_t cell) {
     int64_t i = solid_cell(s, cell);
     return i < 0 ? 0 : s->solid_volume[i];
+}
+
+/// Nodes of a tile at half cells, and most of a block.
+static inline size_t fine_tile_nodes(const BrimSim *s) {
+    return (size_t)FINE_EDGE * FINE_EDGE * (s->dim == 3 ? FINE_EDGE : 1);
+}
+static inline size_t fine_block_nodes(const BrimSim *s) {
+    return (size_t)FINE_BLOCK_EDGE * FINE_BLOCK_EDGE * (s->dim == 3 ? FINE_BLOCK_EDGE : 1);
 }
 
 /// Number of rows of all tiles, and of cells.

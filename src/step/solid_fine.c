@@ -1,0 +1,149 @@
+#include "step/solid_fine.h"
+#include "step/stages.h"
+#include <omp.h>
+#include <string.h>
+
+// ------------------------------------------------------------------------------------ sampling
+
+static float node_at(const BrimSim *s, int axis, int i) {
+    int last = 2 * s->grid.cells[axis];
+    return (float)(i > last ? last : i) * 0.5f * s->dx;
+}
+
+static void sample_fine(BrimSim *s, int slot, float *phi) {
+    enum { SLICE = FINE_EDGE * FINE_EDGE };
+    TileCoord c = s->grid.coord[slot];
+    for (int z = 0; z < (s->dim == 3 ? FINE_EDGE : 1); z++) {
+        float x[SLICE], y[SLICE], at_z[SLICE];
+        for (int i = 0; i < SLICE; i++) {
+            x[i] = node_at(s, 0, c.x * FINE_EDGE + i % FINE_EDGE);
+            y[i] = node_at(s, 1, c.y * FINE_EDGE + i / FINE_EDGE);
+            at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * FINE_EDGE + z) : 0.0f;
+        }
+        float *out = phi + (size_t)z * SLICE;
+        for (int i = 0; i < SLICE; i++) out[i] = SOLID_REACH * s->dx;
+        solids_sample(s, slot, SLICE, x, y, at_z, out, NULL);
+    }
+}
+
+bool fine_arrange(BrimSim *s) {
+    int count = 0;
+    bool same = true;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        int32_t at = s->solid_at[t] ? s->fine_at[s->solid_at[t] - 1] : 0;
+        if (at) same &= at == ++count;
+    }
+    if (same && count == s->fine_count) return true;
+    if (!fine_fields_reserve(s, (size_t)count)) return false;
+    s->fine_count = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        int32_t *at = s->solid_at[t] ? &s->fine_at[s->solid_at[t] - 1] : NULL;
+        if (!at || !*at) continue;
+        s->fine_from[s->fine_count] = *at > 0 ? *at - 1 : -1;
+        s->fine_slot[s->fine_count] = t;
+        *at = ++s->fine_count;
+    }
+    follow(s->solid_fine, fine_tile_nodes(s) * sizeof(float), s->fine_from, count);
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
+    for (int i = 0; i < count; i++)
+        if (s->fine_from[i] < 0)
+            sample_fine(s, s->fine_slot[i], s->solid_fine + (size_t)i * fine_tile_nodes(s));
+    return true;
+}
+
+// ------------------------------------------------------------------------------------- reading
+
+/// Nodes => nodes at half cells, those between as the mean of their neighbours.
+static void refine(const float *block, int edge, int depth, float *fine) {
+    int wide = 2 * edge;
+    for (int z = 0; z < depth; z++)
+        for (int y = 0; y < edge; y++) {
+            const float *from = block + (z * edge + y) * edge;
+            float *to = fine + (size_t)((depth > 1 ? 2 * z : z) * wide + 2 * y) * (size_t)wide;
+            for (int x = 0; x < edge; x++) {
+                to[2 * x] = from[x];
+                to[2 * x + 1] = x + 1 < edge ? 0.5f * (from[x] + from[x + 1]) : from[x];
+            }
+        }
+    size_t slice = (size_t)wide * (size_t)wide;
+    for (int z = 0; z < depth; z++)
+        for (int y = 1; y < wide; y += 2) {
+            float *to = fine + (size_t)(depth > 1 ? 2 * z : z) * slice + (size_t)(y * wide);
+            const float *below = to - wide, *above = y + 1 < wide ? to + wide : below;
+            for (int x = 0; x < wide; x++) to[x] = 0.5f * (below[x] + above[x]);
+        }
+    for (int z = 1; z < 2 * depth && depth > 1; z += 2) {
+        float *to = fine + (size_t)z * slice;
+        const float *below = to - slice, *above = z + 1 < 2 * depth ? to + slice : below;
+        for (size_t i = 0; i < slice; i++) to[i] = 0.5f * (below[i] + above[i]);
+    }
+}
+
+static int larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+/// Puts what a fine tile knows into a block: `from` is the tile's first node in the block.
+static void patch(const float *tile, const int from[3], int edge, int dim, float *fine) {
+    int first[3], end[3];
+    for (int a = 0; a < 3; a++) {
+        first[a] = larger(-from[a], 0);
+        end[a] = -larger(from[a] - edge, -FINE_EDGE);
+    }
+    if (dim == 2) first[2] = 0, end[2] = 1;
+    if (first[0] >= end[0]) return;
+    for (int z = first[2]; z < end[2]; z++)
+        for (int y = first[1]; y < end[1]; y++)
+            memcpy(fine +
+                       ((size_t)((dim == 3 ? from[2] + z : 0) * edge + from[1] + y) * (size_t)edge +
+                        (size_t)(from[0] + first[0])),
+                   tile + (z * FINE_EDGE + y) * FINE_EDGE + first[0],
+                   (size_t)(end[0] - first[0]) * sizeof *fine);
+}
+
+static bool fine_near(const BrimSim *s, int slot) {
+    for (int n = 0; n < 27 && s->fine_count; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && fine_here(s, t)) return true;
+    }
+    return false;
+}
+
+SolidNodes solid_nodes(const BrimSim *s, int slot, int halo, float missing, float *block) {
+    solid_block(s, slot, halo, missing, block);
+    if (!fine_near(s, slot)) return (SolidNodes){block, false};
+    float *fine = s->fine_block + (size_t)omp_get_thread_num() * fine_block_nodes(s);
+    int edge = block_edge(halo);
+    refine(block, edge, block_depth(&s->grid, halo), fine);
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t < 0 || !fine_here(s, t)) continue;
+        const int from[3] = {2 * halo + (n % 3 - 1) * FINE_EDGE,
+                             2 * halo + (n / 3 % 3 - 1) * FINE_EDGE,
+                             2 * halo + (n / 9 - 1) * FINE_EDGE};
+        const float *tile =
+            s->solid_fine + (size_t)(s->fine_at[s->solid_at[t] - 1] - 1) * fine_tile_nodes(s);
+        patch(tile, from, 2 * edge, s->dim, fine);
+    }
+    return (SolidNodes){fine, true};
+}
+
+float fine_lookup(const BrimSim *s, int x, int y, int z) {
+    int64_t cell = grid_cell(&s->grid, x >> 1, y >> 1, z >> 1);
+    if (cell < 0) return s->dx;
+    int slot = (int)(cell / s->grid.tile_cells);
+    if (fine_here(s, slot)) {
+        const int mask = FINE_EDGE - 1;
+        size_t at = (size_t)(((s->dim == 3 ? z & mask : 0) * FINE_EDGE + (y & mask)) * FINE_EDGE +
+                             (x & mask));
+        return s
+            ->solid_fine[(size_t)(s->fine_at[s->solid_at[slot] - 1] - 1) * fine_tile_nodes(s) + at];
+    }
+    float sum = 0;
+    for (int n = 0; n < 8; n++) {
+        int64_t i = grid_cell(&s->grid, (x + (n & 1)) >> 1, (y + (n >> 1 & 1)) >> 1,
+                              s->dim == 3 ? (z + (n >> 2)) >> 1 : 0);
+        sum += i < 0 ? s->dx : solid_distance_at(s, i);
+    }
+    return sum / 8;
+}

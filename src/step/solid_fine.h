@@ -1,0 +1,26 @@
+// Thin walls. A wall of one cell lies between two nodes or over one: interpolated from those, its
+// sides are up to half a cell off, and in its middle the distance has no depth. In tiles with such
+// walls the distance is sampled at half cells as well, for whatever moves particles.
+#pragma once
+#include "step/state.h"
+
+/// A block of distances at nodes, m; edge (8 + 2 halo), twice that where it is fine.
+typedef struct SolidNodes {
+    const float *phi;
+    bool fine;
+} SolidNodes;
+
+/// Makes room for the tiles that are thin now and samples those that are new or move.
+/// (fine_at) => (fine_at, solid_fine). False when out of memory.
+bool fine_arrange(BrimSim *s);
+
+/// Distances around a tile, fine if a thin wall is near; in `block` or in memory of the thread's.
+SolidNodes solid_nodes(const BrimSim *s, int slot, int halo, float missing, float *block);
+
+/// Whether a tile is fine.
+static inline bool fine_here(const BrimSim *s, int slot) {
+    return s->fine_count && s->solid_at[slot] && s->fine_at[s->solid_at[slot] - 1];
+}
+
+/// Distance in m at a node of half cells, whose tile may be fine or not.
+float fine_lookup(const BrimSim *s, int x, int y, int z);
