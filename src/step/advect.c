@@ -72,20 +72,21 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
     }
 }
 
-/// Whether a point lies in a tile with nodes at half cells.
-static bool fine_at_point(const BrimSim *s, const float at[3]) {
-    if (!s->fine_count) return false;
+/// The tile with nodes at half cells that a point lies in, -1: none.
+static int fine_slot_at(const BrimSim *s, const float at[3]) {
+    if (!s->fine_count) return -1;
     int cell[3] = {0};
     for (int a = 0; a < s->dim; a++) cell[a] = (int)floorf(at[a] * s->inv_dx);
     int64_t i = grid_cell(&s->grid, cell[0], cell[1], cell[2]);
-    return i >= 0 && fine_here(s, (int)(i / s->grid.tile_cells));
+    int slot = i < 0 ? -1 : (int)(i / s->grid.tile_cells);
+    return slot >= 0 && fine_here(s, slot) ? slot : -1;
 }
 
 float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
     float f[3] = {0}, value = 0;
     int cell[3] = {0};
-    bool fine = fine_at_point(s, at);
-    float nodes = fine ? 2 : 1; // a cell
+    int fine = fine_slot_at(s, at);
+    float nodes = fine >= 0 ? 2 : 1; // a cell
     for (int a = 0; a < s->dim; a++) {
         cell[a] = (int)floorf(at[a] * s->inv_dx * nodes);
         f[a] = at[a] * s->inv_dx * nodes - (float)cell[a];
@@ -93,9 +94,9 @@ float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
     }
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
         int x = cell[0] + (n & 1), y = cell[1] + (n >> 1 & 1), z = cell[2] + (n >> 2);
-        int64_t i = fine ? -1 : grid_cell(&s->grid, x, y, z);
+        int64_t i = fine >= 0 ? -1 : grid_cell(&s->grid, x, y, z);
         float phi = i < 0 ? s->dx : solid_distance_at(s, i), w = 1;
-        if (fine) phi = fine_lookup(s, x, y, z);
+        if (fine >= 0) phi = fine_lookup(s, fine, x, y, z);
         for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
         value += w * phi;
         for (int a = 0; a < s->dim; a++) {

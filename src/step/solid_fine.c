@@ -16,9 +16,9 @@ static void sample_fine(BrimSim *s, int slot, float *phi) {
     for (int z = 0; z < (s->dim == 3 ? FINE_EDGE : 1); z++) {
         float x[SLICE], y[SLICE], at_z[SLICE];
         for (int i = 0; i < SLICE; i++) {
-            x[i] = node_at(s, 0, c.x * FINE_EDGE + i % FINE_EDGE);
-            y[i] = node_at(s, 1, c.y * FINE_EDGE + i / FINE_EDGE);
-            at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * FINE_EDGE + z) : 0.0f;
+            x[i] = node_at(s, 0, c.x * 2 * TILE + i % FINE_EDGE);
+            y[i] = node_at(s, 1, c.y * 2 * TILE + i / FINE_EDGE);
+            at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * 2 * TILE + z) : 0.0f;
         }
         float *out = phi + (size_t)z * SLICE;
         for (int i = 0; i < SLICE; i++) out[i] = SOLID_REACH * s->dx;
@@ -101,6 +101,10 @@ static void patch(const float *tile, const int from[3], int edge, int dim, float
                    (size_t)(end[0] - first[0]) * sizeof *fine);
 }
 
+static const float *fine_tile(const BrimSim *s, int slot) {
+    return s->solid_fine + (size_t)(s->fine_at[s->solid_at[slot] - 1] - 1) * fine_tile_nodes(s);
+}
+
 static bool fine_near(const BrimSim *s, int slot) {
     for (int n = 0; n < 27 && s->fine_count; n++) {
         int32_t t = s->grid.neighbour[slot][n];
@@ -118,32 +122,16 @@ SolidNodes solid_nodes(const BrimSim *s, int slot, int halo, float missing, floa
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t < 0 || !fine_here(s, t)) continue;
-        const int from[3] = {2 * halo + (n % 3 - 1) * FINE_EDGE,
-                             2 * halo + (n / 3 % 3 - 1) * FINE_EDGE,
-                             2 * halo + (n / 9 - 1) * FINE_EDGE};
-        const float *tile =
-            s->solid_fine + (size_t)(s->fine_at[s->solid_at[t] - 1] - 1) * fine_tile_nodes(s);
-        patch(tile, from, 2 * edge, s->dim, fine);
+        const int from[3] = {2 * (halo + (n % 3 - 1) * TILE), 2 * (halo + (n / 3 % 3 - 1) * TILE),
+                             2 * (halo + (n / 9 - 1) * TILE)};
+        patch(fine_tile(s, t), from, 2 * edge, s->dim, fine);
     }
     return (SolidNodes){fine, true};
 }
 
-float fine_lookup(const BrimSim *s, int x, int y, int z) {
-    int64_t cell = grid_cell(&s->grid, x >> 1, y >> 1, z >> 1);
-    if (cell < 0) return s->dx;
-    int slot = (int)(cell / s->grid.tile_cells);
-    if (fine_here(s, slot)) {
-        const int mask = FINE_EDGE - 1;
-        size_t at = (size_t)(((s->dim == 3 ? z & mask : 0) * FINE_EDGE + (y & mask)) * FINE_EDGE +
-                             (x & mask));
-        return s
-            ->solid_fine[(size_t)(s->fine_at[s->solid_at[slot] - 1] - 1) * fine_tile_nodes(s) + at];
-    }
-    float sum = 0;
-    for (int n = 0; n < 8; n++) {
-        int64_t i = grid_cell(&s->grid, (x + (n & 1)) >> 1, (y + (n >> 1 & 1)) >> 1,
-                              s->dim == 3 ? (z + (n >> 2)) >> 1 : 0);
-        sum += i < 0 ? s->dx : solid_distance_at(s, i);
-    }
-    return sum / 8;
+float fine_lookup(const BrimSim *s, int slot, int x, int y, int z) {
+    TileCoord c = s->grid.coord[slot];
+    int at = (y - c.y * 2 * TILE) * FINE_EDGE + x - c.x * 2 * TILE;
+    if (s->dim == 3) at += (z - c.z * 2 * TILE) * FINE_EDGE * FINE_EDGE;
+    return fine_tile(s, slot)[at];
 }

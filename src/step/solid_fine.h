@@ -22,5 +22,5 @@ static inline bool fine_here(const BrimSim *s, int slot) {
     return s->fine_count && s->solid_at[slot] && s->fine_at[s->solid_at[slot] - 1];
 }
 
-/// Distance in m at a node of half cells, whose tile may be fine or not.
-float fine_lookup(const BrimSim *s, int x, int y, int z);
+/// Distance in m at a node of half cells in a fine tile, or on its far side.
+float fine_lookup(const BrimSim *s, int slot, int x, int y, int z);

@@ -28,8 +28,9 @@ enum { SOLID_FAR, SOLID_STILL, SOLID_MOVING };
 #define SOLID_REACH 3.0f
 
 enum {
-    /// Nodes at half cells along a tile's edge, and most along that of a block with halo.
-    FINE_EDGE = 2 * TILE,
+    /// Nodes at half cells along a tile's edge, those on its far side included, and most along that
+    /// of a block with halo.
+    FINE_EDGE = 2 * TILE + 1,
     FINE_BLOCK_EDGE = 2 * (TILE + 2 * BLOCK_HALO_MAX),
 };
 
