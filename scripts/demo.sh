@@ -4,9 +4,6 @@
 set -eu
 brim=${1:-build}/brim
 out=out/dam
-# Threads spin for some microseconds at a barrier, then sleep: on a machine that is busy with other
-# things as well, spinning for longer holds up the very thread that is waited for.
-export GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-1000}
 
 "$brim" run scenes/dam.yaml -o "$out" --overwrite
 "$brim" render "$out" -o "$out.png"
