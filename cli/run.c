@@ -196,7 +196,8 @@ static int run_scene(const char *path, const Arguments *a) {
             json_start(brim_run_sim(run), run, a->folder);
         else if (*brim_run_message(run) && (!a->quiet || brim_run_passed_over(run)))
             fprintf(stderr, "%s\n", brim_run_message(run));
-        code = run_steps(run, path, a);
+        bool told = brim_run_done(run) && !a->json; // the message says it all
+        code = told ? EXIT_DONE : run_steps(run, path, a);
     }
     brim_run_close(&run);
     brim_scene_destroy(&scene);

@@ -502,7 +502,8 @@ typedef struct BrimRunOptions {
 } BrimRunOptions;
 
 /// Opens the folder and writes frame 0, or goes on from a checkpoint. A scene, an option or a
-/// checkpoint that is refused leaves the folder as it was.
+/// checkpoint that is refused leaves the folder as it was, and so does a run that is complete
+/// already: brim_run_done is true then.
 BRIM_API BrimResult brim_run_open(const BrimScene *scene, const char *folder,
                                   const BrimRunOptions *options, BrimRun **run, BrimError *error);
 /// One step; writes its row of statistics, and frames and checkpoints when due.

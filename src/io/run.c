@@ -103,8 +103,6 @@ static BrimResult try_checkpoint(BrimRun *r, const BrimSimDef *def, int64_t step
     BrimError reason;
     BrimResult result = brim_sim_load(def, path, &r->sim, &reason);
     if (result == BRIM_OK) {
-        note(r, "Resuming from %s: frame %d, step %lld, time %.6g s.", path, brim_sim_frame(r->sim),
-             (long long)brim_sim_step_count(r->sim), brim_sim_time(r->sim));
         remember_checkpoint(r, path, step);
         return BRIM_OK;
     }
@@ -128,6 +126,19 @@ static BrimResult make_sim(BrimRun *r, const BrimSimDef *def, BrimError *error) 
              r->passed_over ? "sound " : "", r->folder);
     }
     return brim_sim_create(def, &r->sim, error);
+}
+
+/// Whether a resumed run is at its end already: then its folder stays as it is.
+static bool is_complete(BrimRun *r) {
+    if (r->saved < 0) return false;
+    int frame = brim_sim_frame(r->sim);
+    if (frame < r->frames)
+        note(r, "Resuming from %s: frame %d, step %lld, time %.6g s.", r->last_checkpoint, frame,
+             (long long)brim_sim_step_count(r->sim), brim_sim_time(r->sim));
+    else
+        note(r, "The run in %s has already reached frame %d, wanted is frame %d: nothing to do.",
+             r->folder, frame, r->frames);
+    return frame >= r->frames;
 }
 
 // ------------------------------------------------------------------------ opening, writing
@@ -211,6 +222,7 @@ static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error)
     if (result != BRIM_OK) return result;
     int all = brim_sim_frame_count(r->sim), limit = r->options.frames;
     r->frames = limit > 0 && limit < all ? limit : all;
+    if (is_complete(r)) return BRIM_OK;
     result = take_folder(r, scene, error);
     if (result == BRIM_OK) result = begin_output(r, error);
     if (result == BRIM_OK || r->found > FOLDER_EMPTY) return result;

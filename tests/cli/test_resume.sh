@@ -60,9 +60,22 @@ test_frames_then_resume() {
 test_resume_of_a_finished_run_changes_nothing() {
     write_scene
     whole_run scene.yaml whole
-    cp -r whole d
-    brim_gives 0 run scene.yaml -o d --resume --quiet
-    same_runs whole d
+    before=$(fingerprint whole)
+    brim_gives 0 run scene.yaml -o whole --resume --quiet
+    silent err
+    brim_gives 0 run scene.yaml -o whole --resume
+    says err "already reached frame 20"
+    # less than is there
+    brim_gives 0 run scene.yaml -o whole --resume --frames 10
+    says err "already reached frame 20, wanted is frame 10: nothing to do"
+    says_not err "of 10"
+    silent out
+    brim_gives 0 run scene.yaml -o whole --resume --frames 10 --json
+    valid_json_lines out
+    says out '"event":"done"'
+    [ "$(fingerprint whole)" = "$before" ] || give_up "the folder changed"
+    brim_gives 0 run scene.yaml -o whole --resume --quiet --set time.duration=0.44
+    there whole/particles/000022.ply
 }
 
 test_resume_in_a_new_folder_begins() {
