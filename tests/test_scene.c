@@ -195,6 +195,11 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
                   "dam.yaml:5: seed: 1.5 is not allowed: a whole number from 0 to 4294967295"));
     CHECK(refuses(HEAD "seed: \"1\"\n", NULL,
                   "dam.yaml:5: seed: \"1\" is not allowed: a whole number from 0 to 4294967295"));
+    CHECK(refuses(HEAD "band: {width: 1}\n", NULL,
+                  "dam.yaml:5: band.width: 1 is not allowed: a whole number, 0 or 2 to 16"));
+    CHECK(refuses(HEAD "output: {surface_radius: 0.4}\n", NULL,
+                  "dam.yaml:5: output.surface_radius: 0.4 is not allowed: a number, 0 or 0.5 to 4 "
+                  "(cells)"));
     CHECK(refuses(HEAD "output: {fields: 1}\n", NULL,
                   "dam.yaml:5: output.fields: 1 is not allowed: true or false"));
     CHECK(refuses(HEAD "density:\n", NULL,

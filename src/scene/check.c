@@ -261,20 +261,9 @@ static bool check_gravity(Problem *problem, const BrimSimDef *def) {
     return false;
 }
 
-static bool check_band(Problem *problem, const BrimSimDef *def) {
-    return def->band_width == 1 &&
-           found(problem, "band", "width", "1 is too thin: 0 for none, or 2 to 16 (cells)");
-}
-
 static bool check_output(Problem *problem, const BrimSimDef *def) {
-    char a[32];
-    double radius = def->output.surface_radius;
-    if (def->dim == 2 && def->output.surface != BRIM_SURFACE_OUTPUT_NONE)
-        return found(problem, "output", "surface", "needs a 3D scene");
-    return radius > 0 && radius < 0.5 &&
-           found(problem, "output", "surface_radius",
-                 "%s cells is not allowed: 0.5 to 4, or 0 for three particle spacings",
-                 number(radius, a));
+    return def->dim == 2 && def->output.surface != BRIM_SURFACE_OUTPUT_NONE &&
+           found(problem, "output", "surface", "needs a 3D scene");
 }
 
 bool def_has_problem(const BrimSimDef *def, Problem *problem) {
@@ -284,7 +273,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
         return found(problem, "", "dim", "%d is not allowed: 2 or 3", def->dim);
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
-        check_gravity(problem, def) || check_band(problem, def) || check_output(problem, def))
+        check_gravity(problem, def) || check_output(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

@@ -136,13 +136,19 @@ void table_defaults(const Table *table, void *base) {
 typedef struct Range {
     double low, high;
     bool open; ///< the low end itself is not allowed
+    bool zero; ///< 0 is allowed too, apart from the rest
 } Range;
 
-/// "> 0", ">= 0", "0 to 1", "1" or ""
+static bool has_zero_apart(const char *range) {
+    return strncmp(range, "0 or ", 5) == 0;
+}
+
+/// "> 0", ">= 0", "0 to 1", "0 or 2 to 16", "1" or ""
 static Range read_range(const char *text) {
-    Range range = {-INFINITY, INFINITY, false};
+    Range range = {.low = -INFINITY, .high = INFINITY, .zero = has_zero_apart(text)};
     char first[32];
     if (!*text) return range;
+    if (range.zero) text += strlen("0 or ");
     if (*text == '>') {
         range.open = text[1] != '=';
         number_parse(text + (range.open ? 2 : 3), &range.low);
@@ -189,13 +195,14 @@ bool field_allows(const Field *field, double value) {
         return *name != 0;
     }
     Range range = read_range(field->info.range);
+    if (range.zero && value == 0) return true;
     return value <= range.high && (range.open ? value > range.low : value >= range.low);
 }
 
-/// " > 0" or " from 0 to 1"
+/// " > 0", " from 0 to 1" or ", 0 or 2 to 16"
 static void range_words(const char *range, const char *before, char out[64]) {
-    snprintf(out, 64, "%s%s%s", !*range ? "" : before,
-             *range && *range != '>' && strstr(range, " to ") ? "from " : "", range);
+    bool zero = has_zero_apart(range), from = *range != '>' && !zero && strstr(range, " to ");
+    snprintf(out, 64, "%s%s%s", !*range ? "" : zero ? ", " : before, from ? "from " : "", range);
 }
 
 void field_allowed(const Field *field, int dim, char *out, size_t size) {

@@ -103,7 +103,7 @@ static const Field sim_fields[] = {
       "before this time water has no pressure and keeps no volume"},
      AT(DOUBLE, SIM(pressure_from))},
 
-    {{"band.width", "integer", "0", "0 to 16", "cells",
+    {{"band.width", "integer", "0", "0 or 2 to 16", "cells",
       "narrow band: only so deep below the surface are there particles, the grid carries the rest; "
       "0 = particles everywhere, 3 is a good width"},
      AT(INT, SIM(band_width))},
@@ -151,8 +151,8 @@ static const Field sim_fields[] = {
       "of the surface, times that of the cells"},
      AT(INT, SIM(output.surface_resolution)),
      .flags = FIELD_3D},
-    {{"output.surface_radius", "number", "0", "0 to 4", "cells",
-      "reach of a particle, at least 0.5; 0 = three particle spacings"},
+    {{"output.surface_radius", "number", "0", "0 or 0.5 to 4", "cells",
+      "reach of a particle; 0 = three particle spacings"},
      AT(DOUBLE, SIM(output.surface_radius)),
      .flags = FIELD_3D},
     {{"output.surface_smooth", "integer", "3", "0 to 100", "",

@@ -2,7 +2,8 @@
 // error messages, the JSON of a scene, `brim fields` and the manual.
 //
 // A Field says where its value lives in the struct of its Table. Default and range are kept as the
-// text that people read ("1e-4", "> 0", "0 to 1", "flip, apic"), and are read from there.
+// text that people read ("1e-4", "> 0", "0 to 1", "0 or 2 to 16", "flip, apic"), and are read from
+// there.
 #pragma once
 #include "brim/brim.h"
 
