@@ -256,6 +256,12 @@ TEST(scene_messages_on_shapes) {
                   "capsule, plane, torus, height_field, mesh, union, difference, smooth_union"));
     CHECK(refuses(HEAD "solids:\n  - bax: {size: [1, 1, 1]}\n    box: {size: [1, 1, 1]}\n", NULL,
                   "dam.yaml:6: solids[0].bax: unknown key: did you mean solids[0].box?"));
+    CHECK(refuses(HEAD "solids:\n  - union: []\n", NULL,
+                  "dam.yaml:6: solids[0].union: a list of 0 is not allowed: a list of at least one "
+                  "shape"));
+    CHECK(refuses(HEAD "solids:\n  - smooth_union: {blend: 0.1}\n", NULL,
+                  "dam.yaml:6: solids[0].smooth_union.of: is missing: a list of at least one "
+                  "shape"));
     CHECK(refuses(HEAD "solids:\n  - plane: {normal: [0, 0, 0]}\n", NULL,
                   "dam.yaml:6: solids[0].plane.normal: 0 is not allowed: a direction"));
     CHECK(

@@ -246,6 +246,9 @@ void field_allowed(const Field *field, int dim, char *out, size_t size) {
     case STORE_CANYON:
         snprintf(out, size, "a map with the keys of the canyon");
         break;
+    case STORE_SHAPES:
+        snprintf(out, size, "a list of at least one shape");
+        break;
     default:
         snprintf(out, size, "a list");
     }
