@@ -64,7 +64,7 @@ static void follow_cells(BrimSimDef *def) {
 /// The version and the dimension come first: all else depends on them.
 static bool read_head(Reader *r, Node *root, BrimSimDef *def) {
     Node *version = node_get(root, "brim"), *dim = node_get(root, "dim");
-    if (root->kind != NODE_MAP || !version) {
+    if (!version) {
         report_add(r->report, root, "brim", "is missing: a scene begins with \"brim: %d\"",
                    BRIM_SCENE_VERSION);
         return false;
@@ -104,6 +104,15 @@ static BrimResult no_memory(const char *name, BrimError *error) {
     return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory reading the scene", name);
 }
 
+/// Before the sets, which would be blamed for it.
+static BrimResult check_is_map(const Node *root, const char *name, BrimError *error) {
+    if (root->kind == NODE_MAP || node_is_nothing(root)) return BRIM_OK;
+    return fail(error, BRIM_ERROR_INPUT,
+                "%s:%d: the scene is %s: it must be a map of keys that begins with \"brim: %d\"",
+                name, root->line, root->kind == NODE_LIST ? "a list" : "plain text",
+                BRIM_SCENE_VERSION);
+}
+
 /// Text and sets => scene
 static BrimResult build(BrimScene *scene, const char *text, size_t length, const char *name,
                         const char *const *sets, int set_count, BrimError *error) {
@@ -111,6 +120,7 @@ static BrimResult build(BrimScene *scene, const char *text, size_t length, const
     scene->name = pool_text(tree, name, strlen(name));
     if (!scene->name) return no_memory(name, error);
     BrimResult result = node_parse(tree, text, length, name, NULL, &scene->root, error);
+    if (result == BRIM_OK) result = check_is_map(scene->root, name, error);
     for (int i = 0; result == BRIM_OK && i < set_count; i++) {
         const char *set = pool_text(tree, sets[i], strlen(sets[i]));
         result = set ? node_set(tree, scene->root, set, error) : no_memory(name, error);
