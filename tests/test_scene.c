@@ -409,6 +409,14 @@ TEST(scene_2d_takes_two_numbers) {
     brim_scene_destroy(&scene);
     CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8, sides: {z-: open}}\n", NULL,
                   "dam.yaml:3: domain.sides.z-: has no meaning in 2D: take it out"));
+    const char *turned = "brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8}\n"
+                         "solids: [{sphere: {radius: 1, rotation: [0, 0, 30]}}]\n";
+    CHECK_OK(parse_set(turned, NULL, &scene, &error), error);
+    CHECK(brim_scene_def(scene)->solids[0].shape.rotation.z == 30);
+    brim_scene_destroy(&scene);
+    CHECK(refuses(turned, "solids[0].sphere.rotation=[30, 0, 0]",
+                  "--set solids[0].sphere.rotation=[30, 0, 0]: solids[0].sphere.rotation[0]: 30 is "
+                  "not allowed: one number, about z (deg)"));
     CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8}\ngravity: [0, 0, 1]\n", NULL,
                   "dam.yaml:4: gravity[2]: 1 is not allowed: a list of 2 numbers (m/s^2), or a "
                   "list of {time, gravity}"));

@@ -42,7 +42,7 @@
 // - Destroy functions take the address of the pointer, set it to NULL and accept NULL.
 // - One simulation belongs to one thread at a time; it uses def.threads threads of its own.
 // - In 2D (def.dim = 2) the domain is one cell deep, z is 0, and masses, volumes and energies are
-//   per metre of depth.
+//   per metre of depth. Of rotations only z is read.
 #ifndef BRIM_H
 #define BRIM_H
 

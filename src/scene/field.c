@@ -231,6 +231,7 @@ void field_allowed(const Field *field, int dim, char *out, size_t size) {
     case STORE_VECTOR:
     case STORE_TURN:
     case STORE_GRAVITY:
+        if (turn) snprintf(numbers, sizeof numbers, "one number, about z");
         if (!turn) snprintf(numbers, sizeof numbers, "a list of %d numbers", dim);
         if (!turn) range_words(info->range, ", each ", range);
         snprintf(out, size, "%s%s (%s)%s", numbers, range, unit,
