@@ -402,12 +402,17 @@ TEST(io_ply_refuses_bad_headers) {
         const char *header, *reason;
         BrimResult result;
     } cases[] = {
-        {"", "begin with 'ply'", BRIM_ERROR_INPUT},
+        {"", "ends early", BRIM_ERROR_DAMAGED},
+        {"pl", "ends early", BRIM_ERROR_DAMAGED},
+        {"water", "begin with 'ply'", BRIM_ERROR_INPUT},
         {"plyx\n", "begin with 'ply'", BRIM_ERROR_INPUT},
-        {"ply\n", "format line", BRIM_ERROR_INPUT},
+        {"ply\n", "ends early", BRIM_ERROR_DAMAGED},
+        {"ply\nformat bin", "ends early", BRIM_ERROR_DAMAGED},
+        {"ply\nend_header\n", "format line", BRIM_ERROR_INPUT},
         {"ply\nformat ascii 1.0\n", "save it as binary", BRIM_ERROR_INPUT},
         {"ply\nformat binary_middle 1.0\n", "unknown", BRIM_ERROR_INPUT},
-        {LITTLE, "does not end", BRIM_ERROR_INPUT},
+        {LITTLE, "ends early", BRIM_ERROR_DAMAGED},
+        {LITTLE "element vertex 1\nproperty fl", "ends early", BRIM_ERROR_DAMAGED},
         {LITTLE "end_header\n", "lacks vertices", BRIM_ERROR_INPUT},
         {LITTLE "element vertex -1\n" XYZ "end_header\n", "malformed", BRIM_ERROR_INPUT},
         {LITTLE "element vertex 1 2\n" XYZ "end_header\n", "malformed", BRIM_ERROR_INPUT},

@@ -39,9 +39,10 @@ static BrimResult read_header(const Reader *r) {
     bool list = false, little = false, first = true;
     unsigned long long vertices = 0, faces = 0;
     for (;; first = false) {
-        if (!fgets(line, sizeof line, r->in)) return not_ours(r);
+        if (!fgets(line, sizeof line, r->in)) return damaged(r, "it ends early");
         line[strcspn(line, "\r\n")] = 0;
         if (first && strcmp(line, "ply") != 0) return not_ours(r);
+        if (feof(r->in)) return damaged(r, "it ends early");
         if (strcmp(line, "end_header") == 0) break;
         if (strcmp(line, "format binary_little_endian 1.0") == 0) little = true;
         if (sscanf(line, "element vertex %llu", &vertices) == 1) continue;

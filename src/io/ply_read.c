@@ -58,15 +58,21 @@ typedef struct Element {
     int properties;
 } Element;
 
+static BrimResult ends_early(const Reader *r, BrimError *error) {
+    return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: it ends early", r->path);
+}
+
 static BrimResult bad(const Reader *r, const char *what, BrimError *error) {
     return fail(error, BRIM_ERROR_INPUT, "'%s' is not a PLY file that Brim reads: %s", r->path,
                 what);
 }
 
-/// A line of the header without its end; false at the end of the file or when it is too long.
+/// A line of the header without its end. False when it is too long, and at the end of the file,
+/// with what there was of it.
 static bool read_line(FILE *in, char line[LINE_BYTES]) {
     int n = 0;
     for (int c; (c = fgetc(in)) != '\n';) {
+        line[n] = 0;
         if (c == EOF || c == 0 || n == LINE_BYTES - 1) return false;
         line[n++] = (char)c;
     }
@@ -96,8 +102,7 @@ static void read_comment(Reader *r, const char *text) {
 static BrimResult close_element(Reader *r, const Element *e, BrimError *error) {
     if (e->section == VERTEX) r->count = e->count, r->stride = e->stride;
     if (e->section != OTHER_BEFORE) return BRIM_OK;
-    if (e->stride && e->count > (r->bytes - r->before) / e->stride)
-        return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: it ends early", r->path);
+    if (e->stride && e->count > (r->bytes - r->before) / e->stride) return ends_early(r, error);
     r->before += e->count * e->stride;
     return BRIM_OK;
 }
@@ -162,14 +167,18 @@ static bool starts(const char *line, const char *word) {
 
 static BrimResult read_header(Reader *r, BrimError *error) {
     char line[LINE_BYTES], format[32];
-    if (!read_line(r->in, line) || strcmp(line, "ply") != 0)
-        return bad(r, "it does not begin with 'ply'", error);
-    if (!read_line(r->in, line) || sscanf(line, "format %31s", format) != 1)
+    bool whole = read_line(r->in, line);
+    if (!whole && feof(r->in) && starts("ply", line)) return ends_early(r, error);
+    if (!whole || strcmp(line, "ply") != 0) return bad(r, "it does not begin with 'ply'", error);
+    whole = read_line(r->in, line);
+    if (!whole && feof(r->in)) return ends_early(r, error);
+    if (!whole || sscanf(line, "format %31s", format) != 1)
         return bad(r, "the format line is missing", error);
     BrimResult result = read_format(r, format, error);
     Element element = {0};
     while (result == BRIM_OK) {
-        if (!read_line(r->in, line)) return bad(r, "its header does not end", error);
+        if (!read_line(r->in, line))
+            return feof(r->in) ? ends_early(r, error) : bad(r, "its header does not end", error);
         if (strcmp(line, "end_header") == 0) break;
         if (starts(line, "comment"))
             read_comment(r, line);
@@ -273,7 +282,7 @@ static BrimResult read_vertices(const Reader *r, BrimFrame *frame, BrimError *er
     free(chunk);
     if (whole) return BRIM_OK;
     if (ferror(r->in)) return file_fail(error, "read", r->path, errno);
-    return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: it ends early", r->path);
+    return ends_early(r, error);
 }
 
 /// Goes to the first vertex. The count is checked against the file before anything is allocated.
@@ -347,8 +356,7 @@ static BrimResult read_values(const Reader *r, float *values, BrimError *error) 
         if (whole) values[i] = decode_number(r, r->extra.type, record + r->extra.offset);
     }
     free(record);
-    if (whole) return BRIM_OK;
-    return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: it ends early", r->path);
+    return whole ? BRIM_OK : ends_early(r, error);
 }
 
 BrimResult brim_frame_values(const char *path, const char *name, float **values, size_t *count,

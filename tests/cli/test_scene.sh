@@ -174,6 +174,10 @@ test_info() {
     truncate -s -10 d/particles/000003.ply
     brim_gives 6 info d/particles/000003.ply
     says err "000003.ply"
+    for bytes in 100 30 2 0; do
+        truncate -s "$bytes" d/particles/000003.ply
+        brim_gives 6 info d/particles/000003.ply
+    done
     truncate -s -10 "$checkpoint"
     brim_gives 6 info "$checkpoint"
     brim_gives 2 info d
