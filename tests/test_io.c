@@ -440,6 +440,31 @@ TEST(io_ply_refuses_bad_headers) {
     }
 }
 
+/// Describes a PLY of no vertices, two faces and a marker.
+static BrimResult describe_faces(const void *body, size_t bytes, BrimError *error) {
+    static const char header[] = LITTLE
+        "element vertex 0\n" XYZ "element face 2\nproperty list uchar ushort vertex_indices\n"
+        "property float area\nelement nothing 9999999999999999999\nelement mark 1\n"
+        "property uchar m\nend_header\n";
+    char data[1024], text[256];
+    memcpy(data, header, sizeof header - 1);
+    memcpy(data + sizeof header - 1, body, bytes);
+    put_file(at("faces.ply"), data, sizeof header - 1 + bytes);
+    return brim_describe_file(at("faces.ply"), text, sizeof text, error);
+}
+
+TEST(io_ply_is_as_long_as_its_header_says) {
+    // a triangle with its area, a face without corners with its area, the marker, one byte more
+    const unsigned char body[] = {3, 0, 0, 1, 0, 2, 0, 9, 9, 9, 9, 0, 9, 9, 9, 9, 7, 1};
+    BrimError error;
+    CHECK_OK(describe_faces(body, sizeof body - 1, &error), error);
+    for (size_t n = 0; n < sizeof body - 1; n++)
+        CHECK(describe_faces(body, n, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(strstr(error.message, "ends early"));
+    CHECK(describe_faces(body, sizeof body, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(strstr(error.message, "is longer than its header says, by 1 byte"));
+}
+
 TEST(io_vti_box) {
     BrimSimDef def = {.dim = 3, .size = {4, 4, 4}, .cells = {400, 400, 400}};
     float x[2] = {0.005f, 1.005f}, y[2] = {2.001f, 2.0f}, z[2] = {3.999f, 3.5f};
@@ -712,6 +737,10 @@ TEST(io_describe_files) {
     CHECK_OK(brim_describe_file(at("d.ply"), text, sizeof text, &error), error);
     CHECK(strstr(text, "by Brim 0.1.0") && strstr(text, "12") && strstr(text, "0.5 s"));
     CHECK(strstr(text, "1 to 2 m") && strstr(text, "5 to 9") && strstr(text, "5.65685 m/s"));
+    FILE *more = fopen(at("d.ply"), "ab");
+    CHECK(more && fwrite("12345", 1, 5, more) == 5 && fclose(more) == 0);
+    CHECK(brim_describe_file(at("d.ply"), text, sizeof text, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(strstr(error.message, "is longer than its header says, by 5 bytes"));
     put_text(at("note.txt"), "hello");
     CHECK(brim_describe_file(at("note.txt"), text, sizeof text, &error) == BRIM_ERROR_INPUT);
     CHECK(brim_describe_file(at("absent"), text, sizeof text, &error) == BRIM_ERROR_IO);

@@ -16,7 +16,8 @@ typedef struct PlyNotes {
 /// to 44 MB a thread and no more than four threads, whatever the count.
 BrimResult ply_write(const char *path, const BrimParticles *particles, double time, int frame,
                      int threads, BrimError *error);
-/// Reads the vertices of a stream of `bytes` bytes; `path` is for messages, `notes` may be NULL.
+/// Reads the vertices of a stream of `bytes` bytes; `path` is for messages. With
+/// `notes`, which may be NULL, what follows the vertices is checked too.
 /// Binary of either byte order, properties in any order, x, y, z float or double. Velocity reads
 /// as 0 where there is none, id as 0, 1, 2... A failure leaves *frame empty.
 BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame, PlyNotes *notes,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 1024, MAX_PROPERTIES = 256, CHUNK_BYTES = 1 << 20 };
+enum { LINE_BYTES = 1024, MAX_PROPERTIES = 256, MAX_AFTER = 16, CHUNK_BYTES = 1 << 20 };
 
 typedef enum Type { INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT32, FLOAT64, TYPE_COUNT } Type;
 
@@ -33,6 +33,18 @@ typedef struct Column {
     uint64_t offset;
 } Column;
 
+/// A property of an element after the vertices: a number, or a list with its length before it.
+typedef struct Property {
+    bool list;
+    Type length, type;
+} Property;
+
+/// An element after the vertices, which is only passed over.
+typedef struct After {
+    uint64_t count;
+    int properties;
+} After;
+
 typedef struct Reader {
     FILE *in;
     const char *path;
@@ -44,6 +56,10 @@ typedef struct Reader {
     Column columns[COLUMNS];
     const char *wanted; ///< a property besides those columns; NULL: none
     Column extra;       ///< that property
+    After after[MAX_AFTER];
+    int after_count;
+    Property after_properties[MAX_PROPERTIES]; ///< of all elements in `after`
+    int after_property_count;
     PlyNotes notes;
 } Reader;
 
@@ -117,6 +133,10 @@ static BrimResult read_element(Reader *r, Element *e, const char *line, BrimErro
     BrimResult result = close_element(r, e, error);
     Section section = vertex ? VERTEX : e->section >= VERTEX ? OTHER_AFTER : OTHER_BEFORE;
     *e = (Element){.section = section, .count = strtoull(digits, NULL, 10)};
+    if (section == OTHER_AFTER) {
+        if (r->after_count == MAX_AFTER) return bad(r, "it has too many elements", error);
+        r->after[r->after_count++] = (After){.count = e->count};
+    }
     if (strcmp(name, "face") == 0) r->notes.surface = true, r->notes.faces = e->count;
     return result;
 }
@@ -145,8 +165,21 @@ static BrimResult add_column(Reader *r, const char *name, Type type, uint64_t of
     return BRIM_OK;
 }
 
+static BrimResult read_property_after(Reader *r, const char *line, BrimError *error) {
+    char length[16], type[16];
+    Property p = {.list = sscanf(line, "property list %15s %15s", length, type) == 2};
+    bool known = p.list ? find_type(length, &p.length) && p.length < FLOAT32
+                        : sscanf(line, "property %15s", type) == 1;
+    if (!known || !find_type(type, &p.type)) return bad(r, "a property line is malformed", error);
+    if (r->after_property_count == MAX_PROPERTIES)
+        return bad(r, "it has too many properties", error);
+    r->after_properties[r->after_property_count++] = p;
+    r->after[r->after_count - 1].properties++;
+    return BRIM_OK;
+}
+
 static BrimResult read_property(Reader *r, Element *e, const char *line, BrimError *error) {
-    if (e->section == OTHER_AFTER) return BRIM_OK;
+    if (e->section == OTHER_AFTER) return read_property_after(r, line, error);
     if (e->section == NO_ELEMENT) return bad(r, "a property comes before any element", error);
     char type_name[16], name[64];
     if (strncmp(line, "property list", 13) == 0)
@@ -299,6 +332,51 @@ static BrimResult find_vertices(const Reader *r, BrimError *error) {
     return BRIM_OK;
 }
 
+// ------------------------------------------------------------------------- after the vertices
+
+static bool skip(FILE *in, uint64_t bytes) {
+    unsigned char rest[1024];
+    while (bytes > 0) {
+        size_t n = bytes < sizeof rest ? (size_t)bytes : sizeof rest;
+        if (fread(rest, 1, n, in) != n) return false;
+        bytes -= n;
+    }
+    return true;
+}
+
+static bool skip_property(const Reader *r, const Property *p) {
+    uint64_t count = 1;
+    if (p->list) {
+        unsigned char length[8];
+        size_t bytes = (size_t)types[p->length].bytes;
+        if (fread(length, 1, bytes, r->in) != bytes) return false;
+        count = load(length, (int)bytes, r->big_endian);
+    }
+    return skip(r->in, count * (uint64_t)types[p->type].bytes);
+}
+
+/// Each record is a byte or more: the loop ends with the file at the latest.
+static bool skip_element(const Reader *r, const After *e, const Property *properties) {
+    for (uint64_t i = 0; e->properties && i < e->count; i++)
+        for (int k = 0; k < e->properties; k++)
+            if (!skip_property(r, &properties[k])) return false;
+    return true;
+}
+
+/// Whether what follows the vertices is what the header names, no less and no more.
+static BrimResult check_rest(const Reader *r, BrimError *error) {
+    const Property *properties = r->after_properties;
+    for (int i = 0; i < r->after_count; properties += r->after[i++].properties)
+        if (!skip_element(r, &r->after[i], properties)) return ends_early(r, error);
+    off_t end = ftello(r->in);
+    if (end < 0) return file_fail(error, "read", r->path, errno);
+    if ((uint64_t)end == r->bytes) return BRIM_OK;
+    unsigned long long more = r->bytes - (uint64_t)end;
+    return fail(error, BRIM_ERROR_DAMAGED,
+                "'%s' is damaged: it is longer than its header says, by %llu byte%s", r->path, more,
+                more == 1 ? "" : "s");
+}
+
 BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame, PlyNotes *notes,
                     BrimError *error) {
     *frame = (BrimFrame){0};
@@ -306,6 +384,7 @@ BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame
     BrimResult result = read_header(&r, error);
     if (result == BRIM_OK) result = find_vertices(&r, error);
     if (result == BRIM_OK) result = read_vertices(&r, frame, error);
+    if (result == BRIM_OK && notes) result = check_rest(&r, error);
     if (result != BRIM_OK) brim_frame_free(frame);
     if (notes) *notes = r.notes;
     return result;

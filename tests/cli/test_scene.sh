@@ -171,6 +171,10 @@ test_info() {
     checkpoint=$(newest_checkpoint d)
     brim_gives 0 info "$checkpoint" d/particles/000000.ply
     says out "heckpoint"
+    cp d/particles/000003.ply longer.ply
+    echo more >>longer.ply
+    brim_gives 6 info longer.ply
+    says err "longer than its header says"
     truncate -s -10 d/particles/000003.ply
     brim_gives 6 info d/particles/000003.ply
     says err "000003.ply"
