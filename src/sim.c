@@ -8,6 +8,7 @@
 #include "step/solid_fine.h"
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,6 +159,15 @@ double sim_memory_limit(const BrimSim *s) {
     return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
+/// "3.2 MiB"
+static const char *show_bytes(double bytes, char out[32]) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+    int unit = 0;
+    while (bytes >= 1000 && unit < 3) bytes /= 1024, unit++;
+    snprintf(out, 32, "%.3g %s", bytes, units[unit]);
+    return out;
+}
+
 BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, BrimError *error) {
     double need = sim_memory(s, particles, tiles), limit = sim_memory_limit(s);
     if (particles > (double)UINT32_MAX - 16)
@@ -166,11 +176,11 @@ BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, Br
                     "particles.per_cell",
                     particles);
     if (need <= limit) return BRIM_OK;
-    return fail(
-        error, BRIM_ERROR_MEMORY,
-        "%.0f or more particles on %.0f tiles need about %.3g GiB and %.3g GiB are there: lower "
-        "domain.cells or particles.per_cell",
-        particles, tiles, need / 1073741824.0, limit / 1073741824.0);
+    char wanted[32], there[32];
+    return fail(error, BRIM_ERROR_MEMORY,
+                "%.0f or more particles on %.0f tiles need about %s and %s are there: lower "
+                "domain.cells or particles.per_cell",
+                particles, tiles, show_bytes(need, wanted), show_bytes(limit, there));
 }
 
 size_t sim_dilate(const BrimSim *s, uint8_t *tiles) {

@@ -133,7 +133,9 @@ test_check_of_what_is_too_large() {
     write_scene
     brim_gives 4 check scene.yaml --set memory_limit=20000
     says out "particles"
-    says err "are there"
+    says err "and 19.5 KiB are there"
+    brim_gives 4 check scene.yaml --set memory_limit=200000
+    grep -qE 'need about [0-9.]+ (KiB|MiB) and 195 KiB are there' err || give_up "not in KiB"
     brim_gives 4 check scene.yaml --set memory_limit=20000 --json
     valid_json_lines out
     says out '"event":"estimate"'
