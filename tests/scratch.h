@@ -1,4 +1,4 @@
-// Files for tests that write: a folder of the test program's own, removed at its end.
+// Files for tests that write: a folder of the test program's own in TMPDIR, removed at its end.
 #pragma once
 #include "io/file.h"
 #include <signal.h>
@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char scratch[64];
+static char scratch[256];
 
 __attribute__((destructor)) static void remove_scratch(void) {
-    char command[128];
+    char command[sizeof scratch + 16];
     if (!*scratch) return;
     snprintf(command, sizeof command, "rm -rf '%s'", scratch);
     if (system(command) != 0) fprintf(stderr, "left behind: %s\n", scratch);
@@ -24,7 +24,9 @@ static inline const char *at(const char *name) {
     static char path[4][512];
     static int next;
     if (!*scratch) {
-        strcpy(scratch, "/tmp/brim-test-XXXXXX");
+        const char *folder = getenv("TMPDIR");
+        snprintf(scratch, sizeof scratch, "%s/brim-test-XXXXXX",
+                 folder && *folder ? folder : "/tmp");
         if (!mkdtemp(scratch)) abort();
     }
     char *p = path[next++ % 4];

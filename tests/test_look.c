@@ -2,6 +2,7 @@
 // for any number of threads.
 #include "base/hash.h"
 #include "look/look.h"
+#include "scratch.h"
 #include "test.h"
 #include <stdlib.h>
 #include <string.h>
@@ -278,10 +279,8 @@ static BrimSimDef cube_def(int dim) {
     return def;
 }
 
-static char *temporary(void) {
-    static char path[64];
-    snprintf(path, sizeof path, "/tmp/brim-look-%d.png", (int)getpid());
-    return path;
+static const char *temporary(void) {
+    return at("look.png");
 }
 
 static BrimPictureDef small_picture(void) {

@@ -2,6 +2,7 @@
 // that stays still. BRIM_WRITE_REFERENCES=1 build/unit-tests picture writes the stored ones anew;
 // look at them before they are committed.
 #include "look/look.h"
+#include "scratch.h"
 #include "test.h"
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +141,7 @@ static void stage_free(Stage *s) {
 }
 
 static uint8_t *draw(const Stage *s, BrimError *error) {
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/brim-picture-%d.png", (int)getpid());
+    const char *path = at("picture.png");
     if (brim_write_picture(&s->def, &s->frame, &s->mesh, 0.25, &s->picture, path, error) != BRIM_OK)
         return NULL;
     uint8_t *bytes = read_picture(path, s->picture.width, s->picture.height);
@@ -258,8 +258,7 @@ TEST(picture_surface_goes_to_a_file_and_back) {
     CHECK(s);
     BrimError error;
     BrimMesh back;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/brim-surface-%d.ply", (int)getpid());
+    const char *path = at("surface.ply");
     CHECK_OK(brim_write_mesh(&s->mesh, 0.5, 3, BRIM_MESH_PLY, path, &error), error);
     CHECK_OK(brim_mesh_read(path, &back, &error), error);
     size_t n = s->mesh.vertex_count, triangles = s->mesh.triangle_count;
@@ -303,10 +302,9 @@ TEST(picture_of_a_still_pool_stays_still) {
     uint8_t *first = NULL;
     int worst = 0;
     for (int frame = 0; frame < FRAMES; frame++) {
-        char path[64];
         BrimMesh mesh;
         BrimFrame none = {0};
-        snprintf(path, sizeof path, "/tmp/brim-still-%d.png", (int)getpid());
+        const char *path = at("still.png");
         CHECK_OK(brim_sim_mesh(sim, &mesh_def, &mesh, &error), error);
         CHECK_OK(brim_write_picture(&def, &none, &mesh, 0, &picture, path, &error), error);
         brim_mesh_free(&mesh);

@@ -1,4 +1,5 @@
 // Height fields: from heights, pictures and the procedural canyon.
+#include "scratch.h"
 #include "solid/height_field.h"
 #include "solid/solid.h"
 #include "solid/triangle.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static float at(const Shape *s, double x, double y, double z) {
+static float distance_at(const Shape *s, double x, double y, double z) {
     float fx = (float)x, fy = (float)y, fz = (float)z, d = NAN;
     shape_distance(s, 1, &fx, &fy, &fz, &d);
     return d;
@@ -34,13 +35,13 @@ TEST(ground_slope_is_exact) {
     Shape *s;
     BrimError error;
     CHECK_OK(shape_new(&def, 3, 0.2f, &s, &error), error);
-    CHECK_NEAR(at(s, 102, 2.5, 0), 0, 1e-5);
-    CHECK_NEAR(at(s, 102, 3.0, 0), 0.4, 1e-5);
-    CHECK_NEAR(at(s, 102, 2.0, 0), -0.4, 1e-5);
-    CHECK(at(s, 102, 20, 0) >= 0.6f && at(s, 102, -20, 0) <= -0.6f);
+    CHECK_NEAR(distance_at(s, 102, 2.5, 0), 0, 1e-5);
+    CHECK_NEAR(distance_at(s, 102, 3.0, 0), 0.4, 1e-5);
+    CHECK_NEAR(distance_at(s, 102, 2.0, 0), -0.4, 1e-5);
+    CHECK(distance_at(s, 102, 20, 0) >= 0.6f && distance_at(s, 102, -20, 0) <= -0.6f);
     // beyond the edges it goes on level
-    CHECK_NEAR(at(s, 110, 4.3, 0), 0.3, 1e-5);
-    CHECK_NEAR(at(s, -1e6, 0.7, 1e6), -0.3, 1e-5);
+    CHECK_NEAR(distance_at(s, 110, 4.3, 0), 0.3, 1e-5);
+    CHECK_NEAR(distance_at(s, -1e6, 0.7, 1e6), -0.3, 1e-5);
     float low[3], high[3];
     CHECK(shape_bounds(s, low, high));
     CHECK(isinf(low[0]) && isinf(low[1]) && high[1] == 4);
@@ -77,7 +78,7 @@ TEST(ground_distance_is_true_near_the_surface) {
     for (int k = 0; k < 4000; k++) {
         double p[3] = {random_in(&seed, 0.8, 2.4), random_in(&seed, -0.5, 2.2),
                        random_in(&seed, 0.8, 2.4)};
-        double exact = slow_distance(heights, N, N, 0.1, p), d = at(s, p[0], p[1], p[2]);
+        double exact = slow_distance(heights, N, N, 0.1, p), d = distance_at(s, p[0], p[1], p[2]);
         if (exact < 0.29) {
             CHECK_NEAR(fabs(d), exact, 1e-5);
             near++;
@@ -97,8 +98,8 @@ TEST(ground_2d_is_the_first_row) {
     Shape *s;
     BrimError error;
     CHECK_OK(shape_new(&def, 2, 0.2f, &s, &error), error);
-    CHECK_NEAR(at(s, 1, 2.3, 0.4), 0.3 / sqrt(2), 1e-5);
-    CHECK_NEAR(at(s, 1, 1.7, 0.4), -0.3 / sqrt(2), 1e-5);
+    CHECK_NEAR(distance_at(s, 1, 2.3, 0.4), 0.3 / sqrt(2), 1e-5);
+    CHECK_NEAR(distance_at(s, 1, 1.7, 0.4), -0.3 / sqrt(2), 1e-5);
     shape_free(&s);
 }
 
@@ -110,7 +111,7 @@ TEST(ground_fine_heights_are_thinned) {
     BrimError error;
     CHECK_OK(shape_new(&def, 3, 0.1f, &s, &error), error);
     CHECK(shape_bytes(s) < 2000);
-    CHECK_NEAR(at(s, 0.5, 0.6, 0.5), 0.1 / sqrt(2), 1e-5);
+    CHECK_NEAR(distance_at(s, 0.5, 0.6, 0.5), 0.1 / sqrt(2), 1e-5);
     shape_free(&s);
 }
 
@@ -159,12 +160,8 @@ TEST(picture_damage_is_refused) {
 }
 
 TEST(picture_as_ground) {
-    char path[] = "/tmp/brim-test-XXXXXX.pgm";
-    int file = mkstemps(path, 4);
-    CHECK(file >= 0);
-    static const char bytes[] = "P2\n3 2\n100\n0 50 100\n0 50 100\n";
-    CHECK(write(file, bytes, sizeof bytes - 1) == sizeof bytes - 1);
-    close(file);
+    const char *path = at("ground.pgm");
+    put_text(path, "P2\n3 2\n100\n0 50 100\n0 50 100\n");
     BrimShapeDef def = ground_of(NULL, 0, 0, 4, 1);
     def.file = path, def.height = 3;
     Shape *s;
@@ -172,7 +169,7 @@ TEST(picture_as_ground) {
     BrimResult result = shape_new(&def, 3, 0.2f, &s, &error);
     unlink(path);
     CHECK_OK(result, error);
-    CHECK_NEAR(at(s, 2, 2, 0.5), 0.4, 1e-5);
+    CHECK_NEAR(distance_at(s, 2, 2, 0.5), 0.4, 1e-5);
     shape_free(&s);
 }
 
@@ -227,7 +224,7 @@ TEST(canyon_shape_does_not_depend_on_resolution) {
     for (int i = 0; i < 2000; i++) {
         double x = random_in(&seed, 0, 200), y = random_in(&seed, 0, 70),
                z = random_in(&seed, 0, 100);
-        double a = at(coarse, x, y, z), b = at(fine, x, y, z);
+        double a = distance_at(coarse, x, y, z), b = distance_at(fine, x, y, z);
         differ += (a < 0) != (b < 0);
         if (fabs(b) < 1.4 && fabs(a) < 2.9) CHECK_NEAR(a, b, 0.9);
     }
@@ -235,7 +232,7 @@ TEST(canyon_shape_does_not_depend_on_resolution) {
     shape_free(&coarse);
     shape_free(&fine);
     CHECK_OK(shape_new(&def, 2, 0.5f, &fine, &error), error);
-    CHECK_NEAR(at(fine, 100, 30, 0), 0, 1.6); // along the bed
+    CHECK_NEAR(distance_at(fine, 100, 30, 0), 0, 1.6); // along the bed
     shape_free(&fine);
     BrimCanyonDef bad = river;
     bad.fall_count = 5;

@@ -1,4 +1,5 @@
 // Meshes: three file types, damaged files, and distances against exact shapes.
+#include "scratch.h"
 #include "solid/distance_grid.h"
 #include "solid/solid.h"
 #include "test.h"
@@ -504,11 +505,8 @@ TEST(mesh_absurd_size_is_refused) {
 TEST(mesh_as_a_shape) {
     Trimesh m = unit_box();
     Buffer b = write_stl(&m, true);
-    char path[] = "/tmp/brim-test-XXXXXX.stl";
-    int file = mkstemps(path, 4);
-    CHECK(file >= 0);
-    CHECK(write(file, b.data, b.size) == (ssize_t)b.size);
-    close(file);
+    const char *path = at("box.stl");
+    put_file(path, b.data, b.size);
     BrimShapeDef def = brim_default_shape_def();
     def.kind = BRIM_SHAPE_MESH;
     def.file = path, def.scale = 2;
