@@ -33,23 +33,35 @@ static void warn_of_thin_walls(const BrimSim *s, BrimEstimate *e) {
     }
 }
 
-/// Part of a source's shape that lies inside a solid, by points spread over its bounds; 0 when none
-/// of them is in the shape.
-static double buried_part(const BrimSim *s, const Source *source, const Solid *solid) {
+/// A shape and the box to look for it in.
+typedef struct Region {
+    const Shape *shape;
+    const float *low, *high;
+} Region;
+
+/// Part of a region that lies inside any of `count` solids at a time, by points spread over its
+/// box; 0 when none of them is in the shape.
+static double buried_part(const BrimSim *s, Region region, Solid *const *solids, int count,
+                          double time) {
     enum { EDGE = 16 };
     int inside = 0, buried = 0;
     for (int row = 0; row < EDGE * (s->dim == 3 ? EDGE : 1); row++) {
-        float at[3][EDGE] = {{0}}, shape[EDGE], distance[EDGE];
+        float at[3][EDGE] = {{0}}, shape[EDGE], distance[EDGE], nearest[EDGE];
         for (int i = 0; i < EDGE; i++)
             for (int a = 0; a < s->dim; a++) {
                 int n = a == 0 ? i : a == 1 ? row % EDGE : row / EDGE;
                 float part = ((float)n + 0.5f) / EDGE;
-                at[a][i] = source->low[a] + part * (source->high[a] - source->low[a]);
+                at[a][i] = region.low[a] + part * (region.high[a] - region.low[a]);
             }
-        shape_distance(source->shape, EDGE, at[0], at[1], at[2], shape);
-        solid_distance(solid, EDGE, at[0], at[1], at[2], distance);
+        shape_distance(region.shape, EDGE, at[0], at[1], at[2], shape);
+        for (int i = 0; i < EDGE; i++) nearest[i] = INFINITY;
+        for (int k = 0; k < count; k++) {
+            if (!solid_exists(solids[k], time)) continue;
+            solid_distance(solids[k], EDGE, at[0], at[1], at[2], distance);
+            for (int i = 0; i < EDGE; i++) nearest[i] = fminf(nearest[i], distance[i]);
+        }
         for (int i = 0; i < EDGE; i++)
-            inside += shape[i] < 0, buried += shape[i] < 0 && distance[i] < 0;
+            inside += shape[i] < 0, buried += shape[i] < 0 && nearest[i] < 0;
     }
     return inside ? (double)buried / inside : 0;
 }
@@ -57,10 +69,10 @@ static double buried_part(const BrimSim *s, const Source *source, const Solid *s
 static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
     for (int i = 0; i < s->source_count; i++) {
         const Source *source = &s->sources[i];
+        Region region = {source->shape, source->low, source->high};
         bool told = false;
         for (int k = 0; k < s->solid_count; k++) {
-            if (!solid_exists(s->solids[k], source->def.start)) continue;
-            double part = buried_part(s, source, s->solids[k]);
+            double part = buried_part(s, region, &s->solids[k], 1, source->def.start);
             if (part < 0.75) continue; // one that meets a bed or a wall is meant so
             told = true;
             warn(e,
@@ -71,6 +83,18 @@ static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
         if (source->points == 0 && !told)
             warn(e, "sources[%d]: smaller than the spacing of the particles: it emits nothing", i);
     }
+}
+
+/// Of liquid that gave no particles. One that gave few may be the water of a narrow bed in rock.
+static void warn_if_buried(const BrimSim *s, const Shape *shape, int index, BrimEstimate *e) {
+    float low[3], high[3];
+    if (!shape_bounds(shape, low, high)) return;
+    for (int a = 0; a < s->dim; a++) {
+        low[a] = fmaxf(low[a], 0);
+        high[a] = fminf(high[a], (float)s->grid.cells[a] * s->dx);
+    }
+    if (buried_part(s, (Region){shape, low, high}, s->solids, s->solid_count, 0) >= 0.99)
+        warn(e, "liquid[%d]: lies inside solids: nothing of it is seeded", index);
 }
 
 static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, BrimEstimate *e) {
@@ -167,9 +191,11 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     uint8_t *tiles = memory_zero(grid_box(&s->grid));
     if (!tiles) r = fail(error, BRIM_ERROR_MEMORY, "out of memory");
     double particles = 0, emitted = 0;
-    for (int i = 0; i < def->liquid_count && r == BRIM_OK; i++)
-        particles +=
-            (double)emit_count(s, &def->liquid[i], (const Shape *const *)shapes, i, 0, tiles);
+    for (int i = 0; i < def->liquid_count && r == BRIM_OK; i++) {
+        int64_t seeded = emit_count(s, &def->liquid[i], (const Shape *const *)shapes, i, 0, tiles);
+        if (seeded == 0) warn_if_buried(s, shapes[i], i, estimate);
+        particles += (double)seeded;
+    }
     for (int i = 0; i < s->source_count && r == BRIM_OK; i++) {
         const BrimSourceDef *d = &s->sources[i].def;
         double span = fmin(d->stop, s->def.duration) - fmax(d->start, 0);

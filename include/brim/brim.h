@@ -482,7 +482,7 @@ typedef struct BrimEstimate {
     double seconds;     ///< wall time of the whole run; 0 without calibration
     int64_t steps;
     int warning_count;
-    char warnings[16][256]; ///< thin walls, emitters inside solids, liquid outside the domain
+    char warnings[16][256]; ///< thin walls, emitters or liquid inside solids, liquid outside
 } BrimEstimate;
 
 /// What a run will cost, before anything is spent. `calibrate` runs a few steps to tell the time.

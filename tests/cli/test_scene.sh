@@ -107,6 +107,27 @@ SCENE
     says out '"warnings":["'
 }
 
+test_check_warns_of_liquid_inside_solids() {
+    write_scene
+    cat >>scene.yaml <<'SCENE'
+  - box: {low: [0.55, 0.1], high: [0.75, 0.3]}
+  - box: {low: [0.55, 0.1], high: [0.75, 0.5]}
+  - sphere: {center: [0.5, 9], radius: 0.2}
+solids:
+  - box: {low: [0.5, 0], high: [0.65, 0.4]}
+  - box: {low: [0.65, 0], high: [0.8, 0.4]}
+SCENE
+    sed -i '/^output:/,/^threads:/d' scene.yaml
+    brim_gives 0 check scene.yaml --no-calibration
+    says err "liquid[1]: lies inside solids"
+    says err "liquid[3]: lies outside the domain"
+    [ "$(grep -c '^brim: warning:' err)" -eq 2 ] || give_up "not two warnings"
+    # not before they are there
+    sed -i '/^  - box: {low: .0.65/a\    start: 1' scene.yaml
+    brim_gives 0 check scene.yaml --no-calibration
+    says_not err "inside solids"
+}
+
 # What only the simulation finds is told with the scene's file and line too.
 test_errors_beyond_the_scene_name_their_line() {
     write_scene
