@@ -185,7 +185,9 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
                          BrimError *error) {
     BrimSim *s = NULL;
     Shape **shapes = NULL;
+    NEED(estimate, error);
     *estimate = (BrimEstimate){0};
+    NEED(def, error);
     BrimResult r = sim_build(def, &s, &shapes, error);
     if (r != BRIM_OK) return r;
     uint8_t *tiles = memory_zero(grid_box(&s->grid));

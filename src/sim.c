@@ -252,7 +252,9 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
 
 BrimResult brim_sim_create(const BrimSimDef *def, BrimSim **sim, BrimError *error) {
     Shape **shapes;
-    if (!sim) return fail(error, BRIM_ERROR_INPUT, "brim_sim_create: sim is NULL");
+    NEED(sim, error);
+    *sim = NULL;
+    NEED(def, error);
     BrimResult r = sim_build(def, sim, &shapes, error);
     if (r != BRIM_OK) return r;
     r = seed(*sim, def, shapes, error);
@@ -285,10 +287,12 @@ void brim_sim_destroy(BrimSim **sim) {
 // ------------------------------------------------------------------------------------- step
 
 BrimResult brim_sim_step(BrimSim *sim, BrimError *error) {
+    NEED(sim, error);
     return step_run(sim, error);
 }
 
 BrimResult brim_sim_advance_frame(BrimSim *sim, BrimError *error) {
+    NEED(sim, error);
     BrimResult r = BRIM_OK;
     for (int frame = sim->frame; r == BRIM_OK && sim->frame == frame;) r = step_run(sim, error);
     return r;
@@ -358,6 +362,8 @@ static BrimResult solids_changed(BrimSim *s, BrimError *error) {
 
 BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
                               BrimError *error) {
+    NEED(sim, error);
+    NEED(solid, error);
     Solid **larger = realloc(sim->solids, ((size_t)sim->solid_count + 1) * sizeof *larger);
     if (!larger) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     sim->solids = larger;

@@ -105,6 +105,8 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
 }
 
 BrimResult brim_sim_save(const BrimSim *sim, const char *path, BrimError *error) {
+    NEED(sim, error);
+    NEED(path, error);
     CheckpointWriter *w = NULL;
     BrimResult r = checkpoint_create(path, &w, error);
     if (r != BRIM_OK) return r;
@@ -270,7 +272,10 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
 BrimResult brim_sim_load(const BrimSimDef *def, const char *path, BrimSim **sim, BrimError *error) {
     Checkpoint *c = NULL;
     Shape **shapes = NULL;
+    NEED(sim, error);
     *sim = NULL;
+    NEED(def, error);
+    NEED(path, error);
     BrimResult r = checkpoint_open(path, &c, error);
     if (r != BRIM_OK) return r;
     r = sim_build(def, sim, &shapes, error);

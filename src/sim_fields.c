@@ -101,6 +101,8 @@ static void solid_row(const BrimSim *s, const Box *box, int y, int z, float *out
 
 BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
                               const int high[3], float *out, size_t out_floats, BrimError *error) {
+    NEED(sim, error);
+    NEED(out, error);
     Box box = {.out = out};
     size_t parts = (size_t)brim_field_components(field), need = parts;
     if ((unsigned)field > BRIM_FIELD_SOLID)
@@ -138,6 +140,7 @@ BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low
 BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out, size_t out_floats,
                           BrimError *error) {
     const int zero[3] = {0, 0, 0};
+    NEED(sim, error);
     return brim_sim_field_box(sim, field, zero, sim->grid.cells, out, out_floats, error);
 }
 

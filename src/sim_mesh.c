@@ -6,7 +6,10 @@
 
 BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMesh *mesh,
                          BrimError *error) {
+    NEED(mesh, error);
     *mesh = (BrimMesh){0};
+    NEED(sim, error);
+    NEED(mesh_def, error);
     Solid **present = calloc((size_t)sim->solid_count + 1, sizeof(Solid *));
     if (!present) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the surface's solids");
     int count = 0;

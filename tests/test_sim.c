@@ -356,3 +356,42 @@ TEST(solids_come_and_move_at_run_time) {
     }
     brim_sim_destroy(&sim);
 }
+
+/// Whether a call was refused with a message that ends so.
+static bool refused(BrimResult result, const BrimError *error, const char *end) {
+    size_t n = strlen(error->message), m = strlen(end);
+    return result == BRIM_ERROR_INPUT && error->result == result && n >= m &&
+           strcmp(error->message + n - m, end) == 0;
+}
+
+TEST(null_is_refused_with_a_message) {
+    BrimSimDef def = brim_default_sim_def();
+    BrimSim *sim = (BrimSim *)&def;
+    BrimError e;
+    CHECK(refused(brim_sim_create(NULL, &sim, &e), &e, "brim_sim_create: def is NULL") && !sim);
+    CHECK(refused(brim_sim_create(&def, NULL, &e), &e, "brim_sim_create: sim is NULL"));
+    CHECK(brim_sim_create(NULL, NULL, NULL) == BRIM_ERROR_INPUT);
+    CHECK(refused(brim_sim_load(NULL, "a", &sim, &e), &e, "brim_sim_load: def is NULL"));
+    CHECK(refused(brim_sim_load(&def, NULL, &sim, &e), &e, "path is NULL"));
+    CHECK(refused(brim_sim_step(NULL, &e), &e, "sim is NULL"));
+    CHECK(refused(brim_sim_advance_frame(NULL, &e), &e, "sim is NULL"));
+    BrimEstimate estimate;
+    CHECK(refused(brim_estimate(NULL, false, &estimate, &e), &e, "def is NULL"));
+    CHECK(refused(brim_estimate(&def, false, NULL, &e), &e, "estimate is NULL"));
+    BrimScene *scene;
+    BrimRun *run;
+    CHECK(refused(brim_scene_load(NULL, NULL, 0, &scene, &e), &e, "path is NULL") && !scene);
+    CHECK(refused(brim_scene_load("a", NULL, 0, NULL, &e), &e, "scene is NULL"));
+    CHECK(refused(brim_scene_parse("", 0, "a", NULL, 1, &scene, &e), &e, "sets is NULL"));
+    CHECK(refused(brim_run_open(NULL, "a", NULL, &run, &e), &e, "scene is NULL") && !run);
+    CHECK(brim_scene_locate(NULL, NULL) == BRIM_OK);
+    BrimMesher *mesher;
+    BrimMesh mesh;
+    CHECK(refused(brim_mesher_create(&def, NULL, &mesher, &e), &e, "mesh_def is NULL") && !mesher);
+    CHECK(refused(brim_sim_mesh(NULL, NULL, &mesh, &e), &e, "sim is NULL") && !mesh.position);
+    CHECK(refused(brim_mesh_read("a", NULL, &e), &e, "mesh is NULL"));
+    CHECK(refused(brim_frame_read("a", NULL, &e), &e, "frame is NULL"));
+    CHECK(refused(brim_describe_file("a", NULL, 9, &e), &e, "text is NULL"));
+    CHECK(refused(brim_table_read(NULL, NULL, &e), &e, "table is NULL"));
+    CHECK(refused(brim_plot_svg(NULL, NULL, &e), &e, "svg is NULL"));
+}

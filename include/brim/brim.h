@@ -39,6 +39,7 @@
 // - The library never prints, exits or keeps global state. Errors come back as values.
 // - `error` may be NULL. A result below zero says that the simulation is lost: destroy it.
 //   A result above zero says that the call did nothing and the simulation is as it was.
+// - NULL for what a call reads or fills in is refused with BRIM_ERROR_INPUT where it has an error.
 // - Destroy functions take the address of the pointer, set it to NULL and accept NULL.
 // - One simulation belongs to one thread at a time; it uses def.threads threads of its own.
 // - In 2D (def.dim = 2) the domain is one cell deep, z is 0, and masses, volumes and energies are

@@ -5,3 +5,10 @@
 /// Fills *error (when not NULL) and returns `result`, so that callers write `return fail(...)`.
 BrimResult fail(BrimError *error, BrimResult result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/// Leaves a public function with a message when a pointer that it needs is NULL.
+#define NEED(POINTER, ERROR)                                                            \
+    do {                                                                                \
+        if (!(POINTER))                                                                 \
+            return fail(ERROR, BRIM_ERROR_INPUT, "%s: %s is NULL", __func__, #POINTER); \
+    } while (0)

@@ -120,6 +120,8 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 BrimResult brim_describe_file(const char *path, char *text, size_t text_size, BrimError *error) {
+    NEED(path, error);
+    NEED(text, error);
     Text t = {text, text_size};
     if (text_size) *text = 0;
     uint64_t bytes;

@@ -127,7 +127,9 @@ BrimResult mesh_read(FILE *in, uint64_t bytes, const char *path, BrimMesh *mesh,
 }
 
 BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error) {
+    NEED(mesh, error);
     *mesh = (BrimMesh){0};
+    NEED(path, error);
     uint64_t bytes;
     FILE *in = file_open(path, &bytes, error);
     if (!in) return BRIM_ERROR_IO;

@@ -68,6 +68,8 @@ static void obj_body(FileWriter *w, const BrimMesh *m, double time, int frame) {
 
 BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame, BrimMeshFormat format,
                            const char *path, BrimError *error) {
+    NEED(mesh, error);
+    NEED(path, error);
     FileWriter *w;
     BrimResult result = file_create(path, &w, error);
     if (result != BRIM_OK) return result;

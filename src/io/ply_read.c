@@ -391,7 +391,9 @@ BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame
 }
 
 BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error) {
+    NEED(frame, error);
     *frame = (BrimFrame){0};
+    NEED(path, error);
     uint64_t bytes;
     FILE *in = file_open(path, &bytes, error);
     if (!in) return BRIM_ERROR_IO;
@@ -440,7 +442,11 @@ static BrimResult read_values(const Reader *r, float *values, BrimError *error) 
 
 BrimResult brim_frame_values(const char *path, const char *name, float **values, size_t *count,
                              BrimError *error) {
+    NEED(values, error);
+    NEED(count, error);
     *values = NULL, *count = 0;
+    NEED(path, error);
+    NEED(name, error);
     Reader r = {.path = path, .wanted = name, .notes = {.time = NAN, .frame = -1}};
     r.in = file_open(path, &r.bytes, error);
     if (!r.in) return BRIM_ERROR_IO;

@@ -182,6 +182,8 @@ BrimResult ply_write(const char *path, const BrimParticles *particles, double ti
 }
 
 BrimResult brim_write_particles(const BrimSim *sim, const char *path, BrimError *error) {
+    NEED(sim, error);
+    NEED(path, error);
     BrimParticles particles = brim_sim_particles(sim);
     return ply_write(path, &particles, brim_sim_time(sim), brim_sim_frame(sim),
                      brim_sim_threads(sim), error);

@@ -234,7 +234,10 @@ static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error)
 
 BrimResult brim_run_open(const BrimScene *scene, const char *folder, const BrimRunOptions *options,
                          BrimRun **run, BrimError *error) {
+    NEED(run, error);
     *run = NULL;
+    NEED(scene, error);
+    NEED(folder, error);
     BrimRun *r = calloc(1, sizeof *r);
     char *copy = path_new("%s", folder);
     if (!r || !copy) {

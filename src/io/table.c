@@ -8,6 +8,8 @@
 enum { MOST_COLUMNS = 1000 };
 
 BrimResult brim_write_text(const char *path, const char *text, BrimError *error) {
+    NEED(path, error);
+    NEED(text, error);
     FileWriter *writer;
     BrimResult result = file_create(path, &writer, error);
     if (result != BRIM_OK) return result;
@@ -92,7 +94,9 @@ static BrimResult read_rows(BrimTable *table, char *text, const char *path, Brim
 }
 
 BrimResult brim_table_read(const char *path, BrimTable *table, BrimError *error) {
+    NEED(table, error);
     *table = (BrimTable){0};
+    NEED(path, error);
     char *text = NULL;
     BrimResult result = read_all(path, &text, error);
     if (result != BRIM_OK) return result;

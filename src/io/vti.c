@@ -114,6 +114,8 @@ static BrimResult write_field(FileWriter *w, const BrimSim *sim, const CellBox *
 }
 
 BrimResult brim_write_fields(const BrimSim *sim, const char *path, BrimError *error) {
+    NEED(sim, error);
+    NEED(path, error);
     FileWriter *w;
     BrimResult result = file_create(path, &w, error);
     if (result != BRIM_OK) return result;

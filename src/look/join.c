@@ -86,6 +86,8 @@ static BrimResult write_sheet(const Part *sheet, const char *path, BrimError *er
 
 BrimResult brim_join_pictures(const char *const *pictures, int count, int columns, const char *path,
                               BrimError *error) {
+    NEED(pictures, error);
+    NEED(path, error);
     if (count < 1 || count > MOST || columns < 1 || columns > MOST)
         return fail(error, BRIM_ERROR_INPUT, "joining takes 1 to %d pictures in 1 to %d columns",
                     MOST, MOST);

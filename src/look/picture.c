@@ -96,21 +96,25 @@ static BrimResult draw(Picture *p, const BrimMesh *mesh, const char *path, BrimE
 }
 
 BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, const BrimMesh *mesh,
-                              double time, const BrimPictureDef *want, const char *path,
+                              double time, const BrimPictureDef *picture, const char *path,
                               BrimError *error) {
-    BrimResult result = check_picture(want, error);
+    NEED(def, error);
+    NEED(frame, error);
+    NEED(picture, error);
+    NEED(path, error);
+    BrimResult result = check_picture(picture, error);
     if (result == BRIM_OK) result = check_scene(def, frame, error);
     if (result != BRIM_OK) return result;
-    Picture p = {.def = def, .frame = frame, .want = want, .time = time};
-    p.threads = want->threads > 0 ? want->threads : omp_get_max_threads();
+    Picture p = {.def = def, .frame = frame, .want = picture, .time = time};
+    p.threads = picture->threads > 0 ? picture->threads : omp_get_max_threads();
     p.cell = def->size.x / (float)def->cells[0];
     float per_cell = (float)def->particles_per_cell;
     p.spacing = p.cell / (def->dim == 2 ? sqrtf(per_cell) : cbrtf(per_cell));
-    p.image = (Image){.width = want->width, .height = want->height};
-    p.image.pixel = memory_new((size_t)want->width * (size_t)want->height * sizeof(BrimVec3));
+    p.image = (Image){.width = picture->width, .height = picture->height};
+    p.image.pixel = memory_new((size_t)picture->width * (size_t)picture->height * sizeof(BrimVec3));
     if (!p.image.pixel)
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for a picture of %d x %d", path,
-                    want->width, want->height);
+                    picture->width, picture->height);
     result = draw(&p, mesh, path, error);
     solids_free(&p.solids);
     free(p.value);
@@ -119,15 +123,20 @@ BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, con
 }
 
 BrimResult brim_picture_range(const BrimSimDef *def, const BrimFrame *frame,
-                              const BrimPictureDef *want, double *low, double *high,
+                              const BrimPictureDef *picture, double *low, double *high,
                               BrimError *error) {
     float *value = NULL;
-    BrimResult result = check_picture(want, error);
+    NEED(def, error);
+    NEED(frame, error);
+    NEED(picture, error);
+    NEED(low, error);
+    NEED(high, error);
+    BrimResult result = check_picture(picture, error);
     if (result == BRIM_OK) result = check_scene(def, frame, error);
-    if (result == BRIM_OK) result = values_new(def, frame, want, &value, error);
+    if (result == BRIM_OK) result = values_new(def, frame, picture, &value, error);
     if (result != BRIM_OK) return result;
     Scale scale;
-    scale_init(&scale, want, value, frame->count);
+    scale_init(&scale, picture, value, frame->count);
     *low = (double)scale.low, *high = (double)scale.high;
     free(value);
     return BRIM_OK;

@@ -104,6 +104,8 @@ static bool read_note(png_structp png, png_infop info, FILE *file, char *text, s
 }
 
 BrimResult brim_picture_note(const char *path, char *text, size_t text_size, BrimError *error) {
+    NEED(path, error);
+    NEED(text, error);
     if (text_size) text[0] = 0;
     FILE *file = fopen(path, "rb");
     if (!file) return fail(error, BRIM_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));

@@ -258,7 +258,10 @@ static BrimResult make_solids(BrimMesher *m, const BrimSimDef *def, BrimError *e
 
 BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def,
                               BrimMesher **mesher, BrimError *error) {
+    NEED(mesher, error);
     *mesher = NULL;
+    NEED(def, error);
+    NEED(mesh_def, error);
     BrimResult result = mesh_check(def, mesh_def, error);
     if (result != BRIM_OK) return result;
     if (def->band_width)
@@ -286,6 +289,9 @@ void brim_mesher_destroy(BrimMesher **mesher) {
 
 BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, double time,
                             BrimMesh *mesh, BrimError *error) {
+    NEED(mesh, error);
+    *mesh = (BrimMesh){0};
+    NEED(particles, error);
     int present = 0;
     for (int i = 0; i < m->solid_count; i++) {
         if (!solid_exists(m->solids[i], time)) continue;

@@ -175,7 +175,9 @@ static bool prepare(Figure *f) {
 }
 
 BrimResult brim_plot_svg(const BrimPlotDef *plot, char **svg, BrimError *error) {
+    NEED(svg, error);
     *svg = NULL;
+    NEED(plot, error);
     BrimResult result = check(plot, error);
     if (result != BRIM_OK) return result;
     Figure f = {.plot = plot};

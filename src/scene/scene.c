@@ -142,7 +142,9 @@ static BrimResult build(BrimScene *scene, const char *text, size_t length, const
 BrimResult brim_scene_parse(const char *text, size_t length, const char *name,
                             const char *const *sets, int set_count, BrimScene **scene,
                             BrimError *error) {
+    NEED(scene, error);
     *scene = NULL;
+    if (set_count > 0) NEED(sets, error);
     if (!text) length = 0, text = "";
     if (!name) name = "scene";
     BrimScene *s = calloc(1, sizeof *s);
@@ -181,7 +183,9 @@ static BrimResult read_file(const char *path, char **text, size_t *length, BrimE
 
 BrimResult brim_scene_load(const char *path, const char *const *sets, int set_count,
                            BrimScene **scene, BrimError *error) {
+    NEED(scene, error);
     *scene = NULL;
+    NEED(path, error);
     char *text = NULL;
     size_t length = 0;
     BrimResult result = read_file(path, &text, &length, error);
@@ -211,7 +215,8 @@ const char *brim_scene_json(const BrimScene *scene) {
 BrimResult brim_scene_locate(const BrimScene *scene, BrimError *error) {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]";
-    if (error->result != BRIM_ERROR_INPUT) return error->result;
+    if (!error) return BRIM_OK;
+    if (!scene || error->result != BRIM_ERROR_INPUT) return error->result;
     char path[256], place[2 * NODE_SHOW + PATH_MAX];
     size_t length = strspn(error->message, letters);
     if (length == 0 || length >= sizeof path || error->message[length] != ':') return error->result;
