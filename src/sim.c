@@ -360,6 +360,13 @@ static BrimResult solids_changed(BrimSim *s, BrimError *error) {
     return BRIM_OK;
 }
 
+/// Samples the solids that were there before a change for which the memory did not suffice. Thin
+/// walls may then be coarse.
+static void solids_restored(BrimSim *s) {
+    for (int t = 0; t < s->grid.tile_count && s->solid_count; t++) solids_sample_tile(s, t);
+    if (s->solid_count) fine_arrange(s);
+}
+
 BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
                               BrimError *error) {
     NEED(sim, error);
@@ -380,6 +387,7 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
     r = solids_changed(sim, error);
     if (r != BRIM_OK) {
         solid_free(&larger[--sim->solid_count]);
+        solids_restored(sim);
         return r;
     }
     if (index) *index = sim->solid_count - 1;
@@ -399,6 +407,8 @@ BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimV
     SolidState before = solid_state(sim->solids[index]);
     solid_move(sim->solids[index], position, rotation, sim->time, duration);
     BrimResult r = moved_before ? BRIM_OK : solids_changed(sim, error);
-    if (r != BRIM_OK) solid_set_state(sim->solids[index], &before);
+    if (r == BRIM_OK) return BRIM_OK;
+    solid_set_state(sim->solids[index], &before);
+    solids_restored(sim);
     return r;
 }

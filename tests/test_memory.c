@@ -105,6 +105,31 @@ TEST(stepping_survives_every_failing_allocation) {
     }
 }
 
+TEST(adding_a_solid_survives_every_failing_allocation) {
+    for (int dim = 2; dim <= 3; dim++) {
+        BrimResult r = BRIM_ERROR_MEMORY;
+        int tries = 0;
+        for (; r != BRIM_OK && tries < 100; tries++) {
+            Case c = greedy_case(dim);
+            BrimSim *sim;
+            BrimError error = {0};
+            CHECK_OK(case_create(&c, &sim, &error), error);
+            BrimSolidDef plate = brim_default_solid_def(); // thin, and moves
+            plate.shape = box_between((BrimVec3){0.2f, 0.3f, 0}, (BrimVec3){0.24f, 0.9f, 1});
+            plate.motion = BRIM_MOTION_ROTATION;
+            plate.axis = (BrimVec3){0, 0, 1};
+            plate.rate = 30;
+            fail_after(tries, false);
+            r = brim_sim_add_solid(sim, &plate, NULL, &error);
+            heal();
+            CHECK(r == BRIM_OK || (r == BRIM_ERROR_MEMORY && error.message[0]));
+            for (int i = 0; i < 2; i++) CHECK_OK(brim_sim_step(sim, &error), error);
+            brim_sim_destroy(&sim);
+        }
+        CHECK(tries > 5 && tries < 100);
+    }
+}
+
 TEST(meshing_survives_every_failing_allocation) {
     Case c = greedy_case(3);
     BrimSim *sim;

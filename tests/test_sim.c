@@ -18,6 +18,8 @@ static Case busy_case(int dim, BrimTransfer transfer) {
     case_solid(&c, ball((BrimVec3){0.85f, 0.1f, 0.2f}, 0.08f));
     c.solids[1].motion = BRIM_MOTION_KEYFRAMES;
     c.solids[1].keyframes = keys, c.solids[1].keyframe_count = 2;
+    case_solid(&c, box_between((BrimVec3){0.15f, 0.2f, 0}, (BrimVec3){0.18f, 0.5f, 0.5f}));
+    c.solids[2].shape.rotation.z = 20; // a thin wall
     c.def.source_count = 1;
     c.sources[0] = brim_default_source_def();
     c.sources[0].shape = ball((BrimVec3){0.5f, 0.6f, 0.25f}, 0.08f);
@@ -112,7 +114,7 @@ TEST(saved_with_the_hosts_solids_goes_on_bit_for_bit) {
     CHECK_OK(case_create(&c, &sim, &error), error);
     CHECK_OK(step_times(sim, 4, &error), error);
     CHECK_OK(brim_sim_add_solid(sim, &paddle, &index, &error), error);
-    CHECK(index == 2);
+    CHECK(index == 3);
     CHECK_OK(
         brim_sim_move_solid(sim, index, (BrimVec3){-0.1f, 0, 0}, (BrimVec3){0, 0, 20}, 0.1, &error),
         error);

@@ -38,6 +38,13 @@ typedef struct Span {
 
 /// What is nearer to a solid than this touches it, cells.
 #define SOLID_TOUCH 2e-3f
+/// Where the distance rises by less than this over a cell's length the grid does not resolve a
+/// wall.
+#define SLOPE_MIN 0.5f
+/// A point no deeper than this, cells, came from outside: rounding may leave it a hair inside.
+#define FROM_OUTSIDE 0.1f
+/// Pushes out of a solid at most: in a concave corner the first may end in the other wall.
+#define SOLID_PUSHES 3
 /// Sub-steps near solids are this part of a stride: a wall of one cell must not be jumped.
 #define NEAR_SOLIDS 0.5f
 

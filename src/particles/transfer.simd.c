@@ -280,14 +280,7 @@ static inline wide solid_at(const MoveParams *m, float inv_dx, const wide x[3], 
     return d;
 }
 
-/// Where the distance rises by less than this over a cell's length the grid does not resolve a
-/// wall.
-static const float SLOPE_MIN = 0.5f;
-
-/// A point no deeper than this, cells, came from outside: rounding may leave it a hair inside.
-static const float OUTSIDE = 0.1f;
-
-/// What points know of the solids: distance in cells, and its gradient.
+/// What points know of the solids: distance in cells, and its gradient in m a cell.
 typedef struct Wall {
     wide distance, slope[3];
 } Wall;
@@ -301,7 +294,6 @@ typedef struct Wall {
 static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, const MoveParams *m,
                                    float inv_dx, const float low[3], const float high[3],
                                    const int dim) {
-    enum { PUSHES = 3 };
     const Wall was = *wall;
     const float depth = m->solid_depth;
     wide *g = wall->slope, d = solid_at(m, inv_dx, x, g, dim);
@@ -309,11 +301,11 @@ static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, co
     if (!wide_bits((d < 0.0f) | (was.distance < 0.0f))) return (wide_int){0};
     wide opposed = {0}, steep = {0};
     for (int a = 0; a < dim; a++) opposed += g[a] * was.slope[a], steep += g[a] * g[a];
-    wide_int across = (d < 0.0f) & (was.distance > -OUTSIDE) &
+    wide_int across = (d < 0.0f) & (was.distance > -FROM_OUTSIDE) &
                       ((opposed < 0.0f) | (steep * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN));
     wide limit = wide_all(-depth);
     if (depth > 0) limit = wide_select(was.distance < limit, was.distance, limit);
-    for (int push = 0; push < PUSHES && wide_bits(d < limit); push++) {
+    for (int push = 0; push < SOLID_PUSHES && wide_bits(d < limit); push++) {
         wide length = wide_sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         // A hair outside, so that it is not pushed again by rounding.
         wide distance =

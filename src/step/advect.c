@@ -86,10 +86,10 @@ float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
     float f[3] = {0}, value = 0;
     int cell[3] = {0};
     int fine = fine_slot_at(s, at);
-    float nodes = fine >= 0 ? 2 : 1; // a cell
+    float per_cell = fine >= 0 ? 2 : 1; // nodes along an axis
     for (int a = 0; a < s->dim; a++) {
-        cell[a] = (int)floorf(at[a] * s->inv_dx * nodes);
-        f[a] = at[a] * s->inv_dx * nodes - (float)cell[a];
+        cell[a] = (int)floorf(at[a] * s->inv_dx * per_cell);
+        f[a] = at[a] * s->inv_dx * per_cell - (float)cell[a];
         gradient[a] = 0;
     }
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
@@ -103,7 +103,7 @@ float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
             float g = n >> a & 1 ? phi : -phi;
             for (int b = 0; b < s->dim; b++)
                 if (b != a) g *= n >> b & 1 ? f[b] : 1 - f[b];
-            gradient[a] += g * nodes;
+            gradient[a] += g * per_cell;
         }
     }
     return value;
@@ -115,12 +115,12 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
     float g[3], was[3], before = solid_lookup(s, from, was), limit = -m->solid_depth * s->dx;
     if (m->solid_depth > 0) limit = fminf(limit, before);
     bool across = false; // came to the middle of a wall, or beyond
-    for (int push = 0; push < 3; push++) {
+    for (int push = 0; push < SOLID_PUSHES; push++) {
         float d = solid_lookup(s, at, g), length = 0, opposed = 0;
         for (int a = 0; a < s->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
         if (push == 0)
-            across = d < 0 && before > -0.1f * s->dx &&
-                     (opposed < 0 || length * s->inv_dx * s->inv_dx < 0.25f);
+            across = d < 0 && before > -FROM_OUTSIDE * s->dx &&
+                     (opposed < 0 || length * s->inv_dx * s->inv_dx < SLOPE_MIN * SLOPE_MIN);
         length = sqrtf(length);
         if (d >= limit) break;
         for (int a = 0; a < s->dim && length > 1e-9f * s->dx; a++)
@@ -133,7 +133,7 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
         slope2 += g[a] * g[a] * s->inv_dx * s->inv_dx;
     }
     bool past = m->solid_depth > 0 && (d < 0 || before < 0) && before > -s->dx &&
-                ((slope2 < 0.25f && d < before) || turn < 0);
+                ((slope2 < SLOPE_MIN * SLOPE_MIN && d < before) || turn < 0);
     bool stuck = across || past || (d < limit && before >= limit);
     for (int a = 0; a < s->dim && stuck; a++) at[a] = from[a];
     return stuck;
@@ -247,8 +247,9 @@ static void advect_tile(BrimSim *s, int slot) {
         m.solid = nodes.phi, m.fine = nodes.fine;
         m.still = !moving;
     }
-    // The density projection pushes particles out of solids; without it they are put back at once.
-    m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY ? SOLID_DEPTH : 0;
+    // The density projection pushes particles out of solids; without it they are put back at once,
+    // and at thin walls, where those that a wall overtakes would leave on the other side.
+    m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY && !m.fine ? SOLID_DEPTH : 0;
     float cells = CELLS_A_SUBSTEP * (m.solid ? NEAR_SOLIDS : 1.0f);
     m.substeps = (int)fminf(fmaxf(1, ceilf(reach / cells)), SUBSTEPS_MOST);
     m.stride = CELLS_A_SUBSTEP;

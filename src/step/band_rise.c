@@ -91,21 +91,9 @@ static bool origin(const Lattice *l, int cell, const float at[3], float from[3])
 }
 
 static bool in_solid(const Lattice *l, const float at[3]) {
-    const BrimSim *s = l->s;
-    float f[3] = {0}, sum = 0;
-    int node[3] = {0};
-    for (int a = 0; a < s->dim; a++) {
-        node[a] = (int)at[a];
-        f[a] = at[a] - (float)node[a];
-    }
-    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        float w = 1;
-        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
-        int64_t i = grid_cell(&s->grid, l->tile[0] + node[0] + (n & 1),
-                              l->tile[1] + node[1] + (n >> 1 & 1), l->tile[2] + node[2] + (n >> 2));
-        sum += w * (i < 0 ? s->dx : solid_distance_at(s, i));
-    }
-    return sum < 0;
+    float x[3] = {0}, gradient[3];
+    for (int a = 0; a < l->s->dim; a++) x[a] = ((float)l->tile[a] + at[a]) * l->s->dx;
+    return solid_lookup(l->s, x, gradient) < 0;
 }
 
 static bool was_hidden(const BrimSim *s, int x, int y, int z) {

@@ -1,4 +1,5 @@
 // Stage 1: how long the step is.
+#include "step/solid_fine.h"
 #include "step/stages.h"
 #include <math.h>
 
@@ -49,6 +50,14 @@ static double fastest(const BrimSim *s) {
     return fmax(s->max_speed, solid_speed(s));
 }
 
+/// Whether a thin wall moves: one that crosses more than half a cell in a step leaves particles
+/// behind on its other side.
+static bool thin_moves(const BrimSim *s) {
+    for (int t = 0; t < s->grid.tile_count && s->fine_count; t++)
+        if (fine_here(s, t) && s->tile_solid[t] == SOLID_MOVING) return true;
+    return false;
+}
+
 double choose_dt(const BrimSim *s, double time, int frame) {
     double frame_end = (double)(frame + 1) / s->def.frame_rate;
     double left = frame_end - time, dt = s->def.step;
@@ -60,6 +69,8 @@ double choose_dt(const BrimSim *s, double time, int frame) {
             double speed = fallen(s, fastest(s), time - s->time + dt);
             dt = speed * longest > s->def.cfl * s->dx ? s->def.cfl * s->dx / speed : longest;
         }
+        double walls = thin_moves(s) ? solid_speed(s) : 0;
+        if (walls * dt > 0.5 * s->dx) dt = 0.5 * s->dx / walls;
         if (dt < s->def.step_min) dt = s->def.step_min;
         // Equal steps to the end of the frame rather than a sliver at its end.
         dt = left / fmax(1, ceil(left / dt - 1e-6));

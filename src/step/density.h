@@ -23,7 +23,8 @@ void density_wet(BrimSim *s, uint8_t *wet);
 DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error);
 
 /// The deepest particle inside a solid in each cell gives the cell's push out of it, at most half a
-/// cell. (x, solid_phi) => (push, push_depth, pushed). Returns how many particles are inside.
+/// cell. (x, solid_phi, solid_fine) => (push, push_depth, pushed). Returns how many particles are
+/// inside.
 int64_t push_out_find(BrimSim *s);
 /// Displacement that particles inside solids give to the lower face of a cell, cells.
 float push_out_face(const BrimSim *s, int axis, int64_t cell, int64_t below);

@@ -128,9 +128,11 @@ static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
                 if (filled[z * 64 + bit] > 0.5f) held.slice[z] |= (uint64_t)1 << bit;
             }
     }
-    TileMask hidden = {{0}};
+    TileMask hidden = {{0}}, foreign = {{0}};
     if (s->band) hidden = mask_load(g, s->hidden, slot);
-    for (int z = 0; z < g->tile_depth; z++) held.slice[z] &= may.slice[z] & ~hidden.slice[z];
+    if (s->fine_count) foreign = mask_load(g, s->foreign, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        held.slice[z] &= may.slice[z] & ~(hidden.slice[z] | foreign.slice[z]);
     mask_store(g, wet, slot, &held);
 }
 

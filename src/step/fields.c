@@ -1,4 +1,5 @@
-// Allocation of the fields: all have the same number of tiles and grow together.
+// Allocation of the fields: all have the same number of tiles and grow together, but for those that
+// only tiles near solids have, or near thin ones.
 #include "base/memory.h"
 #include "step/stages.h"
 #include <stdlib.h>
@@ -40,9 +41,9 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         bool first = !s->solid_at;
         ok = ok && grow(&s->tile_solid, 1, before, after);
         ok = ok && grow(&s->solid_at, sizeof *s->solid_at, before, after);
-        uint8_t **masks[] = {&s->rock,   &s->shut[0], &s->cut[0], &s->shut[1],
-                             &s->cut[1], &s->shut[2], &s->cut[2]};
-        for (int i = 0; i < 1 + 2 * s->dim; i++) {
+        uint8_t **masks[] = {&s->foreign, &s->rock,   &s->shut[0], &s->cut[0],
+                             &s->shut[1], &s->cut[1], &s->shut[2], &s->cut[2]};
+        for (int i = 0; i < 2 + 2 * s->dim; i++) {
             ok = ok && grow(masks[i], rows, before, after);
             if (ok && first) memset(*masks[i], 0, after * rows);
         }
@@ -129,6 +130,7 @@ void fields_free(BrimSim *s) {
     free(s->fine_slot);
     free(s->solid_fine);
     free(s->fine_block);
+    free(s->foreign);
     free(s->rock);
     free(s->interior);
     free(s->hidden);
@@ -168,7 +170,7 @@ size_t fields_bytes(const BrimSim *s) {
         4 * cells + rows + 10 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
     if (s->band) per_tile += 3 * rows + 9 + band_marks(s);
-    if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 1) * rows;
+    if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 2) * rows;
     if (s->density) per_tile += cells;
     if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells + rows;
     return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) + fine_bytes(s) +

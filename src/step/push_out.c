@@ -51,7 +51,7 @@ static void keep_deepest(BrimSim *s, size_t cell, float depth, const float gradi
         s->push[a][cell] = length > 1e-6f ? gradient[a] / length * way : 0;
 }
 
-/// Whether a corner of a cell lies inside: else no point of it does.
+/// Whether a corner of a cell lies inside: else, but for thin walls, no point of it does.
 static bool cut_by_solid(const float *node, int dim, int cell) {
     enum { EDGE = TILE + 2 };
     int z = dim == 3 ? (cell >> 6) + 1 : 0;
@@ -78,7 +78,8 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         uint32_t first = p->cell_start[base + (size_t)cell];
         uint32_t last = p->cell_start[base + (size_t)cell + 1];
-        if (first == last || !cut_by_solid(node, s->dim, cell)) continue;
+        if (first == last) continue;
+        if (!nodes.fine && !cut_by_solid(node, s->dim, cell)) continue;
         for (uint32_t i = first; i < last; i++) {
             float at[3] = {0}, gradient[3];
             for (int a = 0; a < s->dim; a++)

@@ -1,4 +1,5 @@
 #include "step/solid_fine.h"
+#include "step/solid_thin.h"
 #include "step/stages.h"
 #include <omp.h>
 #include <string.h>
@@ -34,7 +35,12 @@ bool fine_arrange(BrimSim *s) {
         if (at) same &= at == ++count;
     }
     if (same && count == s->fine_count) return true;
-    if (!fine_fields_reserve(s, (size_t)count)) return false;
+    if (!fine_fields_reserve(s, (size_t)count)) { // those without a place stay coarse
+        for (int t = 0; t < s->grid.tile_count; t++)
+            if (s->solid_at[t] && s->fine_at[s->solid_at[t] - 1] < 0)
+                s->fine_at[s->solid_at[t] - 1] = 0;
+        return false;
+    }
     s->fine_count = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         int32_t *at = s->solid_at[t] ? &s->fine_at[s->solid_at[t] - 1] : NULL;
@@ -82,13 +88,16 @@ static void refine(const float *block, int edge, int depth, float *fine) {
 static int larger(int a, int b) {
     return a > b ? a : b;
 }
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
 
 /// Puts what a fine tile knows into a block: `from` is the tile's first node in the block.
 static void patch(const float *tile, const int from[3], int edge, int dim, float *fine) {
     int first[3], end[3];
     for (int a = 0; a < 3; a++) {
         first[a] = larger(-from[a], 0);
-        end[a] = -larger(from[a] - edge, -FINE_EDGE);
+        end[a] = smaller(edge - from[a], FINE_EDGE);
     }
     if (dim == 2) first[2] = 0, end[2] = 1;
     if (first[0] >= end[0]) return;
@@ -105,7 +114,7 @@ static const float *fine_tile(const BrimSim *s, int slot) {
     return s->solid_fine + (size_t)(s->fine_at[s->solid_at[slot] - 1] - 1) * fine_tile_nodes(s);
 }
 
-static bool fine_near(const BrimSim *s, int slot) {
+bool fine_near(const BrimSim *s, int slot) {
     for (int n = 0; n < 27 && s->fine_count; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && fine_here(s, t)) return true;
@@ -134,4 +143,94 @@ float fine_lookup(const BrimSim *s, int slot, int x, int y, int z) {
     int at = (y - c.y * 2 * TILE) * FINE_EDGE + x - c.x * 2 * TILE;
     if (s->dim == 3) at += (z - c.z * 2 * TILE) * FINE_EDGE * FINE_EDGE;
     return fine_tile(s, slot)[at];
+}
+
+// ---------------------------------------------------------------------- particles of other parts
+
+/// Distances at the corners of a cell, 2 x 2 x 2.
+static void corner_values(const BrimSim *s, int slot, int cell, float value[8]) {
+    TileCoord c = s->grid.coord[slot];
+    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        int64_t i = grid_cell(&s->grid, at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2));
+        value[n] = i < 0 ? s->dx : solid_distance_at(s, i);
+    }
+}
+
+uint8_t parted_here(const BrimSim *s, int slot, int cell) {
+    float value[8];
+    corner_values(s, slot, cell, value);
+    return parted_corners(s->dim, value, 2);
+}
+
+/// The outside corner of a cell that is nearest to a particle. at: from the cell's low corner, in
+/// cells.
+static int nearest_outside(int dim, const float value[8], const float at[3]) {
+    int nearest = 0;
+    float least = 4;
+    for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
+        float distance2 = 0;
+        for (int a = 0; a < dim; a++) {
+            float d = at[a] - (float)(n >> a & 1);
+            distance2 += d * d;
+        }
+        if (value[n] > 0 && distance2 < least) least = distance2, nearest = n;
+    }
+    return nearest;
+}
+
+/// Whether a cell has parts, and particles only in those that it does not belong to.
+static bool is_foreign(const BrimSim *s, int slot, int cell) {
+    float value[8];
+    corner_values(s, slot, cell, value);
+    uint8_t parted = parted_corners(s->dim, value, 2);
+    if (!parted) return false;
+    TileCoord c = s->grid.coord[slot];
+    const int low[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
+                        c.z * TILE + (cell >> 6)};
+    const Particles *p = &s->particles;
+    const uint32_t *start = p->cell_start + (size_t)slot * (size_t)s->grid.tile_cells + cell;
+    for (uint32_t i = start[0]; i < start[1]; i++) {
+        float at[3] = {0};
+        for (int a = 0; a < s->dim; a++) at[a] = p->attr[ATTR_X + a][i] * s->inv_dx - (float)low[a];
+        if (!(parted >> nearest_outside(s->dim, value, at) & 1)) return false;
+    }
+    return true;
+}
+
+void find_foreign(BrimSim *s) {
+    if (!s->solid_at || !s->fine_count) return;
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        TileMask foreign = {{0}};
+        if (fine_here(s, t)) {
+            TileMask occupied = mask_load(&s->grid, s->particles.occupied, t);
+            for (int z = 0; z < s->grid.tile_depth; z++)
+                for (uint64_t bits = occupied.slice[z]; bits; bits &= bits - 1) {
+                    int k = __builtin_ctzll(bits);
+                    if (is_foreign(s, t, z * 64 + k)) foreign.slice[z] |= (uint64_t)1 << k;
+                }
+        }
+        mask_store(&s->grid, s->foreign, t, &foreign);
+    }
+}
+
+TileMask home_cells(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    TileMask m = mask_load(g, s->particles.occupied, slot), interior = {{0}};
+    TileMask foreign = mask_load(g, s->foreign, slot);
+    if (s->band) interior = mask_load(g, s->interior, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        m.slice[z] = (m.slice[z] & ~foreign.slice[z]) | interior.slice[z];
+    return m;
+}
+
+TileMask home_below(const BrimSim *s, int slot, int axis) {
+    const Grid *g = &s->grid;
+    TileMask m = mask_neighbour(g, s->particles.occupied, slot, axis, -1), interior = {{0}};
+    TileMask foreign = mask_neighbour(g, s->foreign, slot, axis, -1);
+    if (s->band) interior = mask_neighbour(g, s->interior, slot, axis, -1);
+    for (int z = 0; z < g->tile_depth; z++)
+        m.slice[z] = (m.slice[z] & ~foreign.slice[z]) | interior.slice[z];
+    return m;
 }

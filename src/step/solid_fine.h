@@ -2,6 +2,7 @@
 // sides are up to half a cell off, and in its middle the distance has no depth. In tiles with such
 // walls the distance is sampled at half cells as well, for whatever moves particles.
 #pragma once
+#include "grid/mask.h"
 #include "step/state.h"
 
 /// A block of distances at nodes, m; edge (8 + 2 halo), twice that where it is fine.
@@ -17,10 +18,24 @@ bool fine_arrange(BrimSim *s);
 /// Distances around a tile, fine if a thin wall is near; in `block` or in memory of the thread's.
 SolidNodes solid_nodes(const BrimSim *s, int slot, int halo, float missing, float *block);
 
+/// Whether a tile or one beside it is fine.
+bool fine_near(const BrimSim *s, int slot);
+
 /// Whether a tile is fine.
 static inline bool fine_here(const BrimSim *s, int slot) {
     return s->fine_count && s->solid_at[slot] && s->fine_at[s->solid_at[slot] - 1];
 }
+
+/// The outside corners of a cell in a fine tile that do not belong to it.
+uint8_t parted_here(const BrimSim *s, int slot, int cell);
+
+/// (x) => foreign
+void find_foreign(BrimSim *s);
+
+/// Cells of a tile that hold liquid which is at home there, and those whose lower neighbours along
+/// an axis do.
+TileMask home_cells(const BrimSim *s, int slot);
+TileMask home_below(const BrimSim *s, int slot, int axis);
 
 /// Distance in m at a node of half cells in a fine tile, or on its far side.
 float fine_lookup(const BrimSim *s, int slot, int x, int y, int z);

@@ -65,18 +65,22 @@ bool is_thin(const Outside *o) {
     return false;
 }
 
-/// All but the largest of the parts of a cell, by the distances at their corners.
-static uint8_t parted_corners(int dim, uint8_t outside, const float *low) {
-    float most = 0;
-    uint8_t rest = outside, largest = 0;
+uint8_t parted_corners(int dim, const float *low, int edge) {
+    float value[8], most = 0;
+    uint8_t outside = 0, largest = 0;
+    for (int i = 0; i < (dim == 3 ? 8 : 4); i++) {
+        value[i] = low[((i >> 2) * edge + (i >> 1 & 1)) * edge + (i & 1)];
+        outside |= (uint8_t)((value[i] > 0) << i);
+    }
+    uint8_t rest = outside;
     while (rest) {
         uint8_t part = rest & (uint8_t)-rest, before;
         do before = part, part |= joined_corners(part) & outside;
         while (part != before);
         if (part == outside) return 0;
         float size = 0;
-        for (int i = 0; i < (dim == 3 ? 8 : 4); i++)
-            if (part >> i & 1) size += low[((i >> 2) * NODES + (i >> 1 & 1)) * NODES + (i & 1)];
+        for (int i = 0; i < 8; i++)
+            if (part >> i & 1) size += value[i];
         if (size > most) most = size, largest = part;
         rest &= (uint8_t)~part;
     }
@@ -90,8 +94,7 @@ void find_parted(const Outside *o, const float *phi, Parted *parted) {
             for (int x = 0; x < TILE + 1; x++) {
                 if (!is_cut(o, x, y, z)) continue;
                 int at = (z * NODES + y) * NODES + x;
-                uint8_t corners =
-                    parted_corners(o->dim, (uint8_t)nodes_of(o, x, y, z, 2), phi + at);
+                uint8_t corners = parted_corners(o->dim, phi + at, NODES);
                 if (!corners) continue;
                 if (!parted->any) memset(parted->corners, 0, sizeof parted->corners);
                 parted->any = true;

@@ -14,7 +14,8 @@ typedef struct Outside {
 /// phi [z][y][x], PART_NODES along each axis.
 Outside outside_nodes(int dim, const float *phi);
 
-/// Whether the outside has sides that do not meet within a cell around a cell.
+/// Whether somewhere among the 4 x 4 x 4 nodes around a cell that a solid cuts (2D: 4 x 4) those
+/// outside do not all hang together by edges: two sides of a wall.
 bool is_thin(const Outside *outside);
 
 /// A thin wall may cut a cell into parts that do not meet, and what flows into one must not flow
@@ -27,6 +28,10 @@ typedef struct Parted {
 } Parted;
 
 void find_parted(const Outside *outside, const float *phi, Parted *parted);
+
+/// The outside corners of a cell but for those of its largest part. low: the cell's low corner
+/// among nodes with so many along an edge.
+uint8_t parted_corners(int dim, const float *low, int edge);
 
 /// Whether a corner of the lower face of a cell is such a one, of the cell on either side of it.
 bool is_parted(const Parted *parted, int axis, int cell_low, int corner);

@@ -268,7 +268,10 @@ bool solids_arrange(BrimSim *s) {
         s->tile_solid[t] = (uint8_t)((s->tile_solid[t] & ~NEAR) | (here ? NEAR : 0));
         near += here;
     }
-    if (!solid_fields_reserve(s, (size_t)near)) return false;
+    if (!solid_fields_reserve(s, (size_t)near)) {
+        for (int t = 0; t < s->grid.tile_count; t++) s->tile_solid[t] &= (uint8_t)~NEAR;
+        return false;
+    }
     bool same = true;
     near = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {

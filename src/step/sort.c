@@ -1,4 +1,5 @@
 // Stage 5: particles into tiles and cells; fields that outlive a step follow their tiles.
+#include "step/solid_fine.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
@@ -63,8 +64,11 @@ bool stage_sort(BrimSim *s) {
     s->resampled -= (int64_t)gone.hidden;
     if (!fields_reserve(s, (size_t)s->grid.tile_count)) return false;
     sort_take_reach(&s->sort, &s->grid, s->tile_reach);
-    if (unchanged(s, before)) return true;
-    follow_fields(s);
-    if (s->band) band_follow(s);
-    return !s->solid_at || follow_solids(s);
+    if (!unchanged(s, before)) {
+        follow_fields(s);
+        if (s->band) band_follow(s);
+        if (s->solid_at && !follow_solids(s)) return false;
+    }
+    find_foreign(s);
+    return true;
 }

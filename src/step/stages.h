@@ -89,6 +89,7 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
 bool fields_reserve(BrimSim *s, size_t tiles);
 /// The same for the fields of solids.
 bool solid_fields_reserve(BrimSim *s, size_t tiles);
+/// The same for those with thin walls.
 bool fine_fields_reserve(BrimSim *s, size_t tiles);
 void fields_free(BrimSim *s);
 size_t fields_bytes(const BrimSim *s);

@@ -124,6 +124,8 @@ struct BrimSim {
     size_t fine_tiles;  ///< capacity of the fields, tiles
     float *solid_fine;  ///< [fine tiles][nodes at half cells] distance, m
     float *fine_block;  ///< [threads_most] blocks of such nodes
+    uint8_t *foreign;   ///< [rows of all tiles] cells that a wall parts, with particles only in
+                        ///< parts that the cell does not belong to; written by sort
 
     // band: NULL without one
     const BandKernels *band;

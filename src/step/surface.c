@@ -163,11 +163,12 @@ static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, u
 }
 
 /// Cells of a tile in which liquid may be: inside the domain, not beside an open side (pressure is
-/// zero there), with an open face.
+/// zero there), with an open face; what is in them belongs there.
 static TileMask allowed_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    TileMask m = bound_cells(s, slot), closed = closed_cells(s, slot);
-    for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~closed.slice[z];
+    TileMask m = bound_cells(s, slot), closed = closed_cells(s, slot), foreign = {{0}};
+    if (s->fine_count) foreign = mask_load(g, s->foreign, slot);
+    for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~(closed.slice[z] | foreign.slice[z]);
     return m;
 }
 

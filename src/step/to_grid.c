@@ -3,6 +3,7 @@
 // write to one place and the sums are the same for any number of them.
 #include "base/memory.h"
 #include "grid/mask.h"
+#include "step/solid_fine.h"
 #include "step/stages.h"
 #include <omp.h>
 #include <string.h>
@@ -132,6 +133,23 @@ static uint64_t reached_rows(const Grid *g, const ScatterRows *from, const int d
     return rows;
 }
 
+/// Particles reach over a thin wall, and a face beyond it, where nothing holds it up, would fall
+/// and they with it. Beside thin walls a face is known only when it touches a cell that holds
+/// liquid of its own; others take the mean of those, as in air.
+static void forget_beyond_walls(const BrimSim *s, int slot, int axis, TileMask *known) {
+    const float near = 1.5f * s->dx;
+    const Grid *g = &s->grid;
+    if (!s->solid_at[slot] || !fine_near(s, slot)) return;
+    TileMask home = home_cells(s, slot), below = home_below(s, slot, axis);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = known->slice[z] & ~(home.slice[z] | below.slice[z]); bits;
+             bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            if (solid_distance_at(s, (int64_t)slot * g->tile_cells + cell) < near)
+                known->slice[z] &= ~(bits & -bits);
+        }
+}
+
 /// Sums the blocks that reach a tile and divides. => velocity, old, known
 static void gather_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
@@ -154,6 +172,7 @@ static void gather_tile(BrimSim *s, int slot) {
                             s->old[a] && !s->band ? s->old[a] + base : NULL,
                             weights ? s->coefficient[a] + base : NULL, (uint8_t *)known.slice);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
+        if (s->fine_count) forget_beyond_walls(s, slot, a, &known);
         mask_store(g, s->known[a], slot, &known);
         for (int n = 0; n < 27; n++)
             if (near.reach[n])
