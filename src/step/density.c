@@ -26,8 +26,6 @@ static const float STRIDE = 0.5f;
 /// crowded water swells evenly; what is still larger is cut: one pit must not hold up a river. The
 /// rest waits for later steps.
 static const float SHIFT_MAX = 1;
-/// Displacements take no particle into a solid, but for rounding, cells.
-static const float SHIFT_DEPTH = 1e-3f;
 
 static inline bool has(const TileMask *m, int cell) {
     return m->slice[cell >> 6] >> (cell & 63) & 1;

@@ -2,6 +2,9 @@
 #pragma once
 #include "step/stages.h"
 
+/// Displacements take no particle into a solid, but for rounding: so deep, cells, it is not inside.
+#define SHIFT_DEPTH 1e-3f
+
 /// Mean and largest density error of a tile's cells, as sums.
 typedef struct DensityErrors {
     double sum, cells;

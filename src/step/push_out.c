@@ -85,8 +85,8 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
             for (int a = 0; a < s->dim; a++)
                 at[a] = p->attr[ATTR_X + a][i] * s->inv_dx - span.corner[a];
             float d = distance_at(&nodes, at, s->dim, s->inv_dx, gradient);
-            p->order[i] = d < 0 && d >= -SOLID_DEPTH;
-            if (d >= 0) continue;
+            p->order[i] = d < -SHIFT_DEPTH && d >= -SOLID_DEPTH;
+            if (d >= -SHIFT_DEPTH) continue;
             inside++;
             keep_deepest(s, base + (size_t)cell, -d, gradient);
             pushed.slice[cell >> 6] |= (uint64_t)1 << (cell & 63);
