@@ -1,4 +1,5 @@
 #include "step/solid_fine.h"
+#include "step/solid_masks.h"
 #include "step/solid_thin.h"
 #include "step/stages.h"
 #include <omp.h>
@@ -152,7 +153,10 @@ static void corner_values(const BrimSim *s, int slot, int cell, float value[8]) 
     TileCoord c = s->grid.coord[slot];
     int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        int64_t i = grid_cell(&s->grid, at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2));
+        int p[3] = {at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2)};
+        for (int a = 0; a < 3; a++) // beyond the last tile: as in it
+            if (p[a] >= s->grid.tiles[a] * TILE) p[a]--;
+        int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
         value[n] = i < 0 ? s->dx : solid_distance_at(s, i);
     }
 }
@@ -205,8 +209,9 @@ void find_foreign(BrimSim *s) {
         TileMask foreign = {{0}};
         if (fine_here(s, t)) {
             TileMask occupied = mask_load(&s->grid, s->particles.occupied, t);
+            TileMask cut = cut_cells(s, t);
             for (int z = 0; z < s->grid.tile_depth; z++)
-                for (uint64_t bits = occupied.slice[z]; bits; bits &= bits - 1) {
+                for (uint64_t bits = occupied.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
                     int k = __builtin_ctzll(bits);
                     if (is_foreign(s, t, z * 64 + k)) foreign.slice[z] |= (uint64_t)1 << k;
                 }
