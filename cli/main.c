@@ -81,7 +81,7 @@ static int flush_output(int code) {
 
 /// Threads that wait for others spin for a while before they sleep. By default that is some
 /// milliseconds, in which they take a core from whatever else runs, in turn from the thread that
-/// they wait for: beside one other busy program steps took ten times as long. The OpenMP runtime
+/// they wait for: beside busy programs steps took two to ten times as long. The OpenMP runtime
 /// reads this before main begins, so the program starts itself once more.
 static void wait_briefly(char **argv) {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
