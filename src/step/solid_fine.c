@@ -148,23 +148,9 @@ float fine_lookup(const BrimSim *s, int slot, int x, int y, int z) {
 
 // ---------------------------------------------------------------------- particles of other parts
 
-/// Distances at the corners of a cell, 2 x 2 x 2.
-static void corner_values(const BrimSim *s, int slot, int cell, float value[8]) {
-    TileCoord c = s->grid.coord[slot];
-    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
-    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        int p[3] = {at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2)};
-        for (int a = 0; a < 3; a++) // beyond the last tile: as in it
-            if (p[a] >= s->grid.tiles[a] * TILE) p[a]--;
-        int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
-        value[n] = i < 0 ? s->dx : solid_distance_at(s, i);
-    }
-}
-
 uint8_t parted_here(const BrimSim *s, int slot, int cell) {
     float value[8];
-    corner_values(s, slot, cell, value);
-    return parted_corners(s->dim, value, 2);
+    return solid_corners(s, slot, cell, value) ? parted_corners(s->dim, value, 2) : 0;
 }
 
 /// The outside corner of a cell that is nearest to a particle. at: from the cell's low corner, in
@@ -186,7 +172,7 @@ static int nearest_outside(int dim, const float value[8], const float at[3]) {
 /// Whether a cell has parts, and particles only in those that it does not belong to.
 static bool is_foreign(const BrimSim *s, int slot, int cell) {
     float value[8];
-    corner_values(s, slot, cell, value);
+    if (!solid_corners(s, slot, cell, value)) return false;
     uint8_t parted = parted_corners(s->dim, value, 2);
     if (!parted) return false;
     TileCoord c = s->grid.coord[slot];
@@ -220,22 +206,24 @@ void find_foreign(BrimSim *s) {
     }
 }
 
+static TileMask at_home(const BrimSim *s, TileMask occupied, TileMask foreign, TileMask interior) {
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        occupied.slice[z] = (occupied.slice[z] & ~foreign.slice[z]) | interior.slice[z];
+    return occupied;
+}
+
 TileMask home_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    TileMask m = mask_load(g, s->particles.occupied, slot), interior = {{0}};
-    TileMask foreign = mask_load(g, s->foreign, slot);
+    TileMask interior = {{0}};
     if (s->band) interior = mask_load(g, s->interior, slot);
-    for (int z = 0; z < g->tile_depth; z++)
-        m.slice[z] = (m.slice[z] & ~foreign.slice[z]) | interior.slice[z];
-    return m;
+    return at_home(s, mask_load(g, s->particles.occupied, slot), mask_load(g, s->foreign, slot),
+                   interior);
 }
 
 TileMask home_below(const BrimSim *s, int slot, int axis) {
     const Grid *g = &s->grid;
-    TileMask m = mask_neighbour(g, s->particles.occupied, slot, axis, -1), interior = {{0}};
-    TileMask foreign = mask_neighbour(g, s->foreign, slot, axis, -1);
+    TileMask interior = {{0}};
     if (s->band) interior = mask_neighbour(g, s->interior, slot, axis, -1);
-    for (int z = 0; z < g->tile_depth; z++)
-        m.slice[z] = (m.slice[z] & ~foreign.slice[z]) | interior.slice[z];
-    return m;
+    return at_home(s, mask_neighbour(g, s->particles.occupied, slot, axis, -1),
+                   mask_neighbour(g, s->foreign, slot, axis, -1), interior);
 }

@@ -241,6 +241,20 @@ void solid_block(const BrimSim *s, int slot, int halo, float missing, float *blo
                     &s->sides, halo, missing, block);
 }
 
+bool solid_corners(const BrimSim *s, int slot, int cell, float value[8]) {
+    TileCoord c = s->grid.coord[slot];
+    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        int p[3] = {at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2)};
+        for (int a = 0; a < 3; a++) // beyond the last tile: as in it
+            if (p[a] >= s->grid.tiles[a] * TILE) p[a]--;
+        int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
+        if (i < 0) return false;
+        value[n] = solid_distance_at(s, i);
+    }
+    return true;
+}
+
 /// Whether a solid, be it there already or not, is near a tile.
 static bool any_near(const BrimSim *s, int slot) {
     for (int i = 0; i < s->solid_count; i++)

@@ -61,6 +61,8 @@ bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const 
 bool solids_arrange(BrimSim *s);
 /// Distances to solids as a block, m.
 void solid_block(const BrimSim *s, int slot, int halo, float missing, float *block);
+/// Distances to solids at the corners of a cell, m: x + 2 y + 4 z. False where a tile is missing.
+bool solid_corners(const BrimSim *s, int slot, int cell, float value[8]);
 /// The fastest flow on a tile and those around it, m/s.
 float speed_around(const BrimSim *s, int slot);
 /// Numbers the tiles with particles and makes room in `work` for a block of so many floats of

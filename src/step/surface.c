@@ -125,17 +125,11 @@ static const LevelSetRow *near_row(const BrimSim *s, NearRows *rows, int slot, i
 /// The solid's surface near a cell as a plane: normal and the centre's distance, in cells. False
 /// when it is too far to matter.
 static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
-    TileCoord c = s->grid.coord[slot];
-    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
     int corners = s->dim == 3 ? 8 : 4;
-    float mean = 0, gradient[3] = {0}, length = 0;
+    float value[8], mean = 0, gradient[3] = {0}, length = 0;
+    if (!solid_corners(s, slot, cell, value)) return false;
     for (int n = 0; n < corners; n++) {
-        int p[3] = {at[0] + (n & 1), at[1] + (n >> 1 & 1), at[2] + (n >> 2)};
-        for (int a = 0; a < 3; a++) // beyond the last tile: as in it
-            if (p[a] >= s->grid.tiles[a] * TILE) p[a]--;
-        int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
-        if (i < 0) return false;
-        float d = solid_distance_at(s, i) * s->inv_dx;
+        float d = value[n] * s->inv_dx;
         mean += d;
         for (int a = 0; a < s->dim; a++) gradient[a] += n >> a & 1 ? d : -d;
     }
