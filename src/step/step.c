@@ -5,6 +5,7 @@
 // Each step is therefore chosen one step ahead; `velocity_time` keeps the account.
 #include "base/error.h"
 #include "base/timer.h"
+#include "step/solid_fine.h"
 #include "step/stages.h"
 #include <math.h>
 
@@ -51,6 +52,7 @@ static BrimResult prime(BrimSim *s, Clock *clock, BrimError *error) {
     if (result != BRIM_OK) return result;
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!stage_solids(s)) return out_of_memory(s, "solids", error);
+    find_foreign(s); // solids may have come since the particles were sorted
     lap(clock, BRIM_STAGE_SOLIDS);
     int reach = reach_cells(reach_estimate(s)); // no flow tells it by tile yet
     for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
