@@ -91,7 +91,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->profile = level_set_profile(s->dim);
     s->particles.affine = def->transfer == BRIM_TRANSFER_APIC;
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
-    s->scratch = memory_new((size_t)s->threads_most * sizeof *s->scratch);
+    s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
     s->poisson = poisson_new(s->isa, s->threads, &s->work);
     if (!s->gravity_keys || !s->scratch || !s->poisson)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory");
@@ -274,6 +274,7 @@ void brim_sim_destroy(BrimSim **sim) {
     free(s->sources);
     free(s->drains);
     free(s->gravity_keys);
+    for (int i = 0; s->scratch && i < s->threads_most; i++) free(s->scratch[i].risen);
     free(s->scratch);
     fields_free(s);
     particles_free(&s->particles);

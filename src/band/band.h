@@ -6,6 +6,9 @@
 /// The largest tile.
 enum { BAND_CELLS = TILE * TILE * TILE };
 
+/// All pairs of a tile's rows.
+#define BAND_ALL_PAIRS 0xffffffffu
+
 /// Depth of cells that no distance reaches, in cells.
 #define BAND_FAR 1e9f
 
@@ -24,9 +27,9 @@ typedef struct BandKernels {
     /// or on the tile's own lower side the line through the next two. => out [cells of a tile]
     void (*face_paths)(const float *back, int axis, int dim, float *out);
     /// Values of a block at its own nodes less `back`; `missing` where back is not a number.
-    /// Trilinear, or `sharp`: with second differences, from one cell more of the halo. => out
-    /// [cells of a tile]
-    void (*carry)(const float *block, int halo, int dim, bool sharp,
+    /// Trilinear, or `sharp`: with second differences, from one cell more of the halo. Only pairs
+    /// of rows with a bit in `pairs`; the others are missing. => out [cells of a tile]
+    void (*carry)(const float *block, int halo, int dim, bool sharp, uint32_t pairs,
                   const float back[3][BAND_CELLS], float missing, float *out);
     /// One pass of |grad depth| = 1 over a tile. In: depths of the tile and one cell around it, a
     /// block of halo 1, BAND_FAR where there is no liquid; `fixed` [rows]: cells that stay. The new

@@ -147,12 +147,16 @@ static inline wide sample_sharp(const float *b, const wide_int node[3], int edge
     return wide_select(value == value, wide_clamp(value + lack, low, high), value);
 }
 
-static inline void carry_dim(const float *block, int halo, const bool sharp,
+static inline void carry_dim(const float *block, int halo, const bool sharp, uint32_t pairs,
                              const float back[3][BAND_CELLS], float missing, float *out,
                              const int dim) {
     const int cells = dim == 3 ? BAND_CELLS : TILE * TILE, edge = TILE + 2 * halo, rim = sharp;
     const wide low = wide_all((float)rim), high = wide_all((float)(edge - rim) - 1.001f);
     for (int first = 0; first < cells; first += WIDE) {
+        if (!(pairs >> (first / (2 * TILE)) & 1)) {
+            wide_store(out + first, wide_all(missing));
+            continue;
+        }
         wide corner[3], f[3] = {0}, v;
         wide_int node[3] = {0}, valid = wide_load(back[0] + first) == wide_load(back[0] + first);
         cell_corners(first, halo, corner, dim);
@@ -170,14 +174,14 @@ static inline void carry_dim(const float *block, int halo, const bool sharp,
     }
 }
 
-static void carry(const float *block, int halo, int dim, bool sharp,
+static void carry(const float *block, int halo, int dim, bool sharp, uint32_t pairs,
                   const float back[3][BAND_CELLS], float missing, float *out) {
     if (dim == 3)
-        sharp ? carry_dim(block, halo, true, back, missing, out, 3)
-              : carry_dim(block, halo, false, back, missing, out, 3);
+        sharp ? carry_dim(block, halo, true, pairs, back, missing, out, 3)
+              : carry_dim(block, halo, false, pairs, back, missing, out, 3);
     else
-        sharp ? carry_dim(block, halo, true, back, missing, out, 2)
-              : carry_dim(block, halo, false, back, missing, out, 2);
+        sharp ? carry_dim(block, halo, true, pairs, back, missing, out, 2)
+              : carry_dim(block, halo, false, pairs, back, missing, out, 2);
 }
 
 // ------------------------------------------------------------------------------------ distance
@@ -219,6 +223,10 @@ static inline bool deepen_dim(const float *block, const uint8_t *fixed, float *o
         for (int y = 0; y < TILE; y++) {
             const float *at = block + ((dim == 3 ? z + 1 : 0) * EDGE + y + 1) * EDGE + 1;
             const int row = z * TILE + y;
+            if (fixed[row] == 0xff) {
+                memcpy(out + row * TILE, at, TILE * sizeof *out);
+                continue;
+            }
             float next[TILE];
             for (int x = 0; x < TILE; x++) {
                 float a = least(at[x - 1], at[x + 1]), b = least(at[x - EDGE], at[x + EDGE]);

@@ -102,6 +102,8 @@ void block_load(const Grid *g, int slot, const float *field, Place place, const 
         load_block(g, slot, &crossed, place, sides, NULL, block, 2);
     else if (halo == 3)
         load_block(g, slot, &crossed, place, sides, NULL, block, 3);
+    else if (halo == 4)
+        load_block(g, slot, &crossed, place, sides, NULL, block, 4);
     else
         load_block(g, slot, &crossed, place, sides, NULL, block, halo);
 }

@@ -48,12 +48,6 @@ static void take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end
 
 // -------------------------------------------------------------------------------- particles come
 
-static uint32_t count_tile(const BrimSim *s, const BandExchange *e, int slot) {
-    return mask_any(&s->grid, e->rim, slot) && any_near(s, s->hidden, slot)
-               ? band_rising(s, e, slot, NULL, NULL)
-               : 0;
-}
-
 /// Velocity, and with APIC its gradient, of the liquid that came from a point.
 static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i) {
     Particles *p = &s->particles;
@@ -72,24 +66,14 @@ static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i)
     }
 }
 
-/// Where the next particle of a tile goes.
-typedef struct Filler {
-    BrimSim *s;
-    int slot;
-    uint32_t next, id;
-} Filler;
-
-static void fill_point(void *context, const float at[3], const float from[3]) {
-    Filler *f = context;
-    BrimSim *s = f->s;
+/// Makes particle i of a tile.
+static void fill_point(BrimSim *s, int slot, const Risen *risen, uint32_t i) {
     Particles *p = &s->particles;
-    TileCoord c = s->grid.coord[f->slot];
+    TileCoord c = s->grid.coord[slot];
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    uint32_t i = f->next++;
     for (int a = 0; a < 3; a++)
-        p->attr[ATTR_X + a][i] = a < s->dim ? ((float)tile[a] + at[a]) * s->dx : 0;
-    give_velocity(s, f->slot, from, i);
-    p->id[i] = f->id++;
+        p->attr[ATTR_X + a][i] = a < s->dim ? ((float)tile[a] + risen->at[a]) * s->dx : 0;
+    give_velocity(s, slot, risen->from, i);
     p->key[i] =
         cell_key(&s->grid, s->inv_dx, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
 }
@@ -112,27 +96,49 @@ static void drain_new(BrimSim *s, uint32_t first, uint32_t end) {
     }
 }
 
+/// What rose in a tile: where it lies in which thread's scratch, and among all.
+typedef struct RisenTile {
+    uint32_t thread, first, count, place;
+} RisenTile;
+
+/// Finds what rose into the band. => risen [tiles]; false when out of memory
+static bool find_risen(BrimSim *s, const BandExchange *e, RisenTile *risen) {
+    bool fine = true;
+    for (int i = 0; i < s->threads; i++) s->scratch[i].risen_count = 0;
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2) reduction(&& : fine)
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        int thread = omp_get_thread_num();
+        const ThreadScratch *scratch = &s->scratch[thread];
+        size_t first = scratch->risen_count;
+        if (mask_any(&s->grid, e->rim, t) && any_near(s, s->hidden, t))
+            fine = band_rising(s, e, t) && fine;
+        risen[t] = (RisenTile){.thread = (uint32_t)thread,
+                               .first = (uint32_t)first,
+                               .count = (uint32_t)(scratch->risen_count - first)};
+    }
+    return fine;
+}
+
 /// Appends what rose into the band. False when out of memory.
 static bool make(BrimSim *s, const BandExchange *e) {
     int tiles = s->grid.tile_count;
     Particles *p = &s->particles;
-    uint32_t *count = (uint32_t *)(void *)s->rhs; // [tiles + 1], far smaller than a field
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
-    for (int t = 0; t < tiles; t++) count[t] = count_tile(s, e, t);
-    size_t sum = 0;
-    for (int t = 0; t <= tiles; t++) {
-        uint32_t here = t < tiles ? count[t] : 0;
-        count[t] = (uint32_t)sum;
-        sum += here;
+    RisenTile *risen = (RisenTile *)(void *)s->rhs; // [tiles], far smaller than a field
+    if (!find_risen(s, e, risen)) return false;
+    size_t sum = 0, first = p->count;
+    for (int t = 0; t < tiles; t++) {
+        risen[t].place = (uint32_t)sum;
+        sum += risen[t].count;
     }
-    size_t first = p->count;
     if (first + sum > UINT32_MAX - 16 || !particles_reserve(p, first + sum)) return false;
     p->count += sum;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
     for (int t = 0; t < tiles; t++)
-        if (count[t + 1] > count[t]) {
-            Filler f = {s, t, (uint32_t)first + count[t], s->next_id + count[t]};
-            band_rising(s, e, t, fill_point, &f);
+        for (uint32_t k = 0; k < risen[t].count; k++) {
+            uint32_t place = risen[t].place + k;
+            fill_point(s, t, &s->scratch[risen[t].thread].risen[risen[t].first + k],
+                       (uint32_t)first + place);
+            p->id[first + place] = s->next_id + place;
         }
     s->next_id += (uint32_t)sum;
     s->resampled += (int64_t)sum;

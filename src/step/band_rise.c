@@ -4,11 +4,18 @@
 // in a hidden cell holds liquid that had no particle.
 #include "step/band_rise.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "particles/seed.h"
 #include <math.h>
 #include <omp.h>
 
 enum { EDGE = TILE + 2 };
+
+/// Cells that were hidden in the tiles around one: bit x + 8 of [z + 8][y + 8], in cells of the
+/// tile; in 2D only z = 0. Cells beyond the domain are as those at its side.
+typedef struct HiddenNear {
+    uint32_t rows[3 * TILE][3 * TILE];
+} HiddenNear;
 
 /// A tile's points, and what tells where they came from.
 typedef struct Lattice {
@@ -17,15 +24,62 @@ typedef struct Lattice {
     int tile[3];          ///< first cell
     const float *back[3]; ///< blocks of halo 1: paths, cells
     bool solid;           ///< solids are near
+    HiddenNear *hidden;
 } Lattice;
 
-static Lattice lattice_of(const BrimSim *s, int slot) {
+static bool was_hidden(const BrimSim *s, int x, int y, int z) {
+    int64_t i = grid_cell(&s->grid, x, y, z);
+    return i >= 0 && band_bit(s->hidden, i);
+}
+
+static int within(int x, int end) {
+    return x < 0 ? 0 : x < end ? x : end - 1;
+}
+
+/// A row of cells around a tile, y and z in cells of the domain.
+static uint32_t hidden_row(const BrimSim *s, const int tile[3], int y, int z) {
+    const Grid *g = &s->grid;
+    y = within(y, g->cells[1]), z = within(z, g->cells[2]);
+    uint32_t row = 0;
+    for (int k = -1; k <= 1; k++) {
+        int x = tile[0] + k * TILE;
+        if (x < 0 || x >= g->cells[0]) continue;
+        int64_t i = grid_cell(g, x, y, z);
+        if (i >= 0) row |= (uint32_t)s->hidden[i >> 3] << (TILE * (k + 1));
+    }
+    uint32_t inside = 0xffffff;
+    int end = g->cells[0] - tile[0] + TILE; // bits from here on lie beyond the domain
+    if (tile[0] == 0) row |= row >> TILE & 1 ? 0xff : 0;
+    if (end >= 3 * TILE) return row;
+    inside >>= 3 * TILE - end;
+    return (row & inside) | (row >> (end - 1) & 1 ? 0xffffff & ~inside : 0);
+}
+
+static void find_hidden(const BrimSim *s, const int tile[3], HiddenNear *near) {
+    for (int z = -TILE; z < 2 * TILE; z++)
+        for (int y = -TILE; y < 2 * TILE; y++)
+            if (s->dim == 3 || z == 0)
+                near->rows[z + TILE][y + TILE] = hidden_row(s, tile, tile[1] + y, tile[2] + z);
+}
+
+/// Whether a cell was hidden, in cells of the tile.
+static bool hidden_at(const Lattice *l, int x, int y, int z) {
+    if (x >= -TILE && x < 2 * TILE && y >= -TILE && y < 2 * TILE && z >= -TILE && z < 2 * TILE)
+        return l->hidden->rows[z + TILE][y + TILE] >> (x + TILE) & 1;
+    const int *cells = l->s->grid.cells;
+    return was_hidden(l->s, within(l->tile[0] + x, cells[0]), within(l->tile[1] + y, cells[1]),
+                      within(l->tile[2] + z, cells[2]));
+}
+
+static Lattice lattice_of(const BrimSim *s, int slot, HiddenNear *hidden) {
     TileCoord c = s->grid.coord[slot];
     Lattice l = {.s = s,
                  .slot = slot,
                  .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell),
                  .tile = {c.x * TILE, c.y * TILE, c.z * TILE},
-                 .solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR};
+                 .solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR,
+                 .hidden = hidden};
+    find_hidden(s, l.tile, hidden);
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
     for (int a = 0; a < s->dim; a++) {
         block_load(&s->grid, slot, s->coefficient[a], PLACE_CELL, &s->sides, 1, NAN,
@@ -96,11 +150,6 @@ static bool in_solid(const Lattice *l, const float at[3]) {
     return solid_lookup(l->s, x, gradient) < 0;
 }
 
-static bool was_hidden(const BrimSim *s, int x, int y, int z) {
-    int64_t i = grid_cell(&s->grid, x, y, z);
-    return i >= 0 && band_bit(s->hidden, i);
-}
-
 // ------------------------------------------------------------------------------------- one cell
 
 /// Where the liquid of a cell came from, roughly: a path and by how much those of its points may
@@ -138,14 +187,7 @@ static Look look_at(const Lattice *l, int cell) {
     for (int z = 0; z < look.size[2]; z++)
         for (int y = 0; y < look.size[1]; y++)
             for (int x = 0; x < look.size[0]; x++, i++) {
-                int at[3] = {x, y, z};
-                for (int a = 0; a < s->dim; a++) { // beyond the domain: as at its side
-                    at[a] += l->tile[a] + look.low[a];
-                    at[a] = at[a] < 0                   ? 0
-                            : at[a] >= s->grid.cells[a] ? s->grid.cells[a] - 1
-                                                        : at[a];
-                }
-                look.hidden[i] = was_hidden(s, at[0], at[1], at[2]);
+                look.hidden[i] = hidden_at(l, look.low[0] + x, look.low[1] + y, look.low[2] + z);
                 look.any |= look.hidden[i];
             }
     return look;
@@ -164,18 +206,28 @@ static bool rises(const Lattice *l, const Look *look, int cell, const float at[3
     if (certain) return look->hidden[(x[2] * look->size[1] + x[1]) * look->size[0] + x[0]];
     float from[3];
     if (!origin(l, cell, at, from)) return false;
-    for (int a = 0; a < l->s->dim; a++) x[a] = l->tile[a] + (int)floorf(from[a]);
-    return was_hidden(l->s, x[0], x[1], x[2]);
+    for (int a = 0; a < l->s->dim; a++) x[a] = (int)floorf(from[a]);
+    return hidden_at(l, x[0], x[1], x[2]);
 }
 
-uint32_t band_rising(const BrimSim *s, const BandExchange *e, int slot, BandMake *make,
-                     void *context) {
+static bool keep(ThreadScratch *scratch, const float at[3], const float from[3]) {
+    size_t count = scratch->risen_count;
+    if (count == scratch->risen_capacity &&
+        !memory_grow((void **)&scratch->risen, &scratch->risen_capacity, sizeof *scratch->risen,
+                     count + 1024, count))
+        return false;
+    scratch->risen[scratch->risen_count++] =
+        (Risen){{at[0], at[1], at[2]}, {from[0], from[1], from[2]}};
+    return true;
+}
+
+bool band_rising(BrimSim *s, const BandExchange *e, int slot) {
     const Grid *g = &s->grid;
     const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
     TileCoord c = g->coord[slot];
     uint64_t box = (uint64_t)grid_box_index(g, c.x, c.y, c.z) * (uint64_t)g->tile_cells;
-    Lattice l = lattice_of(s, slot);
-    uint32_t count = 0;
+    HiddenNear hidden;
+    Lattice l = lattice_of(s, slot, &hidden);
     for (int r = 0; r < g->tile_rows; r++)
         for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
             int cell = r * TILE + __builtin_ctz(bits);
@@ -188,9 +240,8 @@ uint32_t band_rising(const BrimSim *s, const BandExchange *e, int slot, BandMake
                 if (dice >= e->extra && !(some && rises(&l, &look, cell, at))) continue;
                 if (l.solid && in_solid(&l, at)) continue;
                 if (!origin(&l, cell, at, from)) continue;
-                count++;
-                if (make) make(context, at, from);
+                if (!keep(&s->scratch[omp_get_thread_num()], at, from)) return false;
             }
         }
-    return count;
+    return true;
 }

@@ -10,10 +10,6 @@ typedef struct BandExchange {
                            ///< to take
 } BandExchange;
 
-/// A particle to make at a point that came from another, both in cells of the tile.
-typedef void BandMake(void *context, const float at[3], const float from[3]);
-
-/// Calls for each point of a tile at which a particle is to be made, when `make` is not NULL.
-/// Returns how many there are.
-uint32_t band_rising(const BrimSim *s, const BandExchange *e, int slot, BandMake *make,
-                     void *context);
+/// Adds the points of a tile at which a particle is to be made to what the calling thread has in
+/// its scratch. False when out of memory.
+bool band_rising(BrimSim *s, const BandExchange *e, int slot);

@@ -177,11 +177,12 @@ static void trace_tile(const BrimSim *s, int slot, float reach, float back[3][BA
 
 /// A field at the ends of a tile's paths; the block that it was loaded to, or lookups.
 static void carry(const BrimSim *s, int slot, int halo, const float *field, const float *block,
-                  Place place, const float back[3][BAND_CELLS], float missing, float *out) {
+                  Place place, uint32_t pairs, const float back[3][BAND_CELLS], float missing,
+                  float *out) {
     if (halo > BLOCK_HALO_MAX)
         carry_far(s, slot, field, place, back, missing, out);
     else
-        s->band->carry(block, halo, s->dim, place != PLACE_CELL, back, missing, out);
+        s->band->carry(block, halo, s->dim, place != PLACE_CELL, pairs, back, missing, out);
 }
 
 /// No liquid stays hidden where a drain takes it.
@@ -242,6 +243,18 @@ static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNe
     }
 }
 
+/// Pairs of rows with faces whose velocity may be wanted: those of interior cells, and of cells
+/// beside such, which lie at most a cell less deep.
+static uint32_t wanted_pairs(const BrimSim *s, const float *phi) {
+    uint32_t pairs = 0;
+    for (int i = 0; i < s->grid.tile_cells; i += 2 * TILE) {
+        bool any = false;
+        for (int k = 0; k < 2 * TILE; k++) any |= phi[i + k] < 0.5f;
+        pairs |= (uint32_t)any << (i / (2 * TILE));
+    }
+    return pairs;
+}
+
 /// Follows the paths of a tile and carries along what the grid keeps. (velocity, phi) => old; next
 /// masks; coefficient: paths, where particles may rise
 static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
@@ -263,7 +276,7 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
         if (halo <= BLOCK_HALO_MAX)
             block_load(&s->grid, slot, s->phi, PLACE_CELL, &s->sides, halo, LEVEL_SET_CUT,
                        scratch->block[3]);
-        carry(s, slot, halo, s->phi, scratch->block[3], PLACE_CELL,
+        carry(s, slot, halo, s->phi, scratch->block[3], PLACE_CELL, BAND_ALL_PAIRS,
               (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT, phi);
     }
     open_drains(s, slot, phi);
@@ -271,9 +284,10 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
     // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.
     for (int a = 0; a < s->dim && !(deep && reach < 2); a++)
         memcpy(s->coefficient[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
+    uint32_t pairs = wanted_pairs(s, phi);
     for (int a = 0; a < s->dim; a++) {
         for (int b = 0; b < s->dim; b++) s->band->face_paths(back[b], a, s->dim, faces[b]);
-        carry(s, slot, halo, s->velocity[a], scratch->block[a], (Place)a,
+        carry(s, slot, halo, s->velocity[a], scratch->block[a], (Place)a, pairs,
               (const float(*)[BAND_CELLS])faces, NAN, s->old[a] + base);
     }
 }

@@ -155,6 +155,8 @@ static size_t memory_used(const BrimSim *s) {
                    particles_bytes(&s->particles) + sort_bytes(&s->sort, &s->grid) +
                    fields_bytes(s) + poisson_bytes(s->poisson);
     for (int i = 0; i < s->solid_count; i++) bytes += solid_bytes(s->solids[i]);
+    for (int i = 0; i < s->threads_most; i++)
+        bytes += s->scratch[i].risen_capacity * sizeof *s->scratch[i].risen;
     return bytes;
 }
 

@@ -49,9 +49,16 @@ typedef struct Drain {
     float low[3], high[3];
 } Drain;
 
-/// Arrays of one thread: blocks of four fields.
+/// A particle to make at a point, and where its liquid came from, both in cells of its tile.
+typedef struct Risen {
+    float at[3], from[3];
+} Risen;
+
+/// Arrays of one thread.
 typedef struct ThreadScratch {
-    float block[4][BLOCK_MAX];
+    float block[4][BLOCK_MAX]; ///< blocks of four fields
+    Risen *risen;              ///< what rose into a band, tile after tile
+    size_t risen_count, risen_capacity;
 } ThreadScratch;
 
 struct BrimSim {
