@@ -268,6 +268,11 @@ TEST(picture_surface_goes_to_a_file_and_back) {
     CHECK(memcmp(back.velocity, s->mesh.velocity, n * sizeof *back.velocity) == 0);
     CHECK(memcmp(back.triangle, s->mesh.triangle, triangles * sizeof *back.triangle) == 0);
     brim_mesh_free(&back);
+    FILE *more = fopen(path, "ab");
+    CHECK(more && fputc(0, more) == 0 && fclose(more) == 0);
+    CHECK(brim_mesh_read(path, &back, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(strstr(error.message, "longer than its header says"));
+    CHECK_OK(brim_write_mesh(&s->mesh, 0.5, 3, BRIM_MESH_PLY, path, &error), error);
     // a triangle that names a vertex which is not there would be read from anywhere
     FILE *file = fopen(path, "r+b");
     CHECK(file && fseek(file, -4, SEEK_END) == 0 && fwrite("\xff\xff\xff\x7f", 4, 1, file) == 1);

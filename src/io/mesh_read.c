@@ -59,6 +59,8 @@ static BrimResult read_header(const Reader *r) {
     if (vertices > UINT32_MAX || vertices > rest / record ||
         faces > (rest - vertices * record) / FACE_BYTES)
         return damaged(r, "it ends early");
+    if (rest > vertices * record + faces * FACE_BYTES)
+        return damaged(r, "it is longer than its header says");
     r->mesh->vertex_count = (size_t)vertices, r->mesh->triangle_count = (size_t)faces;
     return BRIM_OK;
 }
