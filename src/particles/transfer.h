@@ -59,6 +59,8 @@ typedef struct MoveParams {
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near
     bool fine;                ///< with nodes at half cells as well
     bool still;               ///< those solids do not move
+    const float *wall[3];     ///< blocks of their velocity on faces, m/s; NULL when they are still.
+                              ///< `solid` is where they are at the step's end
     float solid_depth;     ///< cells that a particle may go into solids; one that is deeper, not on
     float low[3], high[3]; ///< the domain's box, drawn in by a hair at walls, m
 } MoveParams;

@@ -394,22 +394,6 @@ static inline Move careful_move(const float *walls, int first, int end, const Mo
     return (Move){m->substeps, near, INFINITY};
 }
 
-/// As many sub-steps as the group needs by the velocities that it starts with.
-static inline Move choose_move(const float start[3][CHUNK], const float *walls, int first, int end,
-                               const MoveParams *m, float inv_dx, const int dim) {
-    if (!(m->stride > 0) || m->substeps == 1) return careful_move(walls, first, end, m);
-    float cells = start_reach(start, first, end, m->time * inv_dx, dim);
-    int free = count_substeps(cells, m->stride, m->substeps);
-    if (!m->solid) return (Move){free, false, INFINITY};
-    float stride = NEAR_SOLIDS * m->stride, longest = LONGER * stride;
-    cells = start_length(start, first, end, m->time * inv_dx, dim);
-    int near = count_substeps(cells, stride, m->substeps);
-    float reach = (float)near * longest;
-    if (near == m->substeps) return careful_move(walls, first, end, m);
-    if (walls_in_reach(walls, first, end, reach)) return (Move){near, true, longest};
-    return (Move){free, false, reach / (float)free};
-}
-
 /// A box in block coordinates, inside the block. Where the block ends before the domain does,
 /// `low_end` and `high_end` are the block's ends, else they lie beyond it.
 typedef struct MoveBox {
@@ -434,6 +418,7 @@ typedef struct Begin {
     float at[3][CHUNK], own[3][CHUNK]; ///< position in block coordinates, velocity
     float flow[3][CHUNK];              ///< velocity of the flow
     float walls[CHUNK];                ///< distance to solids, cells
+    float drift[3][CHUNK];             ///< way of the solid at the particle in the step, cells
 } Begin;
 
 /// What became of a chunk's particles.
@@ -441,6 +426,25 @@ typedef struct End {
     float at[3][CHUNK], own[3][CHUNK];
     int32_t left[CHUNK]; ///< not 0 for those that came to the block's end
 } End;
+
+/// As many sub-steps as the group needs by the velocities that it starts with. Near solids what
+/// counts is the way past them.
+static inline Move choose_move(const Begin *begin, int first, int end, const MoveParams *m,
+                               float inv_dx, const int dim) {
+    const float *walls = begin->walls;
+    if (!(m->stride > 0) || m->substeps == 1) return careful_move(walls, first, end, m);
+    float cells = start_reach(begin->flow, first, end, m->time * inv_dx, dim), drift = 0;
+    int free = count_substeps(cells, m->stride, m->substeps);
+    if (!m->solid) return (Move){free, false, INFINITY};
+    float stride = NEAR_SOLIDS * m->stride, longest = LONGER * stride;
+    if (m->wall[0]) drift = start_length(begin->drift, first, end, 1, dim);
+    cells = start_length(begin->flow, first, end, m->time * inv_dx, dim) + drift;
+    int near = count_substeps(cells, stride, m->substeps);
+    float reach = (float)near * longest;
+    if (near == m->substeps) return careful_move(walls, first, end, m);
+    if (walls_in_reach(walls, first, end, reach)) return (Move){near, true, longest};
+    return (Move){free, false, (reach - drift) / (float)free};
+}
 
 /// What touches a solid does not push on into it. Where the distance has no slope nothing changes.
 static inline void lose_push(wide v[3], const Wall *wall, const int dim) {
@@ -452,6 +456,33 @@ static inline void lose_push(wide v[3], const Wall *wall, const int dim) {
     for (int a = 0; a < dim; a++) v[a] = wide_select(pushes, v[a] - into * g[a], v[a]);
 }
 
+/// Where points of a solid that still has a part of its way to go will be at the step's end.
+static inline void to_step_end(const wide x[3], const wide drift[3], float part, const MoveBox *box,
+                               wide out[3], const int dim) {
+    out[2] = x[2];
+    for (int a = 0; a < dim; a++)
+        out[a] = wide_clamp(x[a] + part * drift[a], wide_all(box->low[a]), wide_all(box->high[a]));
+}
+
+/// The end of a sub-step beside solids that move, of which `before` and `after` of the step are
+/// left: as beside still ones, in the frame of the solid, where it is at the step's end. What goes
+/// back to where it was goes along with the solid. Returns which did. length2: of the way past it
+static inline wide_int leave_moving(wide x[3], const wide from[3], const wide drift[3],
+                                    float before, float after, Wall *wall, const MoveParams *m,
+                                    float inv_dx, const MoveBox *box, wide *length2,
+                                    const int dim) {
+    wide was[3], here[3], at[3];
+    to_step_end(from, drift, before, box, was, dim);
+    to_step_end(x, drift, after, box, here, dim);
+    *length2 = (wide){0};
+    for (int a = 0; a < 3; a++) at[a] = here[a];
+    for (int a = 0; a < dim; a++) *length2 += (here[a] - was[a]) * (here[a] - was[a]);
+    wide_int stuck = leave_solid(at, was, wall, m, inv_dx, box->low, box->high, dim);
+    for (int a = 0; a < dim; a++)
+        x[a] = wide_clamp(x[a] + (at[a] - here[a]), wide_all(box->low[a]), wide_all(box->high[a]));
+    return stuck;
+}
+
 /// Moves the particles of a group. Returns the longest way of one in a sub-step, cells.
 static inline float move_group(const Begin *begin, int first, int end, Move move,
                                const MoveParams *m, float inv_dx, const MoveBox *box, End *out,
@@ -460,14 +491,18 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
     const float scale = m->time / (float)move.substeps * inv_dx;
     float most = 0;
     for (int i = first; i < end; i += WIDE) {
-        wide x[3] = {0}, v[3] = {0}, flow[3] = {0}, longest2 = {0};
+        wide x[3] = {0}, v[3] = {0}, flow[3] = {0}, drift[3] = {0}, longest2 = {0};
+        const bool moving = move.walls && m->wall[0];
         Wall wall = {0};
         wide_int gone = {0}, stuck = {0};
         for (int a = 0; a < dim; a++) {
             x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
             flow[a] = wide_load(begin->flow[a] + i);
         }
-        if (move.walls) wall.distance = solid_at(m, inv_dx, x, wall.slope, dim);
+        wide at[3] = {x[0], x[1], x[2]};
+        for (int a = 0; a < dim && moving; a++) drift[a] = wide_load(begin->drift[a] + i);
+        if (moving) to_step_end(x, drift, 1, box, at, dim);
+        if (move.walls) wall.distance = solid_at(m, inv_dx, at, wall.slope, dim);
         for (int s = 0; s < move.substeps; s++) {
             const wide from[3] = {x[0], x[1], x[2]};
             if (s > 0) flow_at(m->velocity, edge, x, v, flow, dim);
@@ -477,17 +512,22 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
                 length2 += (x[a] - from[a]) * (x[a] - from[a]);
                 x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
             }
-            longest2 = wide_select(length2 > longest2, length2, longest2);
-            if (move.walls)
+            if (moving)
+                stuck = leave_moving(x, from, drift, 1 - (float)s / (float)move.substeps,
+                                     1 - (float)(s + 1) / (float)move.substeps, &wall, m, inv_dx,
+                                     box, &length2, dim);
+            else if (move.walls)
                 stuck = leave_solid(x, from, &wall, m, inv_dx, box->low, box->high, dim);
+            longest2 = wide_select(length2 > longest2, length2, longest2);
             for (int a = 0; a < dim; a++)
                 gone |= (x[a] <= box->low_end[a]) | (x[a] >= box->high_end[a]);
         }
         for (int a = 0; a < dim; a++) wide_store(out->at[a] + i, x[a]);
         memcpy(out->left + i, &gone, sizeof gone);
         if (move.walls && m->still) lose_push(v, &wall, dim);
-        for (int a = 0; a < dim; a++)
-            wide_store(out->own[a] + i, wide_select(stuck, (wide){0}, v[a]));
+        const float speed = inv_dx * m->time > 0 ? 1 / (inv_dx * m->time) : 0;
+        for (int a = 0; a < dim; a++) // what is held goes with what holds it
+            wide_store(out->own[a] + i, wide_select(stuck, drift[a] * speed, v[a]));
         for (int k = 0; k < WIDE && i + k < end; k++)
             most = longest2[k] > most ? longest2[k] : most;
     }
@@ -504,11 +544,21 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
             x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
         flow_at(m->velocity, edge, x, v, flow, dim);
         for (int a = 0; a < dim; a++) wide_store(begin->flow[a] + i, flow[a]);
+        if (m->wall[0]) {
+            wide wall[3], at[3];
+            sample_faces(m->wall, edge, x, wall, dim);
+            for (int a = 0; a < dim; a++) {
+                wall[a] *= m->time * inv_dx;
+                wide_store(begin->drift[a] + i, wall[a]);
+            }
+            to_step_end(x, wall, 1, box, at, dim);
+            for (int a = 0; a < dim; a++) x[a] = at[a];
+        }
         if (m->solid) wide_store(begin->walls + i, solid_at(m, inv_dx, x, slope, dim));
     }
     for (int first = 0; first < n; first += GROUP) {
         int end = n - first < GROUP ? n : first + GROUP;
-        Move move = choose_move(begin->flow, begin->walls, first, end, m, inv_dx, dim);
+        Move move = choose_move(begin, first, end, m, inv_dx, dim);
         float most = move_group(begin, first, end, move, m, inv_dx, box, out, third_order, dim);
         if (most <= move.longest) continue;
         move = careful_move(begin->walls, first, end, m);

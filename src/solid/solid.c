@@ -354,6 +354,22 @@ BrimVec3 solid_velocity(const Solid *s, float x, float y, float z) {
                       (float)(v[2] + w[0] * ry - w[1] * rx)};
 }
 
+double solid_way(const Solid *s, double from, double to, const float point[3]) {
+    Pose before, after;
+    double local[3] = {0}, way2 = 0;
+    pose_at(s, from, &before);
+    pose_at(s, to, &after);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) // the inverse of a rotation is its transpose
+            local[i] += before.rotation[3 * k + i] * (point[k] - s->pivot[k] - before.offset[k]);
+    for (int i = 0; i < 3; i++) {
+        double there = s->pivot[i] + after.offset[i] - point[i];
+        for (int k = 0; k < 3; k++) there += after.rotation[3 * i + k] * local[k];
+        way2 += there * there;
+    }
+    return sqrt(way2);
+}
+
 bool solid_bounds(const Solid *s, float low[3], float high[3]) {
     return shape_bounds_placed(s->shape, &s->placement, low, high);
 }

@@ -64,6 +64,9 @@ void solid_distance(const Solid *solid, int n, const float *x, const float *y, c
                     float *distance);
 /// Velocity of the solid's material at a point, m/s.
 BrimVec3 solid_velocity(const Solid *solid, float x, float y, float z);
+/// How far the solid's material that is at a point at time `from` will be from there at time `to`,
+/// m.
+double solid_way(const Solid *solid, double from, double to, const float point[3]);
 bool solid_bounds(const Solid *solid, float low[3], float high[3]);
 float solid_thickness(const Solid *solid);
 

@@ -40,18 +40,21 @@ bool solid_near(const BrimSim *s, int slot) {
     return false;
 }
 
-/// One value of a velocity component by cell, with the rules of block_load outside the domain.
-static float face_lookup(const BrimSim *s, int axis, int x, int y, int z) {
+/// One value of a velocity component by cell, with the rules of block_load outside the domain. Of
+/// the flow, not a number where none is known, or of the solids, 0 far from them.
+static float face_lookup(const BrimSim *s, bool solids, int axis, int x, int y, int z) {
     int at[3] = {x, y, z};
     for (int a = 0; a < s->dim; a++) {
         int last = s->grid.cells[a] - (a == axis && !s->sides.open[2 * a + 1] ? 0 : 1);
         at[a] = at[a] < 0 ? 0 : at[a] > last ? last : at[a];
     }
     int64_t i = grid_cell(&s->grid, at[0], at[1], at[2]);
-    return i < 0 ? NAN : s->velocity[axis][i];
+    if (!solids) return i < 0 ? NAN : s->velocity[axis][i];
+    i = i < 0 ? -1 : solid_cell(s, i);
+    return i < 0 ? 0 : s->wall_speed[axis][i];
 }
 
-void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
+static void faces_lookup(const BrimSim *s, bool solids, const float at[3], float v[3]) {
     for (int axis = 0; axis < s->dim; axis++) {
         float f[3] = {0};
         int cell[3] = {0};
@@ -65,11 +68,15 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
             float w = 1;
             for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
             if (w > 0)
-                sum += w * face_lookup(s, axis, cell[0] + (n & 1), cell[1] + (n >> 1 & 1),
+                sum += w * face_lookup(s, solids, axis, cell[0] + (n & 1), cell[1] + (n >> 1 & 1),
                                        cell[2] + (n >> 2));
         }
         v[axis] = sum;
     }
+}
+
+void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
+    faces_lookup(s, false, at, v);
 }
 
 /// The tile with nodes at half cells that a point lies in, -1: none.
@@ -145,9 +152,25 @@ static void flow_lookup(const BrimSim *s, const float at[3], const float own[3],
     for (int a = 0; a < s->dim; a++) v[a] = v[a] == v[a] ? v[a] : own[a];
 }
 
-/// One sub-step as the kernels do it; `v` is the flow at x. Returns whether a solid holds it.
-static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, const float own[3],
-                           const float v[3], float x[3]) {
+/// Out of solids that move, of whose way `before` and then `after` is left: in their frame, where
+/// they are at the step's end. Returns whether one holds it.
+static bool leave_moving_lookup(const BrimSim *s, const MoveParams *m, const float from[3],
+                                const float before[3], const float after[3], float x[3]) {
+    float was[3] = {0}, here[3] = {0}, at[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        was[a] = fminf(fmaxf(from[a] + before[a], m->low[a]), m->high[a]);
+        at[a] = here[a] = fminf(fmaxf(x[a] + after[a], m->low[a]), m->high[a]);
+    }
+    bool stuck = leave_solid_lookup(s, m, was, at);
+    for (int a = 0; a < s->dim; a++)
+        x[a] = fminf(fmaxf(x[a] + (at[a] - here[a]), m->low[a]), m->high[a]);
+    return stuck;
+}
+
+/// One sub-step of the `left` seconds of a step as the kernels do it; `v` is the flow at x, `wall`
+/// the velocity of the solids there. Returns whether a solid holds it.
+static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, float left,
+                           const float own[3], const float v[3], const float wall[3], float x[3]) {
     float at[3] = {0}, b[3], c[3], from[3] = {x[0], x[1], x[2]};
     for (int a = 0; a < s->dim; a++) at[a] = x[a] + 0.5f * step * v[a];
     flow_lookup(s, at, own, b);
@@ -158,7 +181,9 @@ static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, co
             b[a] = (2.0f * v[a] + 3.0f * b[a] + 4.0f * c[a]) * (1.0f / 9.0f);
     }
     for (int a = 0; a < s->dim; a++) x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
-    return s->solid_count && leave_solid_lookup(s, m, from, x);
+    float before[3] = {0}, after[3] = {0};
+    for (int a = 0; a < s->dim; a++) before[a] = left * wall[a], after[a] = (left - step) * wall[a];
+    return s->solid_count && leave_moving_lookup(s, m, from, before, after, x);
 }
 
 /// A particle that leaves its block: with sub-steps of its own, value by value.
@@ -167,15 +192,17 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
     for (int a = 0; a < s->dim; a++)
         x[a] = p->attr[ATTR_X + a][i], own[a] = p->attr[ATTR_VX + a][i];
     bool stuck = false;
+    float wall[3] = {0};
+    if (s->wall_speed[0]) faces_lookup(s, true, x, wall);
     while (left > 0) {
         float v[3] = {0}, speed = 0;
         flow_lookup(s, x, own, v);
-        for (int a = 0; a < s->dim; a++) speed = fmaxf(speed, fabsf(v[a]));
+        for (int a = 0; a < s->dim; a++) speed = fmaxf(speed, fabsf(v[a]) + fabsf(wall[a]));
         float step = left, stride = CELLS_A_SUBSTEP * s->dx;
         if (s->solid_count) stride *= NEAR_SOLIDS; // a wall may lie anywhere on its way
         if (speed * left > stride)
             step = fminf(left, fmaxf(stride / speed, m->time / FAR_SUBSTEPS_MOST));
-        stuck = advance_lookup(s, m, step, own, v, x);
+        stuck = advance_lookup(s, m, step, left, own, v, wall, x);
         left -= step;
     }
     float g[3], into = 0, length2 = 0;
@@ -183,9 +210,9 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         for (int a = 0; a < s->dim; a++) into += own[a] * g[a], length2 += g[a] * g[a];
     for (int a = 0; a < s->dim && into < 0 && length2 > 0; a++) own[a] -= into / length2 * g[a];
     for (int a = 0; a < s->dim; a++) {
-        p->attr[ATTR_VX + a][i] = own[a];
-        if (stuck || (x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0))
-            p->attr[ATTR_VX + a][i] = 0;
+        if (stuck) own[a] = wall[a];
+        bool hits = (x[a] <= m->low[a] && own[a] < 0) || (x[a] >= m->high[a] && own[a] > 0);
+        p->attr[ATTR_VX + a][i] = hits ? 0 : own[a];
         p->attr[ATTR_X + a][i] = x[a];
     }
 }
@@ -224,6 +251,17 @@ static uint8_t next_reach(const BrimSim *s, bool moving, float speed) {
     return (uint8_t)reach_cells(reach);
 }
 
+/// Cells that solids at a tile go in the step, at most.
+static float wall_reach(const BrimSim *s, int slot) {
+    if (!s->solid_at[slot]) return 0;
+    size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
+    float fastest = 0;
+    for (int a = 0; a < s->dim; a++)
+        for (int i = 0; i < s->grid.tile_cells; i++)
+            fastest = fmaxf(fastest, fabsf(s->wall_speed[a][base + (size_t)i]));
+    return fastest * (float)s->dt * s->inv_dx;
+}
+
 static void advect_tile(BrimSim *s, int slot) {
     uint32_t first = tile_first(&s->particles, &s->grid, slot);
     uint32_t end = tile_end(&s->particles, &s->grid, slot);
@@ -232,8 +270,9 @@ static void advect_tile(BrimSim *s, int slot) {
     float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
     bool moving = moving_near(s, slot);
     s->tile_reach[slot] = next_reach(s, moving, speed);
-    int halo =
-        (int)fminf(s->tile_speed[slot] * (float)s->dt * s->inv_dx + 1.02f, BLOCK_HALO_MAX - 1) + 1;
+    float walls = moving ? wall_reach(s, slot) : 0;
+    float within = fmaxf(s->tile_speed[slot] * (float)s->dt * s->inv_dx, walls);
+    int halo = (int)fminf(within + 1.02f, BLOCK_HALO_MAX - 1) + 1;
     Span span = sim_span(s, slot, halo);
     MoveParams m = {.halo = halo, .scheme = s->def.advection, .time = (float)s->dt};
     domain_box(s, m.low, m.high);
@@ -247,13 +286,18 @@ static void advect_tile(BrimSim *s, int slot) {
         m.solid = nodes.phi, m.fine = nodes.fine;
         m.still = !moving;
     }
+    for (int a = 0; a < s->dim && walls > 0; a++) {
+        block_load_some(&s->grid, slot, s->wall_speed[a], s->solid_at, 0, (Place)a, &s->sides, halo,
+                        0, scratch->block[4 + a]);
+        m.wall[a] = scratch->block[4 + a];
+    }
     // The density projection pushes particles out of solids; without it they are put back at once,
     // and at thin walls, where those that a wall overtakes would leave on the other side.
     m.solid_depth = s->def.volume == BRIM_VOLUME_DENSITY && !m.fine ? SOLID_DEPTH : 0;
     float cells = CELLS_A_SUBSTEP * (m.solid ? NEAR_SOLIDS : 1.0f);
-    m.substeps = (int)fminf(fmaxf(1, ceilf(reach / cells)), SUBSTEPS_MOST);
+    m.substeps = (int)fminf(fmaxf(1, ceilf((reach + walls) / cells)), SUBSTEPS_MOST);
     m.stride = CELLS_A_SUBSTEP;
-    m.reach = reach;
+    m.reach = reach + walls;
     uint32_t *far = s->particles.key + first; // keys come after
     int count = s->transfer->move(&span, &m, far);
     for (int i = 0; i < count; i++) move_far(s, &span, &m, far[i]);

@@ -1,5 +1,4 @@
 // Stage 1: how long the step is.
-#include "step/solid_fine.h"
 #include "step/stages.h"
 #include <math.h>
 
@@ -21,24 +20,39 @@ static double length(BrimVec3 v) {
     return sqrt((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z);
 }
 
+/// The corners, within the domain, of the box around a solid. False when it does not move or is not
+/// there.
+static bool moving_corners(const BrimSim *s, const Solid *solid, double time, float corner[8][3]) {
+    float low[3], high[3];
+    if (!solid_moves(solid) || !solid_exists(solid, time)) return false;
+    if (!solid_bounds(solid, low, high)) return false;
+    for (int a = 0; a < 3; a++) {
+        float end = (float)s->grid.cells[a] * s->dx;
+        low[a] = fminf(fmaxf(low[a], 0), end), high[a] = fminf(fmaxf(high[a], 0), end);
+        for (int n = 0; n < 8; n++) corner[n][a] = n >> a & 1 ? high[a] : low[a];
+    }
+    return true;
+}
+
 /// The fastest corner of the boxes around moving solids, m/s: they push water to that speed.
 static double solid_speed(const BrimSim *s) {
     double fastest = 0;
-    for (int k = 0; k < s->solid_count; k++) {
-        const Solid *solid = s->solids[k];
-        float low[3], high[3];
-        if (!solid_moves(solid) || !solid_exists(solid, s->time)) continue;
-        if (!solid_bounds(solid, low, high)) continue;
-        for (int a = 0; a < 3; a++) {
-            float end = (float)s->grid.cells[a] * s->dx;
-            low[a] = fminf(fmaxf(low[a], 0), end), high[a] = fminf(fmaxf(high[a], 0), end);
-        }
-        for (int n = 0; n < 8; n++)
-            fastest = fmax(fastest, length(solid_velocity(solid, n & 1 ? high[0] : low[0],
-                                                          n & 2 ? high[1] : low[1],
-                                                          n & 4 ? high[2] : low[2])));
-    }
+    float at[8][3];
+    for (int k = 0; k < s->solid_count; k++)
+        for (int n = 0; n < 8 && moving_corners(s, s->solids[k], s->time, at); n++)
+            fastest =
+                fmax(fastest, length(solid_velocity(s->solids[k], at[n][0], at[n][1], at[n][2])));
     return fastest;
+}
+
+/// The longest way of such a corner over a step, m.
+static double solid_ways(const BrimSim *s, double time, double dt) {
+    double longest = 0;
+    float at[8][3];
+    for (int k = 0; k < s->solid_count; k++)
+        for (int n = 0; n < 8 && moving_corners(s, s->solids[k], time + dt, at); n++)
+            longest = fmax(longest, solid_way(s->solids[k], time, time + dt, at[n]));
+    return longest;
 }
 
 /// The speed after `dt` seconds of free fall, m/s.
@@ -50,13 +64,8 @@ static double fastest(const BrimSim *s) {
     return fmax(s->max_speed, solid_speed(s));
 }
 
-/// Whether a thin wall moves: one that crosses more than half a cell in a step leaves particles
-/// behind on its other side.
-static bool thin_moves(const BrimSim *s) {
-    for (int t = 0; t < s->grid.tile_count && s->fine_count; t++)
-        if (fine_here(s, t) && s->tile_solid[t] == SOLID_MOVING) return true;
-    return false;
-}
+/// Cells that a solid may cross in a step that we choose: no farther than a tile's block sees.
+static const double WALL_CELLS = 4;
 
 double choose_dt(const BrimSim *s, double time, int frame) {
     double frame_end = (double)(frame + 1) / s->def.frame_rate;
@@ -69,8 +78,10 @@ double choose_dt(const BrimSim *s, double time, int frame) {
             double speed = fallen(s, fastest(s), time - s->time + dt);
             dt = speed * longest > s->def.cfl * s->dx ? s->def.cfl * s->dx / speed : longest;
         }
-        double walls = thin_moves(s) ? solid_speed(s) : 0;
-        if (walls * dt > 0.5 * s->dx) dt = 0.5 * s->dx / walls;
+        for (int i = 0; i < 3; i++) { // a solid that gathers speed goes less far in less time
+            double way = fmax(solid_ways(s, time, dt), solid_speed(s) * dt);
+            if (way > WALL_CELLS * s->dx) dt *= WALL_CELLS * s->dx / way;
+        }
         if (dt < s->def.step_min) dt = s->def.step_min;
         // Equal steps to the end of the frame rather than a sliver at its end.
         dt = left / fmax(1, ceil(left / dt - 1e-6));

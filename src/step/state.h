@@ -56,7 +56,7 @@ typedef struct Risen {
 
 /// Arrays of one thread.
 typedef struct ThreadScratch {
-    float block[4][BLOCK_MAX]; ///< blocks of four fields
+    float block[7][BLOCK_MAX]; ///< blocks of fields
     Risen *risen;              ///< what rose into a band, tile after tile
     size_t risen_count, risen_capacity;
 } ThreadScratch;
