@@ -31,18 +31,25 @@ static void program_folder(char folder[PATH_MAX]) {
     if (slash) *slash = 0;
 }
 
-/// Looks in --scenes, in scenes/, beside the build folder and where `make install` puts scenes.
+/// Looks in --scenes; without it in scenes/, beside the build folder and where `make install` puts
+/// scenes.
 static const char *find_scene(Result *r, const char *name) {
     char folder[PATH_MAX];
+    if (r->scenes) {
+        const char *path = sheet_text(&r->sheet, "%s/%s", r->scenes, name);
+        if (access(path, R_OK) == 0) return path;
+        result_fail(r, EXIT_IO, "the scene %s is not in %s, the folder that --scenes names", name,
+                    r->scenes);
+        return NULL;
+    }
     program_folder(folder);
     const char *paths[] = {
-        r->scenes ? sheet_text(&r->sheet, "%s/%s", r->scenes, name) : "",
         sheet_text(&r->sheet, "scenes/%s", name),
         sheet_text(&r->sheet, "%s/../scenes/%s", folder, name),
         sheet_text(&r->sheet, "%s/../share/brim/scenes/%s", folder, name),
     };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (*paths[i] && access(paths[i], R_OK) == 0) return paths[i];
+        if (access(paths[i], R_OK) == 0) return paths[i];
     result_fail(r, EXIT_IO,
                 "the scene %s is neither in scenes/ nor in %s/../share/brim/scenes; "
                 "--scenes DIR tells where it is",
