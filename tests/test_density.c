@@ -156,6 +156,50 @@ static double spread_after(BrimVolume volume, BrimError *error) {
     return sqrt(squares / cells - sum / cells * (sum / cells));
 }
 
+/// Where particles are, by id.
+static void remember(const BrimSim *sim, BrimVec3 *at) {
+    BrimParticles p = brim_sim_particles(sim);
+    for (size_t i = 0; i < p.count; i++) at[p.id[i]] = (BrimVec3){p.x[i], p.y[i], p.z[i]};
+}
+
+/// In water that does not move, what the statistics call displaced is what the particles went, also
+/// where a solid pushes them out.
+TEST(density_projection_tells_how_far_it_moved_particles) {
+    for (int dim = 2; dim <= 3; dim++) {
+        Case c = case_box(dim, 1, 16, 16, 16);
+        c.def.gravity = (BrimVec3){0, 0, 0};
+        c.def.step = 0.01;
+        case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.7f, 1}));
+        case_solid(&c, ball((BrimVec3){0.5f, 0.35f, 0.5f}, 0.1f));
+        c.solids[0].start = 0.025;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        size_t count = brim_sim_particles(sim).count;
+        BrimVec3 *was = calloc(count, sizeof *was), *now = calloc(count, sizeof *now);
+        double farthest = 0;
+        remember(sim, was);
+        for (int step = 0; step < 12; step++) {
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            remember(sim, now);
+            double sum = 0, most = 0;
+            for (size_t i = 0; i < count; i++) {
+                double x = now[i].x - was[i].x, y = now[i].y - was[i].y, z = now[i].z - was[i].z;
+                double way = 16 * sqrt(x * x + y * y + z * z);
+                sum += way, most = fmax(most, way);
+            }
+            const BrimStats *s = brim_sim_stats(sim);
+            CHECK_NEAR(s->displaced_mean, sum / (double)count, 1e-4 + 0.02 * sum / (double)count);
+            CHECK_NEAR(s->displaced_max, most, 1e-3);
+            farthest = fmax(farthest, most);
+            memcpy(was, now, count * sizeof *was);
+        }
+        CHECK(farthest > 0.2); // there was something to push
+        free(was), free(now);
+        brim_sim_destroy(&sim);
+    }
+}
+
 TEST(density_projection_evens_the_particles) {
     BrimError error = {0};
     double with = spread_after(BRIM_VOLUME_DENSITY, &error);

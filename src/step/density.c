@@ -22,9 +22,9 @@ static const double TRAVEL_MAX = 1;
 static const double MEAN_MAX = 0.1;
 /// Displacements larger than this, cells, are followed in several strides.
 static const float STRIDE = 0.5f;
-/// Where the largest of a hundredth of the tiles exceed this, cells, all are scaled down, so that
-/// crowded water swells evenly; what is still larger is cut: one pit must not hold up a river. The
-/// rest waits for later steps.
+/// Where those of an eighth of the tiles exceed this, cells, all are scaled down, so that crowded
+/// water swells evenly; what is still larger is cut: one pit must not hold up the rest. What is
+/// left waits for later steps.
 static const float SHIFT_MAX = 1;
 
 static inline bool has(const TileMask *m, int cell) {
@@ -247,7 +247,7 @@ static float find_scale(const BrimSim *s, float *sizes) {
         wet += s->wet[t] != 0;
         if (s->wet[t] && s->tile_speed[t] > SHIFT_MAX) sizes[large++] = s->tile_speed[t];
     }
-    int allowed = wet / 100;
+    int allowed = wet / 8;
     if (large <= allowed) return 1;
     qsort(sizes, (size_t)large, sizeof *sizes, by_size);
     return SHIFT_MAX / sizes[allowed];
@@ -264,9 +264,19 @@ static void cut_shifts(BrimSim *s, int slot, float most) {
     }
 }
 
+/// Some particles of a span, from one on.
+static Span part_of(const Span *span, uint32_t from, uint32_t count) {
+    Span part = *span;
+    part.count = (int)count;
+    for (int a = 0; a < ATTR_MAX; a++)
+        if (part.attr[a]) part.attr[a] += from;
+    return part;
+}
+
 /// Moves particles by more than a fraction of a cell, or beside solids: along the displacements as
 /// along a flow.
-static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScratch *scratch) {
+static ShiftSums flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScratch *scratch) {
+    enum { BATCH = 1024 }; // whole chunks of the kernel
     int halo = (int)(reach + 1.02f) + 1;
     MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SHIFT_DEPTH};
     m.substeps = (int)fmaxf(1, ceilf(reach / STRIDE));
@@ -286,9 +296,28 @@ static void flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScra
     for (int a = 0; a < s->dim; a++)
         span.attr[ATTR_VX + a] =
             s->particles.spare + (span.attr[ATTR_X] - s->particles.attr[ATTR_X]);
-    uint32_t first = tile_first(&s->particles, &s->grid, slot);
-    s->transfer->move(&span, &m, s->particles.key + first); // the halo holds them all
-    if (m.solid) push_out_rest(s, first, tile_end(&s->particles, &s->grid, slot), m.low, m.high);
+    uint32_t first = tile_first(&s->particles, &s->grid, slot), count = (uint32_t)span.count;
+    ShiftSums sums = {0};
+    for (uint32_t from = 0; from < count; from += BATCH) {
+        uint32_t n = count - from < BATCH ? count - from : BATCH, at = first + from;
+        Span part = part_of(&span, from, n);
+        float before[3][BATCH];
+        for (int a = 0; a < s->dim; a++)
+            memcpy(before[a], part.attr[ATTR_X + a], n * sizeof(float));
+        s->transfer->move(&part, &m, s->particles.key + at); // the halo holds them all
+        if (m.solid) push_out_rest(s, at, at + n, m.low, m.high);
+        for (uint32_t i = 0; i < n; i++) {
+            float length2 = 0;
+            for (int a = 0; a < s->dim; a++) {
+                float d = (part.attr[ATTR_X + a][i] - before[a][i]) * s->inv_dx;
+                length2 += d * d;
+            }
+            float length = sqrtf(length2);
+            sums.sum += length;
+            sums.largest = length > sums.largest ? length : sums.largest;
+        }
+    }
+    return sums;
 }
 
 static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
@@ -304,8 +333,7 @@ static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
     }
     ShiftSums sums;
     if (reach > STRIDE || solid_near(s, slot)) {
-        flow_tile(s, slot, reach, scale, scratch);
-        sums = (ShiftSums){reach * (float)(end - first), reach};
+        sums = flow_tile(s, slot, reach, scale, scratch);
     } else {
         for (int a = 0; a < s->dim; a++) {
             block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, 1, 0,
