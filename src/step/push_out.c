@@ -40,15 +40,38 @@ static float distance_at(const SolidNodes *nodes, const float at[3], int dim, fl
     return value;
 }
 
-/// Keeps a particle's way out of its cell if it is the deepest there.
-static void keep_deepest(BrimSim *s, size_t cell, float depth, const float gradient[3]) {
-    if (depth <= s->push_depth[cell]) return;
-    float length = 0, way = fminf(depth + MARGIN, STRIDE);
-    for (int a = 0; a < s->dim; a++) length += gradient[a] * gradient[a];
+/// The direction in which a particle gets out of a solid: up the gradient, unless that leads no
+/// higher. On the ridge in the middle of a solid the interpolated distance may slope anywhere;
+/// there the axis that leads highest is taken. depth: at the point, cells
+static void way_out(const SolidNodes *nodes, const float at[3], int dim, float inv_dx, float depth,
+                    const float gradient[3], float direction[3]) {
+    float length = 0, to[3] = {0}, unused[3], highest = -depth;
+    for (int a = 0; a < dim; a++) length += gradient[a] * gradient[a];
     length = sqrtf(length);
+    for (int a = 0; a < 3; a++) {
+        direction[a] = a < dim && length > 1e-6f ? gradient[a] / length : 0;
+        to[a] = at[a] + STRIDE * direction[a];
+    }
+    if (distance_at(nodes, to, dim, inv_dx, unused) > highest) return;
+    for (int n = 0; n < 2 * dim; n++) {
+        float step[3] = {0};
+        step[n >> 1] = n & 1 ? 1 : -1;
+        for (int a = 0; a < 3; a++) to[a] = at[a] + STRIDE * step[a];
+        float d = distance_at(nodes, to, dim, inv_dx, unused);
+        if (d <= highest) continue;
+        highest = d;
+        memcpy(direction, step, sizeof step);
+    }
+}
+
+/// Keeps a particle's way out of its cell if it is the deepest there.
+static void keep_deepest(BrimSim *s, size_t cell, const SolidNodes *nodes, const float at[3],
+                         float depth, const float gradient[3]) {
+    if (depth <= s->push_depth[cell]) return;
+    float way = fminf(depth + MARGIN, STRIDE), direction[3];
+    way_out(nodes, at, s->dim, s->inv_dx, depth, gradient, direction);
     s->push_depth[cell] = depth;
-    for (int a = 0; a < s->dim; a++)
-        s->push[a][cell] = length > 1e-6f ? gradient[a] / length * way : 0;
+    for (int a = 0; a < s->dim; a++) s->push[a][cell] = direction[a] * way;
 }
 
 /// Whether a corner of a cell lies inside: else, but for thin walls, no point of it does.
@@ -88,7 +111,7 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
             p->order[i] = d < -SHIFT_DEPTH && d >= -SOLID_DEPTH;
             if (d >= -SHIFT_DEPTH) continue;
             inside++;
-            keep_deepest(s, base + (size_t)cell, -d, gradient);
+            keep_deepest(s, base + (size_t)cell, &nodes, at, -d, gradient);
             pushed.slice[cell >> 6] |= (uint64_t)1 << (cell & 63);
         }
     }

@@ -19,6 +19,12 @@ test_reproduce_lists() {
     says err "did you mean 'idp-fig"
 }
 
+test_reproduce_refuses_a_folder_without_the_scene() {
+    mkdir empty
+    brim_gives 3 reproduce idp-fig9 --quick --scenes empty -o res
+    says err "rabbit-2d.yaml is not in empty"
+}
+
 test_reproduce_writes_table_curves_and_plot() {
     small_rabbit
     brim_gives 0 reproduce idp-fig9 -o res --scenes small --threads 1
