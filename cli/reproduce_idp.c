@@ -223,7 +223,7 @@ const Experiment idp_experiments[] = {
     {"idp-fig4", "2D double dam: volume over time for tolerances 1e-2 to 1e-6", PAPER ", figure 4",
      "3 min", "50 s", "10 s", figure4},
     {"idp-fig5", "2D double dam at 20 ms: ways to keep volume, side by side", PAPER ", figure 5",
-     "3 min", "40 s", "6 s", figure5},
+     "7 min", "40 s", "6 s", figure5},
     {"idp-fig6", "rotating cuboid, FLIP and APIC, with and without", PAPER ", figure 6", "11 h",
      "6 min", "48^3 cells, 10 s", figure6},
     {"idp-stability", "a collapsed basin and a million particles in one cell recover",
