@@ -259,6 +259,24 @@ TEST(band_drains_no_more_than_there_is) {
         }
 }
 
+/// A drain that takes whole rows of cells far below the band.
+TEST(band_above_a_flat_drain_goes_on) {
+    Case c = case_box(2, 1, 64, 64, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.8f, 1}));
+    c.def.drain_count = 1;
+    c.drains[0] = brim_default_drain_def();
+    c.drains[0].shape = box_between((BrimVec3){0.3f, 0.255f, 0}, (BrimVec3){0.7f, 0.275f, 1});
+    c.drains[0].start = 0.05;
+    c.def.band_width = 3;
+    c.def.frame_rate = 50;
+    BrimError error;
+    BrimSim *sim;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(run_until(sim, 0.2, &error), error);
+    CHECK(brim_sim_stats(sim)->drained > 100);
+    brim_sim_destroy(&sim);
+}
+
 /// A dry tank that a stream fills until most of the water lies below the band.
 TEST(band_of_a_tank_that_fills) {
     Case c = case_box(2, 1, 32, 32, 1);

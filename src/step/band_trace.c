@@ -244,7 +244,7 @@ static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNe
 }
 
 /// Pairs of rows with faces whose velocity may be wanted: those of interior cells, and of cells
-/// beside such, which lie at most a cell less deep.
+/// beside such, which lie at most a cell less deep. (level set carried along, before drains)
 static uint32_t wanted_pairs(const BrimSim *s, const float *phi) {
     uint32_t pairs = 0;
     for (int i = 0; i < s->grid.tile_cells; i += 2 * TILE) {
@@ -279,12 +279,12 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
         carry(s, slot, halo, s->phi, scratch->block[3], PLACE_CELL, BAND_ALL_PAIRS,
               (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT, phi);
     }
+    uint32_t pairs = wanted_pairs(s, phi);
     open_drains(s, slot, phi);
     mask_tile(s, slot, phi, next);
     // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.
     for (int a = 0; a < s->dim && !(deep && reach < 2); a++)
         memcpy(s->coefficient[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
-    uint32_t pairs = wanted_pairs(s, phi);
     for (int a = 0; a < s->dim; a++) {
         for (int b = 0; b < s->dim; b++) s->band->face_paths(back[b], a, s->dim, faces[b]);
         carry(s, slot, halo, s->velocity[a], scratch->block[a], (Place)a, pairs,
