@@ -191,6 +191,32 @@ TEST(a_thin_box_keeps_its_water_while_it_is_carried_and_turned) {
     }
 }
 
+/// The host puts a solid into the water at once: that is no motion, neither for the water nor for
+/// the length of the step.
+TEST(a_solid_put_elsewhere_at_once_has_no_speed) {
+    Case c = case_box(2, 2, 128, 64, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){2, 0.4f, 1}));
+    c.def.frame_rate = 50;
+    BrimError error;
+    BrimSim *sim;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    BrimSolidDef solid = brim_default_solid_def();
+    solid.shape = box_between((BrimVec3){0.2f, 0.5f, -1}, (BrimVec3){0.4f, 0.7f, 1});
+    int index;
+    CHECK_OK(brim_sim_add_solid(sim, &solid, &index, &error), error);
+    CHECK_OK(brim_sim_move_solid(sim, index, (BrimVec3){1, -0.35f, 0}, (BrimVec3){0}, 0, &error),
+             error);
+    CHECK_OK(run_until(sim, 0.4, &error), error);
+    const BrimStats *s = brim_sim_stats(sim);
+    CHECK(s->step < 200 && s->particles == s->seeded);
+    CHECK_BELOW(s->max_speed, 5);
+    const float x = 1.3f, y = 0.25f;
+    float d;
+    brim_sim_solid_distance(sim, 1, &x, &y, NULL, &d);
+    CHECK(d < 0);
+    brim_sim_destroy(&sim);
+}
+
 /// Distances of a slab of some thickness around the middle of a tile, tilted, at nodes from -1
 /// to 9.
 static void slab_nodes(int dim, double thickness, const double normal[3], float *phi) {

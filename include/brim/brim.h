@@ -373,7 +373,8 @@ BRIM_API void brim_sim_solid_distance(const BrimSim *sim, size_t count, const fl
 BRIM_API BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
                                        BrimError *error);
 /// From now on the host moves this solid: it travels to this placement (added to its shape's own,
-/// like a keyframe) during the next `duration` seconds of simulated time.
+/// like a keyframe) during the next `duration` seconds of simulated time. With 0 it is there at
+/// once, as if it had appeared: water is pushed out of it, and gets no speed from it.
 BRIM_API BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position,
                                         BrimVec3 rotation, double duration, BrimError *error);
 

@@ -276,6 +276,13 @@ static void mean_spin(const Solid *s, double from, double to, double spin[3]) {
     }
 }
 
+/// Whether the host puts the solid somewhere else at once in [time - dt, time]: that is no motion.
+static bool jumps(const Solid *s, double time, double dt) {
+    const SolidState *m = &s->state;
+    return m->hosted && m->move_end <= m->move_start && m->move_start >= time - dt &&
+           m->move_start < time;
+}
+
 void solid_place(Solid *s, double time, double dt) {
     Pose now, before;
     pose_at(s, time, &now);
@@ -283,7 +290,7 @@ void solid_place(Solid *s, double time, double dt) {
     memcpy(s->spin, now.spin, sizeof s->spin);
     // a constant rotation has one spin, however far it turns in a step
     bool varies = s->state.hosted || s->motion == BRIM_MOTION_KEYFRAMES;
-    if (dt > 0 && varies) {
+    if (dt > 0 && varies && !jumps(s, time, dt)) {
         pose_at(s, time - dt, &before);
         for (int i = 0; i < 3; i++) s->velocity[i] = (now.offset[i] - before.offset[i]) / dt;
         mean_spin(s, time - dt, time, s->spin);

@@ -67,6 +67,19 @@ static double fastest(const BrimSim *s) {
 /// Cells that a solid may cross in a step that we choose: no farther than a tile's block sees.
 static const double WALL_CELLS = 4;
 
+/// A step of at most `dt` in which no solid crosses more cells than that. One that the host puts
+/// somewhere else at once crosses as many in any step: there is none to wait for.
+static double step_for_walls(const BrimSim *s, double time, double dt) {
+    double most = WALL_CELLS * s->dx, speed = solid_speed(s);
+    if (speed * dt > most) dt = most / speed;
+    for (int i = 0; i < 3; i++) { // a solid that gathers speed goes less far in less time
+        double way = solid_ways(s, time, dt), shorter = dt * most / way;
+        if (way <= most || solid_ways(s, time, shorter) > 0.9 * way) break;
+        dt = shorter;
+    }
+    return dt;
+}
+
 double choose_dt(const BrimSim *s, double time, int frame) {
     double frame_end = (double)(frame + 1) / s->def.frame_rate;
     double left = frame_end - time, dt = s->def.step;
@@ -78,10 +91,7 @@ double choose_dt(const BrimSim *s, double time, int frame) {
             double speed = fallen(s, fastest(s), time - s->time + dt);
             dt = speed * longest > s->def.cfl * s->dx ? s->def.cfl * s->dx / speed : longest;
         }
-        for (int i = 0; i < 3; i++) { // a solid that gathers speed goes less far in less time
-            double way = fmax(solid_ways(s, time, dt), solid_speed(s) * dt);
-            if (way > WALL_CELLS * s->dx) dt *= WALL_CELLS * s->dx / way;
-        }
+        dt = step_for_walls(s, time, dt);
         if (dt < s->def.step_min) dt = s->def.step_min;
         // Equal steps to the end of the frame rather than a sliver at its end.
         dt = left / fmax(1, ceil(left / dt - 1e-6));
