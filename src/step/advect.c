@@ -193,7 +193,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         x[a] = p->attr[ATTR_X + a][i], own[a] = p->attr[ATTR_VX + a][i];
     bool stuck = false;
     float wall[3] = {0};
-    if (s->wall_speed[0]) faces_lookup(s, true, x, wall);
+    if (s->wall_speed[s->dim - 1]) faces_lookup(s, true, x, wall);
     while (left > 0) {
         float v[3] = {0}, speed = 0;
         flow_lookup(s, x, own, v);

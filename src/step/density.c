@@ -314,7 +314,7 @@ static ShiftSums flow_tile(BrimSim *s, int slot, float reach, float scale, Threa
             }
             float length = sqrtf(length2);
             sums.sum += length;
-            sums.largest = length > sums.largest ? length : sums.largest;
+            if (!(length <= sums.largest)) sums.largest = length;
         }
     }
     return sums;
