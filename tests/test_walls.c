@@ -149,7 +149,7 @@ TEST(a_thin_plate_takes_all_water_along) {
     }
 }
 
-/// Particles more than half a cell outside a box around a point that is turned by an angle.
+/// Particles outside a square of this half width around a point, turned by an angle.
 static int outside_box(const BrimSim *sim, double x, double y, double angle, double half) {
     BrimParticles p = brim_sim_particles(sim);
     int count = 0;

@@ -38,10 +38,12 @@ static bool moving_corners(const BrimSim *s, const Solid *solid, double time, fl
 static double solid_speed(const BrimSim *s) {
     double fastest = 0;
     float at[8][3];
-    for (int k = 0; k < s->solid_count; k++)
-        for (int n = 0; n < 8 && moving_corners(s, s->solids[k], s->time, at); n++)
-            fastest =
-                fmax(fastest, length(solid_velocity(s->solids[k], at[n][0], at[n][1], at[n][2])));
+    for (int k = 0; k < s->solid_count; k++) {
+        const Solid *solid = s->solids[k];
+        if (!moving_corners(s, solid, s->time, at)) continue;
+        for (int n = 0; n < 8; n++)
+            fastest = fmax(fastest, length(solid_velocity(solid, at[n][0], at[n][1], at[n][2])));
+    }
     return fastest;
 }
 
@@ -49,9 +51,11 @@ static double solid_speed(const BrimSim *s) {
 static double solid_ways(const BrimSim *s, double time, double dt) {
     double longest = 0;
     float at[8][3];
-    for (int k = 0; k < s->solid_count; k++)
-        for (int n = 0; n < 8 && moving_corners(s, s->solids[k], time + dt, at); n++)
+    for (int k = 0; k < s->solid_count; k++) {
+        if (!moving_corners(s, s->solids[k], time + dt, at)) continue;
+        for (int n = 0; n < 8; n++)
             longest = fmax(longest, solid_way(s->solids[k], time, time + dt, at[n]));
+    }
     return longest;
 }
 
