@@ -4,8 +4,7 @@
 
 /// The cells of a vector of a tile, in block coordinates of their low corners.
 static inline void cell_corners(int first, int halo, wide at[3], const int dim) {
-    wide_int cell;
-    for (int i = 0; i < WIDE; i++) cell[i] = first + i;
+    wide_int cell = wide_lanes() + first;
     at[0] = wide_from_int((cell & 7) + halo);
     at[1] = wide_from_int((cell >> 3 & 7) + halo);
     at[2] = dim == 3 ? wide_from_int((cell >> 6) + halo) : (wide){0};
@@ -15,50 +14,79 @@ static inline void cell_corners(int first, int halo, wide at[3], const int dim) 
 
 /// Displacement over a sub-step at points, in cells.
 static inline void flow_at(const TraceParams *p, const wide at[3], wide v[3], const int dim) {
-    sample_faces(p->velocity, TILE + 2 * p->halo, at, v, dim);
-    for (int a = 0; a < dim; a++) v[a] *= p->scale;
+    const int edge = TILE + 2 * p->halo;
+    wide on[3], off[3], f[3] = {0}, g[3] = {0};
+    for (int a = 0; a < dim; a++) {
+        on[a] = whole(at[a], &f[a]);
+        off[a] = whole(at[a] - 0.5f, &g[a]);
+    }
+#pragma GCC unroll 3
+    for (int a = 0; a < dim; a++) {
+        wide node = a == 1 ? on[1] : off[1];
+        if (dim == 3) node += (a == 2 ? on[2] : off[2]) * (float)edge;
+        wide_int index = wide_to_int(node * (float)edge + (a == 0 ? on[0] : off[0]));
+        v[a] = p->scale * sample_near(p->velocity[a], index, edge, a == 0 ? f[0] : g[0],
+                                      a == 1 ? f[1] : g[1], a == 2 ? f[2] : g[2], dim);
+    }
 }
 
-/// The same at cell centres: the mean of two faces.
-static inline void flow_at_centres(const TraceParams *p, const wide corner[3], wide v[3],
-                                   const int dim) {
-    int edge = TILE + 2 * p->halo;
-    const int stride[3] = {1, edge, edge * edge};
-    wide_int at = wide_to_int(corner[1]) * edge + wide_to_int(corner[0]);
-    if (dim == 3) at += wide_to_int(corner[2]) * stride[2];
+/// The same at the centres of cells: the mean of two faces.
+static inline void flow_at_centres(const TraceParams *p, int first, wide v[3], const int dim) {
+    const int edge = TILE + 2 * p->halo, stride[3] = {1, edge, edge * edge};
+    const wide_int cell = wide_lanes() + first;
+    wide_int at = ((cell >> 3 & 7) + p->halo) * edge + (cell & 7) + p->halo;
+    if (dim == 3) at += ((cell >> 6) + p->halo) * stride[2];
     for (int a = 0; a < dim; a++) {
-        wide low = wide_gather(p->velocity[a], at);
-        wide high = wide_gather(p->velocity[a] + stride[a], at);
+        wide low = wide_load_runs(p->velocity[a], at);
+        wide high = wide_load_runs(p->velocity[a] + stride[a], at);
         v[a] = (low + high) * (0.5f * p->scale);
     }
 }
 
-static inline void trace_dim(const TraceParams *p, float back[3][BAND_CELLS], const int dim) {
-    const int cells = dim == 3 ? BAND_CELLS : TILE * TILE;
+/// Vectors whose paths are followed together: a stage waits for the one before, vectors do not wait
+/// for one another.
+enum { TOGETHER = 8 };
+
+/// The paths of `count` vectors of cells.
+static inline void trace_some(const TraceParams *p, const int *first, int count,
+                              float back[3][BAND_CELLS], const int dim) {
+    static const float reach[4] = {0, 0.5f, 0.5f, 1};
     // Stages stay inside the block: one face more than the highest cell is read.
     const wide low = wide_all(0.5f), high = wide_all((float)(TILE + 2 * p->halo) - 1.001f);
-    for (int first = 0; first < cells; first += WIDE) {
-        wide corner[3], sum[3] = {0}, k[4][3] = {{{0}}};
-        cell_corners(first, p->halo, corner, dim);
-        for (int step = 0; step < p->substeps; step++) {
-            for (int stage = 0; stage < 4; stage++) {
-                static const float reach[4] = {0, 0.5f, 0.5f, 1};
+    wide sum[TOGETHER][3] = {{{0}}}, k[4][TOGETHER][3];
+    for (int step = 0; step < p->substeps; step++) {
+        for (int stage = 0; stage < 4; stage++)
+            for (int i = 0; i < count; i++) {
                 if (step == 0 && stage == 0) {
-                    flow_at_centres(p, corner, k[0], dim);
+                    flow_at_centres(p, first[i], k[0][i], dim);
                     continue;
                 }
                 wide at[3] = {0};
+                cell_corners(first[i], p->halo, at, dim);
                 for (int a = 0; a < dim; a++) {
-                    wide x = corner[a] + 0.5f - sum[a];
-                    if (stage) x -= reach[stage] * k[stage - 1][a];
-                    at[a] = wide_clamp(x, low, high);
+                    at[a] = at[a] + 0.5f - sum[i][a];
+                    if (stage) at[a] -= reach[stage] * k[stage - 1][i][a];
+                    at[a] = wide_clamp(at[a], low, high);
                 }
-                flow_at(p, at, k[stage], dim);
+                flow_at(p, at, k[stage][i], dim);
             }
+        for (int i = 0; i < count; i++)
             for (int a = 0; a < dim; a++)
-                sum[a] += (k[0][a] + 2.0f * (k[1][a] + k[2][a]) + k[3][a]) * (1.0f / 6.0f);
-        }
-        for (int a = 0; a < dim; a++) wide_store(back[a] + first, sum[a]);
+                sum[i][a] +=
+                    (k[0][i][a] + 2.0f * (k[1][i][a] + k[2][i][a]) + k[3][i][a]) * (1.0f / 6.0f);
+    }
+    for (int i = 0; i < count; i++)
+        for (int a = 0; a < dim; a++) wide_store(back[a] + first[i], sum[i][a]);
+}
+
+static inline void trace_dim(const TraceParams *p, float back[3][BAND_CELLS], const int dim) {
+    const int cells = dim == 3 ? BAND_CELLS : TILE * TILE;
+    int first[TOGETHER], count = 0;
+    for (int at = 0; at < cells; at += WIDE) {
+        first[count++] = at;
+        if (count < TOGETHER && at + WIDE < cells) continue;
+        trace_some(p, first, count, back, dim);
+        count = 0;
     }
 }
 
@@ -67,9 +95,7 @@ static void trace(const TraceParams *p, float back[3][BAND_CELLS]) {
 }
 
 static inline f8 load8(const float *p) {
-    f8 v;
-    memcpy(&v, p, sizeof v);
-    return v;
+    return *(const f8 *)p;
 }
 
 /// A point on the line from a to b; the other where one is not a number.
@@ -89,23 +115,16 @@ static void face_paths(const float *back, int axis, int dim, float *out) {
             f8 low = __builtin_shufflevector(here, here, 0, 0, 1, 2, 3, 4, 5, 6);
             f8 first =
                 along(here, __builtin_shufflevector(here, here, 1, 1, 1, 1, 1, 1, 1, 1), -0.5f);
+            const i8x side = {-1}; // the lowest lane
             face = along(here, low, 0.5f);
-            face[0] = first[0];
+            face = (f8)(((i8x)first & side) | ((i8x)face & ~side));
         } else if (axis == 1 ? (r & 7) > 0 : r >= TILE) {
             face = along(here, load8(at - step), 0.5f);
         } else {
             face = along(here, load8(at + step), -0.5f);
         }
-        memcpy(out + r * TILE, &face, sizeof face);
+        *(f8 *)(out + r * TILE) = face;
     }
-}
-
-static inline wide wide_min(wide a, wide b) {
-    return wide_select(a < b, a, b);
-}
-
-static inline wide wide_max(wide a, wide b) {
-    return wide_select(a > b, a, b);
 }
 
 /// The sum of the two values of a cell's edge along an axis that is nearest to the point. c: the
@@ -121,17 +140,26 @@ static inline wide nearest_edge(const wide c[8], const wide f[3], int axis, cons
     return wide_select(f[d] > 0.5f, above, sum);
 }
 
+/// The values around points, bit b of their index steps along axis b.
+static inline void corner_values(const float *b, wide_int at, int edge, wide c[8], const int dim) {
+    const bool runs = wide_in_runs(at);
+    for (int n = 0; n < (dim == 3 ? 8 : 4); n += 2) {
+        const float *first = b + ((n >> 2) * edge + (n >> 1 & 1)) * edge;
+        if (runs)
+            c[n] = wide_load_runs(first, at), c[n + 1] = wide_load_runs(first + 1, at);
+        else
+            wide_gather_pairs(first, at, &c[n], &c[n + 1]);
+    }
+}
+
 /// Trilinear, with the second differences along the three lines nearest to the point, t (1 - t) / 4
 /// times those at both ends, and no more than the eight values around it: linear interpolation
 /// alone would wear small eddies down.
-static inline wide sample_sharp(const float *b, const wide_int node[3], int edge, const wide f[3],
+static inline wide sample_sharp(const float *b, wide_int at, int edge, const wide f[3],
                                 const int dim) {
     const int step[3] = {1, edge, edge * edge}, corners = dim == 3 ? 8 : 4;
-    wide_int at = node[1] * edge + node[0];
-    if (dim == 3) at += node[2] * step[2];
     wide c[8], low, high, lack = {0};
-    for (int n = 0; n < corners; n++)
-        c[n] = wide_gather(b + (n & 1) + (n >> 1 & 1) * edge + (n >> 2) * step[2], at);
+    corner_values(b, at, edge, c, dim);
     low = high = c[0];
     for (int n = 1; n < corners; n++) low = wide_min(c[n], low), high = wide_max(c[n], high);
     wide value = mix(mix(c[0], c[1], f[0]), mix(c[2], c[3], f[0]), f[1]);
@@ -157,19 +185,19 @@ static inline void carry_dim(const float *block, int halo, const bool sharp, uin
             wide_store(out + first, wide_all(missing));
             continue;
         }
-        wide corner[3], f[3] = {0}, v;
-        wide_int node[3] = {0}, valid = wide_load(back[0] + first) == wide_load(back[0] + first);
+        wide corner[3], f[3] = {0}, node[3] = {0}, v;
+        wide_int valid = wide_load(back[0] + first) == wide_load(back[0] + first);
         cell_corners(first, halo, corner, dim);
         for (int a = 0; a < dim; a++) {
             wide d = wide_load(back[a] + first);
             valid &= d == d;
-            node[a] = split(wide_clamp(corner[a] - d, low, high), &f[a]);
+            node[a] = whole(wide_clamp(corner[a] - d, low, high), &f[a]);
         }
+        wide_int at = wide_to_int((node[2] * (float)edge + node[1]) * (float)edge + node[0]);
         if (sharp)
-            v = sample_sharp(block, node, edge, f, dim);
+            v = sample_sharp(block, at, edge, f, dim);
         else
-            v = sample(block, (node[2] * edge + node[1]) * edge + node[0], edge, f[0], f[1], f[2],
-                       dim);
+            v = sample_near(block, at, edge, f[0], f[1], f[2], dim);
         wide_store(out + first, wide_select(valid, v, wide_all(missing)));
     }
 }

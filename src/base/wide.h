@@ -2,6 +2,7 @@
 // Arithmetic on wide values is per lane and without fused operations, so a lane computes the same
 // bits for any width.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #if defined(__AVX2__)
@@ -19,14 +20,26 @@ enum { WIDE = 4 };
 typedef float wide __attribute__((vector_size(4 * WIDE), may_alias));
 typedef int32_t wide_int __attribute__((vector_size(4 * WIDE), may_alias));
 
+/// The same in memory, where it need not be aligned. (A memcpy would go by halves.)
+typedef float wide_loose __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
+
 static inline wide wide_load(const float *p) {
-    wide v;
-    memcpy(&v, p, sizeof v);
-    return v;
+    return *(const wide_loose *)p;
 }
 
 static inline void wide_store(float *p, wide v) {
-    memcpy(p, &v, sizeof v);
+    *(wide_loose *)p = v;
+}
+
+/// 0, 1, 2, ...
+static inline wide_int wide_lanes(void) {
+#if defined(__AVX512F__)
+    return (wide_int){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif defined(__AVX2__)
+    return (wide_int){0, 1, 2, 3, 4, 5, 6, 7};
+#else
+    return (wide_int){0, 1, 2, 3};
+#endif
 }
 
 static inline wide wide_all(float x) {
@@ -47,10 +60,30 @@ static inline wide wide_select(wide_int mask, wide a, wide b) {
     return (wide)(((wide_int)a & mask) | ((wide_int)b & ~mask));
 }
 
+/// a < b ? a : b, and a > b ? a : b: the second where one is not a number.
+static inline wide wide_min(wide a, wide b) {
+#if defined(__AVX512F__)
+    return (wide)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (wide)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    return wide_select(a < b, a, b);
+#endif
+}
+
+static inline wide wide_max(wide a, wide b) {
+#if defined(__AVX512F__)
+    return (wide)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (wide)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return wide_select(a > b, a, b);
+#endif
+}
+
 /// A value that is not a number becomes `low`.
 static inline wide wide_clamp(wide v, wide low, wide high) {
-    v = wide_select(v > low, v, low);
-    return wide_select(v < high, v, high);
+    return wide_min(wide_max(v, low), high);
 }
 
 static inline wide wide_sqrt(wide v) {
@@ -99,7 +132,7 @@ static inline void wide_gather_pairs(const float *base, wide_int at, wide *first
     *first = (wide)_mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xd8));
     *second = (wide)_mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xd8));
 #else
-    for (int i = 0; i < WIDE; i++) (*first)[i] = base[at[i]], (*second)[i] = base[at[i] + 1];
+    *first = wide_gather(base, at), *second = wide_gather(base + 1, at);
 #endif
 }
 
@@ -113,5 +146,28 @@ static inline uint32_t wide_bits(wide_int mask) {
     uint32_t bits = 0;
     for (int i = 0; i < WIDE; i++) bits |= (uint32_t)(mask[i] & 1) << i;
     return bits;
+#endif
+}
+
+/// Whether indices count up by one from lane to lane, in sixteen lanes in each half: then loads do
+/// for gathers.
+static inline bool wide_in_runs(wide_int at) {
+#if defined(__AVX512F__)
+    const __m512i half = (__m512i)(wide_lanes() & 8);
+    const __m512i first = _mm512_permutexvar_epi32(half, (__m512i)at);
+    return _mm512_cmpneq_epi32_mask((__m512i)(at - (wide_int)first), (__m512i)(wide_lanes() & 7)) ==
+           0;
+#else
+    return wide_bits(at - at[0] != wide_lanes()) == 0;
+#endif
+}
+
+/// base[at] per lane, of indices in runs.
+static inline wide wide_load_runs(const float *base, wide_int at) {
+#if defined(__AVX512F__)
+    const __m256 low = _mm256_loadu_ps(base + at[0]), high = _mm256_loadu_ps(base + at[8]);
+    return (wide)_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+#else
+    return wide_load(base + at[0]);
 #endif
 }

@@ -10,6 +10,13 @@ static inline wide_int split(wide at, wide *fraction) {
     return cell;
 }
 
+/// The same with the cell as a number: cheaper than integers where indices are computed.
+static inline wide whole(wide at, wide *fraction) {
+    wide cell = wide_from_int(wide_to_int(at));
+    *fraction = at - cell;
+    return cell;
+}
+
 static inline wide mix(wide a, wide b, wide f) {
     return a + f * (b - a);
 }
@@ -27,6 +34,17 @@ static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide f
     wide value = sample_slice(b, at, edge, fx, fy);
     if (dim == 2) return value;
     return mix(value, sample_slice(b + edge * edge, at, edge, fx, fy), fz);
+}
+
+/// The same for neighbouring points, which often lie in neighbouring cells.
+static inline wide sample_near(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
+                               const int dim) {
+    if (!wide_in_runs(at)) return sample(b, at, edge, fx, fy, fz, dim);
+    wide slice[2] = {{0}};
+    for (int k = 0; k < dim - 1; k++, b += edge * edge)
+        slice[k] = mix(mix(wide_load_runs(b, at), wide_load_runs(b + 1, at), fx),
+                       mix(wide_load_runs(b + edge, at), wide_load_runs(b + edge + 1, at), fx), fy);
+    return dim == 3 ? mix(slice[0], slice[1], fz) : slice[0];
 }
 
 /// Components on lower faces, at points in block coordinates.
