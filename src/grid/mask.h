@@ -17,14 +17,29 @@ static inline uint64_t mask_word(const Grid *g, const uint8_t *mask, int slot, i
     return w;
 }
 
+/// Copies the mask of one tile. (Sizes that the compiler knows need no call.)
+static inline void mask_copy(const Grid *g, void *to, const void *from) {
+    if (g->dim == 3)
+        memcpy(to, from, TILE * sizeof(uint64_t));
+    else
+        memcpy(to, from, sizeof(uint64_t));
+}
+
 static inline void mask_store(const Grid *g, uint8_t *mask, int slot, const TileMask *m) {
-    memcpy(mask + (size_t)slot * (size_t)g->tile_rows, m->slice, (size_t)g->tile_rows);
+    mask_copy(g, mask + (size_t)slot * (size_t)g->tile_rows, m->slice);
 }
 
 static inline TileMask mask_load(const Grid *g, const uint8_t *mask, int slot) {
-    TileMask m;
-    memcpy(m.slice, mask + (size_t)slot * (size_t)g->tile_rows, (size_t)g->tile_rows);
+    TileMask m = {{0}};
+    mask_copy(g, m.slice, mask + (size_t)slot * (size_t)g->tile_rows);
     return m;
+}
+
+/// Whether all cells of a tile are in the mask.
+static inline bool mask_full(const Grid *g, const uint8_t *mask, int slot) {
+    uint64_t all = ~(uint64_t)0;
+    for (int z = 0; z < g->tile_depth; z++) all &= mask_word(g, mask, slot, z);
+    return all == ~(uint64_t)0;
 }
 
 /// One row of a mask, bit x.
@@ -63,8 +78,8 @@ static inline void mask_around(const Grid *g, const uint8_t *mask, int slot, Til
     const int depth = g->tile_depth;
     TileMask m = mask_load(g, mask, slot), side[6];
     for (int k = 0; k < 6; k++)
-        memcpy(side[k].slice, next[k] < 0 ? none : mask + (size_t)next[k] * (size_t)g->tile_rows,
-               (size_t)g->tile_rows);
+        mask_copy(g, side[k].slice,
+                  next[k] < 0 ? none : mask + (size_t)next[k] * (size_t)g->tile_rows);
     for (int z = 0; z < depth; z++) {
         uint64_t w = m.slice[z];
         near[0].slice[z] = (w << 1 & ~MASK_COLUMN_0) | (side[0].slice[z] >> 7 & MASK_COLUMN_0);

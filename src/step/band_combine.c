@@ -11,34 +11,52 @@ static float face_phi(const BrimSim *s, int slot, int cell, int axis) {
     return below < 0 ? phi : 0.5f * (phi + s->phi[below]);
 }
 
+/// Faces of a tile that touch its interior and have a velocity carried along.
+static TileMask carried_faces(const BrimSim *s, int slot, int axis, const float *carried) {
+    const Grid *g = &s->grid;
+    TileMask wanted = {{0}};
+    if (!s->traced[slot]) return wanted;
+    TileMask own = mask_load(g, s->interior, slot);
+    TileMask low = mask_neighbour(g, s->interior, slot, axis, -1);
+    for (int z = 0; z < g->tile_depth; z++) {
+        wanted.slice[z] = own.slice[z] | low.slice[z];
+        for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
+            int bit = __builtin_ctzll(bits);
+            if (!(carried[z * 64 + bit] == carried[z * 64 + bit]))
+                wanted.slice[z] &= ~(bits & -bits);
+        }
+    }
+    return wanted;
+}
+
 /// One component of a tile. Faces deeper than r = R - 1 take the velocity carried along, the others
 /// the particles' (eq. 3); with `density` a blend by the particles' weight (eq. 2). Where no
-/// particle gave a velocity the interior has only its own.
+/// particle gave a velocity the interior has only its own. (velocity: carried along; old: the
+/// particles') => velocity, old, known
 static void combine_component(BrimSim *s, int slot, int axis) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    float *u = s->velocity[axis] + base, *carried = s->old[axis] + base;
+    float *carried = s->velocity[axis] + base, *u = s->old[axis] + base;
     const float *weight = s->coefficient[axis] + base;
-    uint8_t *known = s->known[axis] + (size_t)slot * (size_t)g->tile_rows;
     bool blend = s->def.band_combine == BRIM_BAND_DENSITY;
     float inner = band_inner(s);
-    TileMask wanted = {{0}};
-    if (s->traced[slot]) {
-        TileMask own = mask_load(g, s->interior, slot);
-        TileMask low = mask_neighbour(g, s->interior, slot, axis, -1);
-        for (int z = 0; z < g->tile_depth; z++) wanted.slice[z] = own.slice[z] | low.slice[z];
-    }
-    for (int z = 0; z < g->tile_depth; z++)
+    TileMask wanted = carried_faces(s, slot, axis, carried);
+    TileMask known = mask_load(g, s->known[axis], slot);
+    uint64_t reached = 0;
+    for (int z = 0; z < g->tile_depth; z++) reached |= known.slice[z];
+    if (!reached) memset(u, 0, (size_t)g->tile_cells * sizeof *u);
+    for (int z = 0; z < g->tile_depth; z++) {
         for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
             int i = z * 64 + __builtin_ctzll(bits);
-            bool given = known[i >> 3] >> (i & 7) & 1;
-            if (!(carried[i] == carried[i])) continue;
+            bool given = known.slice[z] & (bits & -bits);
             if (blend && given)
                 u[i] = carried[i] + fminf(1, weight[i]) * (u[i] - carried[i]);
             else if (!given || (!blend && face_phi(s, slot, i, axis) < -inner))
                 u[i] = carried[i];
-            known[i >> 3] |= (uint8_t)(1 << (i & 7));
         }
+        known.slice[z] |= wanted.slice[z];
+    }
+    mask_store(g, s->known[axis], slot, &known);
     memcpy(carried, u, (size_t)g->tile_cells * sizeof *u);
 }
 
@@ -62,14 +80,22 @@ static bool all_carried(const BrimSim *s, int slot) {
 static void combine_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    bool whole = all_carried(s, slot);
+    bool whole = all_carried(s, slot), near = particles_near(s, slot);
     for (int a = 0; a < s->dim; a++) {
         if (!whole) {
             combine_component(s, slot, a);
             continue;
         }
-        memcpy(s->velocity[a] + base, s->old[a] + base, (size_t)g->tile_cells * sizeof(float));
         memset(s->known[a] + (size_t)slot * (size_t)g->tile_rows, 0xff, (size_t)g->tile_rows);
+        if (near)
+            memcpy(s->old[a] + base, s->velocity[a] + base, (size_t)g->tile_cells * sizeof(float));
+    }
+}
+
+void band_swap(BrimSim *s) {
+    for (int a = 0; a < s->dim; a++) {
+        float *carried = s->old[a];
+        s->old[a] = s->velocity[a], s->velocity[a] = carried;
     }
 }
 

@@ -149,6 +149,11 @@ static void run_passes(BrimSim *s, Passes *p) {
     }
 }
 
+/// Whether a tile is full of liquid that lies deeper than depths go.
+static bool far_below(const BrimSim *s, int slot, const Passes *p) {
+    return !p->near[slot] && mask_full(&s->grid, s->liquid, slot);
+}
+
 /// (depth) => phi of the liquid that is not beside air; deepest
 static void end_tile(BrimSim *s, int slot, const Passes *p) {
     const Grid *g = &s->grid;
@@ -157,6 +162,11 @@ static void end_tile(BrimSim *s, int slot, const Passes *p) {
     const uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
     const float *one = p->depth[0] + base, *two = p->depth[1] + base;
     float *phi = s->phi + base, cut = band_cut(s), deepest = LEVEL_SET_CUT;
+    if (far_below(s, slot, p)) {
+        for (int i = 0; i < g->tile_cells; i++) phi[i] = -cut;
+        s->deepest[slot] = -cut;
+        return;
+    }
     for (int i = 0; i < g->tile_cells; i++) {
         if (!(liquid[i >> 3] >> (i & 7) & 1)) continue;
         float depth = cut;
@@ -214,10 +224,14 @@ static void fill_solids(BrimSim *s, Passes *p) {
 }
 
 /// => shallowest
-static void range_tile(BrimSim *s, int slot) {
+static void range_tile(BrimSim *s, int slot, const Passes *p) {
     const Grid *g = &s->grid;
     const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     float high = -BAND_FAR;
+    if (far_below(s, slot, p)) {
+        s->shallowest[slot] = -band_cut(s);
+        return;
+    }
     for (int r = 0; r < g->tile_rows; r++) {
         uint8_t inside = row_inside(g, slot, r);
         for (int x = 0; x < TILE; x++) {
@@ -247,5 +261,5 @@ void band_distance(BrimSim *s) {
     for (int t = 0; t < tiles; t++) end_tile(s, t, &p);
     if (s->solid_count) fill_solids(s, &p);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
-    for (int t = 0; t < tiles; t++) range_tile(s, t);
+    for (int t = 0; t < tiles; t++) range_tile(s, t, &p);
 }

@@ -24,6 +24,10 @@ static bool grow_tile(BrimSim *s, int axis, int slot, const uint8_t *known, uint
     const Grid *g = &s->grid;
     TileMask near[6], mask = mask_load(g, known, slot), inside = mask_inside(g, slot);
     TileMask wall = {{0}}, wanted;
+    if (mask_full(g, known, slot)) { // as deep in the liquid
+        mask_store(g, grown, slot, &mask);
+        return false;
+    }
     mask_around(g, known, slot, near);
     if (!s->sides.open[2 * axis]) wall = mask_layer(g, slot, axis, 0);
     uint64_t any = 0;
@@ -59,7 +63,7 @@ static void grow_layers(BrimSim *s, int layers, uint8_t *spare, bool more[]) {
                 uint8_t *from = back ? other : s->known[a], *to = back ? s->known[a] : other;
                 size_t at = (size_t)t * (size_t)s->grid.tile_rows;
                 if (enough)
-                    memcpy(to + at, from + at, (size_t)s->grid.tile_rows);
+                    mask_copy(&s->grid, to + at, from + at);
                 else
                     any |= grow_tile(s, a, t, from, to);
             }
@@ -220,7 +224,7 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     }
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
     for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= walls.slice[z];
-    float *old = s->old[axis] ? s->old[axis] + base : NULL;
+    float *old = s->old[axis] && particles_near(s, slot) ? s->old[axis] + base : NULL;
     float fastest = s->faces->finish(&known, g->tile_depth, s->def.flip_ratio, v, old);
     if (old)
         // Where liquid touches the wall a particle and its mirror image cancel: old is 0 there, not

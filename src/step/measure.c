@@ -64,7 +64,8 @@ static void count_cells(const BrimSim *s, int slot, TileSums *out) {
 /// The mean of a component's square over a cell, from the values on its two faces; one that is not
 /// a number, inside a solid, counts as the other.
 static inline float mean_square(float a, float b) {
-    float c = a == a ? a : b == b ? b : 0, d = b == b ? b : c;
+    float own = b == b ? b : 0;
+    float c = a == a ? a : own, d = b == b ? b : c;
     return (c * c + c * d + d * d) * (1.0f / 3.0f);
 }
 
@@ -97,12 +98,14 @@ static void row_speed2(const BrimSim *s, int slot, int row, float out[TILE]) {
 static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     const Grid *g = &s->grid;
     const uint8_t *hidden = s->hidden + (size_t)slot * (size_t)g->tile_rows;
+    const bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     TileCoord c = g->coord[slot];
     for (int r = 0; r < g->tile_rows; r++) {
         if (!hidden[r]) continue;
         float speed2[TILE] = {0}, points[TILE];
-        for (int x = 0; x < TILE; x++)
-            points[x] = band_part(s, slot, r * TILE + x) * (float)s->def.particles_per_cell;
+        for (int x = 0; x < TILE; x++) points[x] = (float)s->def.particles_per_cell;
+        for (int x = 0; x < TILE && (solid || hidden[r] != 0xff); x++)
+            points[x] *= band_part(s, slot, r * TILE + x);
         if (s->primed) row_speed2(s, slot, r, speed2);
         float sum = 0, speeds = 0, along = 0, fastest = 0; // of eight cells: floats are enough
         for (int x = 0; x < TILE; x++) {
@@ -134,6 +137,8 @@ static double liquid_volume(const BrimSim *s, int slot) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     const float *phi = s->phi + base;
     bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    if (s->band && !solid && s->shallowest[slot] <= -0.5f && mask_full(&s->grid, s->liquid, slot))
+        return s->grid.tile_cells;
     float part[LANES], sum[LANES] = {0};
     for (int i = 0; i < s->grid.tile_cells; i += LANES) {
         for (int k = 0; k < LANES; k++) {

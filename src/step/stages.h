@@ -26,11 +26,14 @@ BrimResult stage_density(BrimSim *s, BrimError *error);
 /// At the end of a frame: statistics of the density as it is. (x) => density. False when out of
 /// memory.
 bool density_after(BrimSim *s);
-/// (x, v, affine) => (velocity, old, known). False when out of memory.
+/// Band: (old: velocity carried along) => velocity; old is free for that of the particles.
+void band_swap(BrimSim *s);
+/// (x, v, affine) => (velocity, old, known); with a band only old. False when out of memory.
 bool stage_to_grid(BrimSim *s);
 /// (x, interior) => (phi, liquid, deepest)
 void stage_surface(BrimSim *s);
-/// Band: (velocity of particles, old, phi) => (velocity, old, known) by eq. (3) or (2).
+/// Band: (velocity carried along, old: that of particles, phi) => (velocity, old, known) by eq. (3)
+/// or (2); old only where particles are near.
 void band_combine(BrimSim *s);
 /// Gravity over `kick` seconds on known faces.
 void stage_forces(BrimSim *s, double kick);

@@ -158,7 +158,9 @@ struct BrimSim {
     // particles -> grid
     int32_t *scatter_at;       ///< [tiles] index of the tile's block, -1 without particles
     ScatterRows *scatter_rows; ///< [tiles] where the block holds something
-    float *old[3];             ///< [faces] velocity before forces and pressure, m/s; FLIP or band
+    float *old[3];             ///< [faces] velocity before forces and pressure, m/s; FLIP or band.
+                               ///< With a band where particles are near, and from its trace on what
+                               ///< the grid carries along
     uint8_t *known[3];         ///< [rows] faces with a velocity
 
     // surface
@@ -227,6 +229,15 @@ static inline size_t sim_cells(const BrimSim *s) {
 /// Cells with particles, and with a band those of its interior.
 static inline const uint8_t *full_cells(const BrimSim *s) {
     return s->band ? s->full : s->particles.occupied;
+}
+
+/// Whether a tile or one beside it has particles; after particles -> grid.
+static inline bool particles_near(const BrimSim *s, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->scatter_at[t] >= 0) return true;
+    }
+    return false;
 }
 
 /// Whether pressure acts in this step, and with it what keeps the volume.

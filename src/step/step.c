@@ -30,6 +30,7 @@ static BrimResult out_of_memory(const BrimSim *s, const char *stage, BrimError *
 
 /// From sorted particles to new velocities. `kick`: seconds of gravity.
 static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimError *error) {
+    if (s->band) band_swap(s);
     if (!stage_to_grid(s)) return out_of_memory(s, "to_grid", error);
     lap(clock, BRIM_STAGE_TO_GRID);
     stage_surface(s), lap(clock, BRIM_STAGE_SURFACE);

@@ -166,6 +166,16 @@ static TileMask allowed_cells(const BrimSim *s, int slot) {
     return m;
 }
 
+/// Whether a tile is all interior and has no particles.
+static bool below_band(const BrimSim *s, int slot, const TileMask *allowed) {
+    const Grid *g = &s->grid;
+    uint64_t all = ~(uint64_t)0;
+    for (int z = 0; z < g->tile_depth; z++)
+        all &= allowed->slice[z] & mask_word(g, s->interior, slot, z) &
+               ~mask_word(g, s->particles.occupied, slot, z);
+    return all == ~(uint64_t)0;
+}
+
 /// First the cells that hold particles: => phi, liquid. Those deep inside are known without asking.
 static void measure_occupied(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
@@ -178,8 +188,12 @@ static void measure_occupied(BrimSim *s, int slot) {
     TileMask allowed = allowed_cells(s, slot);
     PaddedRows padded;
     NearRows near;
-    bool ready = false;
-    for (int i = 0; i < g->tile_cells; i++) phi[i] = LEVEL_SET_CUT;
+    bool ready = false, below = s->band && below_band(s, slot, &allowed);
+    for (int i = 0; i < g->tile_cells; i++) phi[i] = below ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
+    if (below) {
+        memset(liquid, 0xff, (size_t)g->tile_rows);
+        return;
+    }
     for (int r = 0; r < g->tile_rows; r++) {
         uint8_t cells = cells_of[r] & mask_bits(&allowed, r);
         uint8_t inner = interior ? interior[r] : 0, empty = inner & (uint8_t)~occupied[r];

@@ -150,27 +150,35 @@ static void forget_beyond_walls(const BrimSim *s, int slot, int axis, TileMask *
         }
 }
 
-/// Sums the blocks that reach a tile and divides. => velocity, old, known
+/// Sums the blocks that reach a tile and divides. => velocity, old, known; with a band only old,
+/// and that only in tiles that particles reach
 static void gather_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     size_t floats = block_floats(s), sides = (size_t)s->dim * component_floats(s);
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     bool weights = s->band && s->def.band_combine == BRIM_BAND_DENSITY;
     ScatterNear near = {{0}, {0}, {0}};
+    uint64_t reached = 0;
     for (int n = 0; n < 27; n++) {
         int32_t t = g->neighbour[slot][n];
         if (t < 0 || s->scatter_at[t] < 0) continue;
         const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
         near.reach[n] = reached_rows(g, &s->scatter_rows[t], d);
+        reached |= near.reach[n];
         near.block[n] = s->work.at + (size_t)s->scatter_at[t] * floats;
         near.side[n] = near.block[n] + sides;
+    }
+    if (s->band && !reached) {
+        for (int a = 0; a < s->dim; a++) mask_store(g, s->known[a], slot, &(TileMask){{0}});
+        return;
     }
     TileMask inside = mask_inside(g, slot);
     for (int a = 0; a < s->dim; a++) {
         TileMask known, far = mask_layer(g, slot, a, g->cells[a]);
-        s->transfer->gather(&near, s->dim, WEIGHT_MIN, s->velocity[a] + base,
-                            s->old[a] && !s->band ? s->old[a] + base : NULL,
-                            weights ? s->coefficient[a] + base : NULL, (uint8_t *)known.slice);
+        float *old = s->old[a] ? s->old[a] + base : NULL;
+        s->transfer->gather(&near, s->dim, WEIGHT_MIN, s->band ? old : s->velocity[a] + base,
+                            s->band ? NULL : old, weights ? s->coefficient[a] + base : NULL,
+                            (uint8_t *)known.slice);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
         if (s->fine_count) forget_beyond_walls(s, slot, a, &known);
         mask_store(g, s->known[a], slot, &known);
