@@ -253,3 +253,37 @@ TEST(faces_subtract_equals_plain_loops) {
         field_free(f);
     }
 }
+
+static float plain_mean_square(float a, float b) {
+    float low = a == a ? a : b == b ? b : 0, high = b == b ? b : low;
+    return (low * low + low * high + high * high) * (1.0f / 3.0f);
+}
+
+TEST(faces_speeds_equal_plain_loops) {
+    for (int run = 0; run < 6; run++) {
+        int dim = 2 + run % 2, isa = BRIM_ISA_BASE + run / 2;
+        Field *f = field_new(dim);
+        CHECK(f);
+        for (int a = 0; a < dim; a++) // some faces have no velocity
+            for (uint64_t i = 0; i < CELLS; i++)
+                if (hash_3(9, i, (uint64_t)a) % 7 == 0) f->velocity[a][i] = NAN;
+        for (int s = 0; s < f->grid.tile_count; s++) {
+            TileMask cells = mask_load(&f->grid, f->known, s);
+            TileView v[3];
+            float out[512] = {0};
+            for (int a = 0; a < dim; a++)
+                v[a] = tile_view(&f->grid, s, f->velocity[a], tile_unknown);
+            face_kernels_for(isa_choose((BrimIsa)isa))->speeds(v, &cells, dim, out);
+            for (int i = 0; i < f->grid.tile_cells; i++) {
+                float sum = 0;
+                for (int a = 0; a < dim; a++) {
+                    int64_t high = grid_step(&f->grid, s, i, a, 1);
+                    float low = f->velocity[a][s * f->grid.tile_cells + i];
+                    sum += plain_mean_square(low, high < 0 ? NAN : f->velocity[a][high]);
+                }
+                CHECK(same_bits(out[i], mask_bits(&cells, i / TILE) ? sum : 0));
+            }
+        }
+        field_free(f);
+    }
+}

@@ -8,8 +8,9 @@ typedef struct TileView {
     const float *self, *side[6];
 } TileView;
 
-/// A whole tile of zeros, and of the distance far from the surface.
+/// A whole tile of zeros, of the distance far from the surface, and of what is not a number.
 extern const float tile_zeros[TILE * TILE * TILE], tile_far[TILE * TILE * TILE];
+extern const float tile_unknown[TILE * TILE * TILE];
 
 /// `missing` stands for tiles that do not exist.
 static inline TileView tile_view(const Grid *g, int slot, const float *field,
@@ -54,6 +55,9 @@ typedef struct FaceKernels {
                   float *velocity);
     /// Largest net outflow of a liquid cell, m/s; a value that is not a number is the largest.
     float (*outflow)(const Around *around, const TileView velocity[3], int dim);
+    /// Square of the velocity, mean over each cell, of rows that hold one of `cells`; a face whose
+    /// value is not a number, inside a solid, counts as the opposite one. => out [cells of a tile]
+    void (*speeds)(const TileView velocity[3], const TileMask *cells, int dim, float *out);
     /// Faces in `wanted` get the mean of their known neighbours. near: mask_around of the known
     /// faces; v and out may be the same field.
     void (*grow)(const TileView *v, const TileMask near[6], const TileMask *wanted, int dim,

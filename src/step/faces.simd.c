@@ -240,4 +240,27 @@ static float outflow(const Around *around, const TileView velocity[3], int dim) 
     return largest(most);
 }
 
-const FaceKernels ISA(face_kernels) = {build, subtract, carry, outflow, grow, finish};
+// ------------------------------------------------------------------------------------- measures
+
+/// The mean of a component's square over cells, from the values on their two faces.
+INLINE f8 mean_square(f8 a, f8 b) {
+    f8 low = choose(a == a, a, keep(b, b == b)), high = choose(b == b, b, low);
+    return (low * low + low * high + high * high) * (1.0f / 3.0f);
+}
+
+INLINE f8 row_speeds(const TileView velocity[3], int row, const int dim) {
+    f8 sum = {};
+#pragma GCC unroll 3
+    for (int a = 0; a < dim; a++)
+        sum += mean_square(load(velocity[a].self + row * 8), beside(&velocity[a], row, 2 * a + 1));
+    return sum;
+}
+
+static void speeds(const TileView velocity[3], const TileMask *cells, int dim, float *out) {
+    EACH_ROW(cells, dim == 3 ? TILE : 1, {
+        store(out + row * 8,
+              dim == 3 ? row_speeds(velocity, row, 3) : row_speeds(velocity, row, 2));
+    })
+}
+
+const FaceKernels ISA(face_kernels) = {build, subtract, carry, outflow, speeds, grow, finish};

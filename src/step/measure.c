@@ -61,61 +61,37 @@ static void count_cells(const BrimSim *s, int slot, TileSums *out) {
     out->cells = cells;
 }
 
-/// The mean of a component's square over a cell, from the values on its two faces; one that is not
-/// a number, inside a solid, counts as the other.
-static inline float mean_square(float a, float b) {
-    float own = b == b ? b : 0;
-    float c = a == a ? a : own, d = b == b ? b : c;
-    return (c * c + c * d + d * d) * (1.0f / 3.0f);
-}
-
-/// Square of the velocity, mean over each cell of a tile's row.
-static void row_speed2(const BrimSim *s, int slot, int row, float out[TILE]) {
-    static const int offset[3] = {1, 3, 9};
-    const size_t cells = (size_t)s->grid.tile_cells;
-    const int step[3] = {0, 1, TILE}, at[3] = {0, row & 7, row >> 3};
-    for (int x = 0; x < TILE; x++) out[x] = 0;
-    for (int a = 0; a < s->dim; a++) {
-        const float *low = s->velocity[a] + (size_t)slot * cells + (size_t)(row * TILE);
-        const float *high = low + step[a] * TILE;
-        int32_t next = s->grid.neighbour[slot][TILE_SELF + offset[a]];
-        float shifted[TILE];
-        if (a == 0) {
-            memcpy(shifted, low + 1, (TILE - 1) * sizeof *low);
-            shifted[TILE - 1] = next < 0
-                                    ? low[TILE - 1]
-                                    : s->velocity[0][(size_t)next * cells + (size_t)row * TILE];
-            high = shifted;
-        } else if (at[a] == TILE - 1) {
-            int first = row - (TILE - 1) * step[a];
-            high = next < 0 ? low : s->velocity[a] + (size_t)next * cells + (size_t)(first * TILE);
-        }
-        for (int x = 0; x < TILE; x++) out[x] += mean_square(low[x], high[x]);
-    }
-}
-
 /// What the liquid below the band adds: cells without particles count as if they were full of them.
 static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     const Grid *g = &s->grid;
-    const uint8_t *hidden = s->hidden + (size_t)slot * (size_t)g->tile_rows;
+    const TileMask hidden = mask_load(g, s->hidden, slot);
     const bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    const float full = (float)s->def.particles_per_cell;
     TileCoord c = g->coord[slot];
+    float speed2[TILE * TILE * TILE] = {0};
+    if (s->primed) {
+        TileView velocity[3];
+        for (int a = 0; a < s->dim; a++)
+            velocity[a] = tile_view(g, slot, s->velocity[a], tile_unknown);
+        s->faces->speeds(velocity, &hidden, s->dim, speed2);
+    }
     for (int r = 0; r < g->tile_rows; r++) {
-        if (!hidden[r]) continue;
-        float speed2[TILE] = {0}, points[TILE];
-        for (int x = 0; x < TILE; x++) points[x] = (float)s->def.particles_per_cell;
-        for (int x = 0; x < TILE && (solid || hidden[r] != 0xff); x++)
-            points[x] *= band_part(s, slot, r * TILE + x);
-        if (s->primed) row_speed2(s, slot, r, speed2);
-        float sum = 0, speeds = 0, along = 0, fastest = 0; // of eight cells: floats are enough
+        uint8_t row = mask_bits(&hidden, r);
+        if (!row) continue;
+        float points[TILE], speeds[TILE], sum = 0, all = 0, along = 0, fastest = 0;
+        for (int x = 0; x < TILE; x++) points[x] = row >> x & 1 ? full : 0;
+        for (int x = 0; x < TILE && solid; x++) points[x] = full * band_part(s, slot, r * TILE + x);
         for (int x = 0; x < TILE; x++) {
-            float square = points[x] > 0 ? speed2[x] : 0;
-            sum += points[x];
-            speeds += points[x] * square;
-            along += points[x] * ((float)x + 0.5f);
+            float square = points[x] > 0 ? speed2[r * TILE + x] : 0;
+            speeds[x] = points[x] * square;
             fastest = square > fastest ? square : fastest;
         }
-        out->speed2 += speeds;
+        for (int x = 0; x < TILE; x++) { // of eight cells: floats are enough
+            sum += points[x];
+            all += speeds[x];
+            along += points[x] * ((float)x + 0.5f);
+        }
+        out->speed2 += all;
         out->position[0] += ((double)along + (double)sum * c.x * TILE) * (double)s->dx;
         if (fastest > out->fastest2) out->fastest2 = fastest;
         out->position[1] += (double)sum * (c.y * TILE + (r & 7) + 0.5) * (double)s->dx;
