@@ -43,6 +43,8 @@ static inline float band_part(const BrimSim *s, int slot, int cell) {
 double band_hidden_particles(const BrimSim *s);
 /// => full: cells with particles, and interior ones
 void band_full(BrimSim *s);
+/// (hidden, rock, occupied) => below
+void band_below(BrimSim *s);
 /// A velocity component at a point given in its own nodes, in cells of the domain; its gradient
 /// over a cell when not NULL. 0 where none is known.
 float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);

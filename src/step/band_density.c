@@ -5,10 +5,35 @@
 // cell's own centre and 1/8 to each of the two next to it. So a band at rest sees no edge.
 #include "grid/mask.h"
 #include "step/band.h"
+#include "step/solid_masks.h"
 #include <string.h>
 
 void band_full(BrimSim *s) {
     for (size_t r = 0; r < sim_rows(s); r++) s->full[r] = s->particles.occupied[r] | s->interior[r];
+}
+
+/// No particle comes into a cell whose centre lies in a solid with hidden liquid beside it. Taken
+/// for a part of the band, such cells would be a thread of water along the solid down to its foot,
+/// whose errors the band had to swallow.
+static void below_tile(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    TileMask below = mask_load(g, s->hidden, slot);
+    if (solid_here(s, slot)) {
+        TileMask near[6], rock = rock_cells(s, slot);
+        mask_around(g, s->hidden, slot, near);
+        for (int z = 0; z < g->tile_depth; z++) {
+            uint64_t beside = 0;
+            for (int n = 0; n < 2 * s->dim; n++) beside |= near[n].slice[z];
+            below.slice[z] |=
+                beside & rock.slice[z] & ~mask_word(g, s->particles.occupied, slot, z);
+        }
+    }
+    mask_store(g, s->below, slot, &below);
+}
+
+void band_below(BrimSim *s) {
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 16)
+    for (int t = 0; t < s->grid.tile_count; t++) below_tile(s, t);
 }
 
 double band_hidden_particles(const BrimSim *s) {

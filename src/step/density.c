@@ -39,8 +39,8 @@ static Around look_around(const BrimSim *s, int slot) {
     for (int n = 0; n < 2 * s->dim; n++) {
         a.side[n] = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
         if (!s->band) continue;
-        TileMask hidden = mask_neighbour(&s->grid, s->hidden, slot, n >> 1, n & 1 ? 1 : -1);
-        for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= hidden.slice[z];
+        TileMask below = mask_neighbour(&s->grid, s->below, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= below.slice[z];
     }
     return a;
 }
@@ -156,10 +156,10 @@ static void forget_faces(BrimSim *s, int slot) {
     for (int a = 0; a < s->dim; a++) memset(s->known[a] + (size_t)slot * rows, 0, rows);
 }
 
-/// Adds the faces of hidden cells: what lies below a band is full and stays.
-static void shut_hidden(const BrimSim *s, int slot, int axis, TileMask *faces) {
-    TileMask here = mask_load(&s->grid, s->hidden, slot);
-    TileMask below = mask_neighbour(&s->grid, s->hidden, slot, axis, -1);
+/// Adds the faces of cells below a band: they are full and stay.
+static void shut_below(const BrimSim *s, int slot, int axis, TileMask *faces) {
+    TileMask here = mask_load(&s->grid, s->below, slot);
+    TileMask below = mask_neighbour(&s->grid, s->below, slot, axis, -1);
     for (int z = 0; z < s->grid.tile_depth; z++) faces->slice[z] |= here.slice[z] | below.slice[z];
 }
 
@@ -171,7 +171,7 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_side_faces(g, slot, a), faces;
-        if (s->band) shut_hidden(s, slot, a, &known);
+        if (s->band) shut_below(s, slot, a, &known);
         float *d = s->velocity[a] + base;
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
         TileMask cut = cut_faces(s, slot, a), beside = {{0}};

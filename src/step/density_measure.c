@@ -128,24 +128,24 @@ static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
                 if (filled[z * 64 + bit] > 0.5f) held.slice[z] |= (uint64_t)1 << bit;
             }
     }
-    TileMask hidden = {{0}}, foreign = {{0}};
-    if (s->band) hidden = mask_load(g, s->hidden, slot);
+    TileMask below = {{0}}, foreign = {{0}};
+    if (s->band) below = mask_load(g, s->below, slot);
     if (s->fine_count) foreign = mask_load(g, s->foreign, slot);
     for (int z = 0; z < g->tile_depth; z++)
-        held.slice[z] &= may.slice[z] & ~(hidden.slice[z] | foreign.slice[z]);
+        held.slice[z] &= may.slice[z] & ~(below.slice[z] | foreign.slice[z]);
     mask_store(g, wet, slot, &held);
 }
 
 void density_wet(BrimSim *s, uint8_t *wet) {
-    if (s->band) band_full(s);
+    if (s->band) band_full(s), band_below(s);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++) wet_tile(s, t, wet);
 }
 
-/// Adds the cells whose neighbours in a direction are hidden: below a band it is full.
-static void add_hidden(const BrimSim *s, int slot, int n, TileMask *near) {
-    TileMask hidden = mask_neighbour(&s->grid, s->hidden, slot, n >> 1, n & 1 ? 1 : -1);
-    for (int z = 0; z < s->grid.tile_depth; z++) near->slice[z] |= hidden.slice[z];
+/// Adds the cells whose neighbours in a direction lie below a band, where it is full.
+static void add_below(const BrimSim *s, int slot, int n, TileMask *near) {
+    TileMask below = mask_neighbour(&s->grid, s->below, slot, n >> 1, n & 1 ? 1 : -1);
+    for (int z = 0; z < s->grid.tile_depth; z++) near->slice[z] |= below.slice[z];
 }
 
 /// Wet cells of a tile that have air beside them.
@@ -155,7 +155,7 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
     for (int n = 0; n < 2 * s->dim; n++) {
         TileMask near = mask_neighbour(g, wet, slot, n >> 1, n & 1 ? 1 : -1);
         TileMask closed = shut(s, slot, n);
-        if (s->band) add_hidden(s, slot, n, &near);
+        if (s->band) add_below(s, slot, n, &near);
         for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= ~(near.slice[z] | closed.slice[z]);
     }
     return m;

@@ -140,6 +140,8 @@ struct BrimSim {
                        ///< liquid even where no particle is
     uint8_t *hidden;   ///< [rows] cells below the band: they hold no particles
     uint8_t *full;     ///< [rows] interior or with particles; written by surface
+    uint8_t *below;    ///< [rows] full for the density: hidden, and slivers inside solids beside
+                       ///< such; written by density
     uint8_t *traced;   ///< [tiles] whether `old` holds the velocity carried along
     uint8_t *marks;    ///< scratch: masks and flags while distances are found
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
