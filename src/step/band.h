@@ -52,5 +52,7 @@ float band_velocity(const BrimSim *s, int axis, const float node[3], float *grad
 /// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
 /// => rhs: parts of cells that are hidden
 void band_weigh_begin(BrimSim *s);
+/// Whether a tile and all around it are hidden, and far from solids: the density is that at rest.
+bool band_all_hidden(const BrimSim *s, int slot);
 /// Adds the hidden liquid to a tile's density [cells]. (rhs) => density
 void band_weigh(const BrimSim *s, int slot, float *density);

@@ -47,8 +47,21 @@ void band_weigh_begin(BrimSim *s) {
 #pragma omp parallel for num_threads(s->threads) schedule(static)
     for (int t = 0; t < s->grid.tile_count; t++) {
         float *part = s->rhs + (size_t)t * (size_t)s->grid.tile_cells;
-        for (int i = 0; i < s->grid.tile_cells; i++) part[i] = band_part(s, t, i);
+        bool any = mask_any(&s->grid, s->hidden, t), plain = !any;
+        if (any && !solid_here(s, t)) plain = mask_full(&s->grid, s->hidden, t);
+        for (int i = 0; i < s->grid.tile_cells && plain; i++) part[i] = any ? 1 : 0;
+        for (int i = 0; i < s->grid.tile_cells && !plain; i++) part[i] = band_part(s, t, i);
     }
+}
+
+bool band_all_hidden(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = g->neighbour[slot][n];
+        if (s->dim == 2 && n / 9 != 1) continue;
+        if (t < 0 || solid_here(s, t) || !mask_full(g, s->hidden, t)) return false;
+    }
+    return true;
 }
 
 void band_weigh(const BrimSim *s, int slot, float *density) {

@@ -58,6 +58,10 @@ static void add_block(const float *block, const int d[3], int depth, float *sums
 static void gather_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     float *sums = s->density + (size_t)slot * (size_t)g->tile_cells;
+    if (s->band && band_all_hidden(s, slot)) {
+        for (int i = 0; i < g->tile_cells; i++) sums[i] = 1;
+        return;
+    }
     memset(sums, 0, (size_t)g->tile_cells * sizeof *sums);
     for (int n = 0; n < 27; n++) {
         int32_t t = g->neighbour[slot][n];
