@@ -397,3 +397,26 @@ TEST(null_is_refused_with_a_message) {
     CHECK(refused(brim_table_read(NULL, NULL, &e), &e, "table is NULL"));
     CHECK(refused(brim_plot_svg(NULL, NULL, &e), &e, "svg is NULL"));
 }
+
+/// A fall begins at rest: the first step must see how fast it gets, and what comes out of sources.
+TEST(sim_first_step_keeps_to_the_cfl_number) {
+    for (int source = 0; source < 2; source++) {
+        Case c = case_box(2, 0.1, 64, 64, 1);
+        case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.1f, 0.05f, 0}));
+        c.def.cfl = 3;
+        c.def.frame_rate = 24;
+        c.def.source_count = source;
+        c.sources[0] = brim_default_source_def();
+        c.sources[0].shape = ball((BrimVec3){0.05f, 0.08f, 0}, 0.01f);
+        c.sources[0].velocity = (BrimVec3){1, -1, 0};
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(brim_sim_step(sim, &error), error);
+        double dt = brim_sim_stats(sim)->dt, speed = source ? sqrt(2) : 0;
+        double cells = (speed + 9.81 * dt) * dt / (0.1 / 64);
+        CHECK_BELOW(cells, 3.001);
+        CHECK(cells > 1.5); // whole steps to the frame's end may be shorter
+        brim_sim_destroy(&sim);
+    }
+}

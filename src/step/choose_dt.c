@@ -64,8 +64,19 @@ static double fallen(const BrimSim *s, double speed, double dt) {
     return speed + dt * length(gravity_at(s, s->time));
 }
 
+/// Speed of the streams that sources emit now or within a frame, m/s.
+static double source_speed(const BrimSim *s) {
+    double fastest = 0, soon = s->time + 1 / s->def.frame_rate;
+    for (int i = 0; i < s->source_count; i++) {
+        const BrimSourceDef *def = &s->sources[i].def;
+        if (def->start <= soon && def->stop >= s->time)
+            fastest = fmax(fastest, length(def->velocity));
+    }
+    return fastest;
+}
+
 static double fastest(const BrimSim *s) {
-    return fmax(s->max_speed, solid_speed(s));
+    return fmax(fmax(s->max_speed, source_speed(s)), solid_speed(s));
 }
 
 /// Cells that a solid may cross in a step that we choose: no farther than a tile's block sees.
@@ -84,17 +95,20 @@ static double step_for_walls(const BrimSim *s, double time, double dt) {
     return dt;
 }
 
+/// The step that begins after `wait` seconds and takes the fastest particle, which falls faster and
+/// faster, at most `way` m far at the speed that it ends with: (v + g dt) dt = way.
+static double step_for_way(const BrimSim *s, double wait, double way) {
+    double speed = fallen(s, fastest(s), wait), pull = length(gravity_at(s, s->time));
+    double sum = speed + sqrt(speed * speed + 4 * pull * way);
+    return sum > 0 ? 2 * way / sum : INFINITY;
+}
+
 double choose_dt(const BrimSim *s, double time, int frame) {
     double frame_end = (double)(frame + 1) / s->def.frame_rate;
     double left = frame_end - time, dt = s->def.step;
     if (dt <= 0) {
         double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
-        dt = longest;
-        // The speed at the end of the step counts, and that depends on the step: twice is enough.
-        for (int i = 0; i < 2; i++) {
-            double speed = fallen(s, fastest(s), time - s->time + dt);
-            dt = speed * longest > s->def.cfl * s->dx ? s->def.cfl * s->dx / speed : longest;
-        }
+        dt = fmin(longest, step_for_way(s, time - s->time, s->def.cfl * s->dx));
         dt = step_for_walls(s, time, dt);
         if (dt < s->def.step_min) dt = s->def.step_min;
         // Equal steps to the end of the frame rather than a sliver at its end.

@@ -141,9 +141,10 @@ static TileMask pushed_faces(const BrimSim *s, int slot, int axis) {
     return here;
 }
 
-/// Whether a tile or one beside it has wet cells or solids; in others no particle reads
-/// displacements.
+/// Whether a tile or one beside it has particles, and wet cells or solids; in others no particle
+/// reads displacements.
 static bool matters(const BrimSim *s, int slot) {
+    if (s->band && !particles_near(s, slot)) return false;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && (s->wet[t] || solid_here(s, t))) return true;
