@@ -75,6 +75,14 @@ static inline int64_t grid_cell(const Grid *g, int x, int y, int z) {
     return (int64_t)slot * g->tile_cells + ((z & 7) * TILE + (y & 7)) * TILE + (x & 7);
 }
 
+/// The same in cells of a tile, of which it lies inside or in one beside it.
+static inline int64_t grid_near(const Grid *g, int slot, int x, int y, int z) {
+    int next = (x >> TILE_SHIFT) + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT);
+    if (next) slot = g->neighbour[slot][TILE_SELF + next];
+    if (slot < 0) return -1;
+    return (int64_t)slot * g->tile_cells + ((z & 7) * TILE + (y & 7)) * TILE + (x & 7);
+}
+
 /// Index of the cell one step along an axis from a cell of a tile (direction -1 or +1), -1 where no
 /// tile exists.
 static inline int64_t grid_step(const Grid *g, int slot, int cell, int axis, int direction) {

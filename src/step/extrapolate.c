@@ -1,7 +1,7 @@
 // Stage 11: velocity beyond the liquid. Layer by layer a face that touches known ones takes their
 // mean; then faces on walls get the walls' velocity. What stays unknown is marked as not a number:
 // a particle that gets there flies on by itself.
-#include "grid/mask.h"
+#include "step/solid_masks.h"
 #include "step/stages.h"
 #include <math.h>
 #include <omp.h>
@@ -115,15 +115,14 @@ static inline float face_value(const BrimSim *s, bool wall, int axis, int64_t fa
 /// faces around it that have a value.
 static float component_at(const BrimSim *s, bool wall, int slot, int cell, int axis, int other) {
     if (other == axis) return face_value(s, wall, axis, (int64_t)slot * s->grid.tile_cells + cell);
-    TileCoord c = s->grid.coord[slot];
-    int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7), c.z * TILE + (cell >> 6)};
+    const int at[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
     float sum = 0;
     int count = 0;
     for (int k = 0; k < 4; k++) {
         int p[3] = {at[0], at[1], at[2]};
         p[axis] -= k & 1;
         p[other] += k >> 1;
-        int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
+        int64_t i = grid_near(&s->grid, slot, p[0], p[1], p[2]);
         if (i < 0 || !(s->known[other][i >> 3] >> (i & 7) & 1)) continue;
         sum += face_value(s, wall, other, i);
         count++;
@@ -167,11 +166,10 @@ static void slide_tile(BrimSim *s, int slot) {
     bool loaded = false;
     for (int a = 0; a < s->dim; a++) {
         const float *open = s->open[a] + solid_base;
-        TileMask known = mask_load(&s->grid, s->known[a], slot);
+        TileMask known = mask_load(&s->grid, s->known[a], slot), cut = cut_faces(s, slot, a);
         for (int z = 0; z < s->grid.tile_depth; z++)
-            for (uint64_t bits = known.slice[z]; bits; bits &= bits - 1) {
+            for (uint64_t bits = known.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
                 int i = z * 64 + __builtin_ctzll(bits);
-                if (open[i] == 1) continue;
                 if (!loaded) solid_block(s, slot, 1, NAN, block);
                 loaded = true;
                 // Only particles that are more than a cell inside read the rest; they are pushed
@@ -216,12 +214,12 @@ static float finish_component(BrimSim *s, int slot, int axis) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     float *v = s->velocity[axis] + base;
     TileMask known = mask_load(g, s->known[axis], slot);
-    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) {
-        const float *open = s->open[axis] + solid_cell(s, (int64_t)base);
-        for (int i = 0; i < g->tile_cells; i++)
-            if (open[i] < 1 && known.slice[i >> 6] >> (i & 63) & 1)
-                v[i] = s->coefficient[axis][base + (size_t)i];
-    }
+    TileMask cut = cut_faces(s, slot, axis);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = known.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
+            int i = z * 64 + __builtin_ctzll(bits);
+            v[i] = s->coefficient[axis][base + (size_t)i];
+        }
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
     for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= walls.slice[z];
     float *old = s->old[axis] && particles_near(s, slot) ? s->old[axis] + base : NULL;
