@@ -420,3 +420,36 @@ TEST(sim_first_step_keeps_to_the_cfl_number) {
         brim_sim_destroy(&sim);
     }
 }
+
+/// So must later steps, when a source opens or gravity sets in.
+TEST(sim_steps_keep_to_the_cfl_number_when_something_begins) {
+    for (int keys = 0; keys < 2; keys++) {
+        Case c = case_box(2, 1, 64, 64, 1);
+        case_liquid(&c, box_between((BrimVec3){0.4f, 0.5f, 0}, (BrimVec3){0.6f, 0.8f, 0}));
+        c.def.gravity = (BrimVec3){0, 0, 0};
+        c.def.cfl = 2;
+        c.def.frame_rate = 24;
+        if (keys) {
+            c.def.gravity_key_count = 3;
+            c.gravity_keys[0] = (BrimGravityKey){0, {0, 0, 0}};
+            c.gravity_keys[1] = (BrimGravityKey){0.05, {0, 0, 0}};
+            c.gravity_keys[2] = (BrimGravityKey){0.06, {0, -40, 0}};
+        } else {
+            c.def.source_count = 1;
+            c.sources[0] = brim_default_source_def();
+            c.sources[0].shape = ball((BrimVec3){0.15f, 0.8f, 0}, 0.05f);
+            c.sources[0].velocity = (BrimVec3){0, -3, 0};
+            c.sources[0].start = 0.05;
+        }
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        while (brim_sim_time(sim) < 0.12) {
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            const BrimStats *s = brim_sim_stats(sim);
+            CHECK_BELOW(s->max_speed * s->dt * 64, 2.02);
+        }
+        CHECK(brim_sim_stats(sim)->max_speed > 2);
+        brim_sim_destroy(&sim);
+    }
+}

@@ -64,9 +64,9 @@ static double fallen(const BrimSim *s, double speed, double dt) {
     return speed + dt * length(gravity_at(s, s->time));
 }
 
-/// Speed of the streams that sources emit now or within a frame, m/s.
+/// Speed of the streams that sources emit in this step or the next, m/s: at most two frames.
 static double source_speed(const BrimSim *s) {
-    double fastest = 0, soon = s->time + 1 / s->def.frame_rate;
+    double fastest = 0, soon = s->time + 2 / s->def.frame_rate;
     for (int i = 0; i < s->source_count; i++) {
         const BrimSourceDef *def = &s->sources[i].def;
         if (def->start <= soon && def->stop >= s->time)
@@ -95,10 +95,20 @@ static double step_for_walls(const BrimSim *s, double time, double dt) {
     return dt;
 }
 
+/// The strongest pull of gravity in this step and the next, m/s^2: a key may bring more.
+static double strongest_pull(const BrimSim *s) {
+    double soon = s->time + 2 / s->def.frame_rate;
+    double most = fmax(length(gravity_at(s, s->time)), length(gravity_at(s, soon)));
+    for (int i = 0; i < s->def.gravity_key_count; i++)
+        if (s->gravity_keys[i].time > s->time && s->gravity_keys[i].time < soon)
+            most = fmax(most, length(s->gravity_keys[i].gravity));
+    return most;
+}
+
 /// The step that begins after `wait` seconds and takes the fastest particle, which falls faster and
 /// faster, at most `way` m far at the speed that it ends with: (v + g dt) dt = way.
 static double step_for_way(const BrimSim *s, double wait, double way) {
-    double speed = fallen(s, fastest(s), wait), pull = length(gravity_at(s, s->time));
+    double pull = strongest_pull(s), speed = fastest(s) + wait * pull;
     double sum = speed + sqrt(speed * speed + 4 * pull * way);
     return sum > 0 ? 2 * way / sum : INFINITY;
 }
