@@ -378,7 +378,8 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
     BrimResult r = solid_new(solid, sim->dim, sim->dx, &larger[sim->solid_count], error);
     if (r != BRIM_OK) return r;
     Solid *added = larger[sim->solid_count];
-    if (sim->pending_count) { // a loaded simulation: the solid goes on where it was
+    bool again = sim->pending_count > 0, crowded = sim->crowded;
+    if (again) { // a loaded simulation: the solid goes on where it was
         solid_set_state(added, &sim->pending[0]);
         memmove(sim->pending, sim->pending + 1,
                 (size_t)--sim->pending_count * sizeof *sim->pending);
@@ -391,6 +392,8 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
         solids_restored(sim);
         return r;
     }
+    if (again) sim->crowded = crowded; // nothing came that was not there
+    if (again && !sim->pending_count) find_foreign(sim), stage_surface(sim);
     if (index) *index = sim->solid_count - 1;
     return BRIM_OK;
 }

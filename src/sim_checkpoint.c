@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "io/checkpoint.h"
 #include "sim.h"
+#include "step/solid_fine.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,7 +266,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK) r = read_solids(c, s, state.solid_count, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
-    if (r == BRIM_OK) stage_surface(s);
+    if (r == BRIM_OK) find_foreign(s), stage_surface(s);
     return r;
 }
 

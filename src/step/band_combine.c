@@ -32,8 +32,8 @@ static TileMask carried_faces(const BrimSim *s, int slot, int axis, const float 
 /// One component of a tile. Faces deeper than r = R - 1 take the velocity carried along, the others
 /// the particles' (eq. 3); with `density` a blend by the particles' weight (eq. 2). Where no
 /// particle gave a velocity the interior has only its own. (velocity: carried along; old: the
-/// particles') => velocity, old, known
-static void combine_component(BrimSim *s, int slot, int axis) {
+/// particles', where they reached the tile) => velocity, old, known
+static void combine_component(BrimSim *s, int slot, int axis, bool reached) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     float *carried = s->velocity[axis] + base, *u = s->old[axis] + base;
@@ -42,8 +42,6 @@ static void combine_component(BrimSim *s, int slot, int axis) {
     float inner = band_inner(s);
     TileMask wanted = carried_faces(s, slot, axis, carried);
     TileMask known = mask_load(g, s->known[axis], slot);
-    uint64_t reached = 0;
-    for (int z = 0; z < g->tile_depth; z++) reached |= known.slice[z];
     if (!reached) memset(u, 0, (size_t)g->tile_cells * sizeof *u);
     for (int z = 0; z < g->tile_depth; z++) {
         for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
@@ -80,10 +78,11 @@ static bool all_carried(const BrimSim *s, int slot) {
 static void combine_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    bool whole = all_carried(s, slot), near = particles_near(s, slot);
+    bool whole = all_carried(s, slot), near = particles_near(s, slot), reached = false;
+    for (int a = 0; a < s->dim && !whole; a++) reached |= mask_any(g, s->known[a], slot);
     for (int a = 0; a < s->dim; a++) {
         if (!whole) {
-            combine_component(s, slot, a);
+            combine_component(s, slot, a, reached);
             continue;
         }
         memset(s->known[a] + (size_t)slot * (size_t)g->tile_rows, 0xff, (size_t)g->tile_rows);

@@ -97,6 +97,7 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     for (int i = 0; i < g->tile_cells; i++) {
         float e = error[i] > -ERROR_MAX ? error[i] : -ERROR_MAX;
         error[i] = e < ERROR_MAX ? e : ERROR_MAX;
+        if (s->diagonal[base + (size_t)i] == 0) error[i] = 0; // shut in: nothing can be mended
     }
     if (solid_here(s, slot)) build_beside_walls(s, slot, &around);
     return sums;
@@ -152,9 +153,14 @@ static bool matters(const BrimSim *s, int slot) {
     return false;
 }
 
+/// Particles with no wet cell near, as beside an open side, stay where they are.
 static void forget_faces(BrimSim *s, int slot) {
-    size_t rows = (size_t)s->grid.tile_rows;
-    for (int a = 0; a < s->dim; a++) memset(s->known[a] + (size_t)slot * rows, 0, rows);
+    size_t rows = (size_t)s->grid.tile_rows, cells = (size_t)s->grid.tile_cells;
+    bool read = particles_near(s, slot);
+    for (int a = 0; a < s->dim; a++) {
+        memset(s->known[a] + (size_t)slot * rows, 0, rows);
+        if (read) memset(s->velocity[a] + (size_t)slot * cells, 0, cells * sizeof(float));
+    }
 }
 
 /// Adds the faces of cells below a band: they are full and stay.

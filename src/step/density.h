@@ -17,7 +17,8 @@ typedef struct DensityErrors {
 bool density_measure(BrimSim *s);
 
 /// Cells that take part: those with a particle, holes in the midst of them, slivers beside solids
-/// that no particle fits in; not beside open sides. (occupied, solid_volume) => wet [rows]
+/// that no particle fits in; not beside open sides. (occupied, solid_volume) => wet [rows]; full,
+/// below
 void density_wet(BrimSim *s, uint8_t *wet);
 
 /// Density errors of a tile's wet cells: density - 1, beside air not below 0, so that the surface

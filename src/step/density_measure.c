@@ -182,6 +182,8 @@ DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, flo
     const float *density = s->density + (size_t)slot * (size_t)g->tile_cells;
     TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot);
     DensityErrors sums = {0};
+    for (int z = 0; z < g->tile_depth && s->band; z++) // full, and without a count of particles
+        here.slice[z] &= ~mask_word(g, s->below, slot, z);
     memset(error, 0, (size_t)g->tile_cells * sizeof *error);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {

@@ -28,7 +28,8 @@ BrimResult stage_density(BrimSim *s, BrimError *error);
 bool density_after(BrimSim *s);
 /// Band: (old: velocity carried along) => velocity; old is free for that of the particles.
 void band_swap(BrimSim *s);
-/// (x, v, affine) => (velocity, old, known); with a band only old. False when out of memory.
+/// (x, v, affine) => (velocity, old, known); with a band (old, known). False when out of
+/// memory.
 bool stage_to_grid(BrimSim *s);
 /// (x, interior) => (phi, liquid, deepest)
 void stage_surface(BrimSim *s);

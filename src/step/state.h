@@ -142,7 +142,7 @@ struct BrimSim {
     uint8_t *full;     ///< [rows] interior or with particles; written by surface
     uint8_t *below;    ///< [rows] full for the density: hidden, and slivers inside solids beside
                        ///< such; written by density
-    uint8_t *traced;   ///< [tiles] whether `old` holds the velocity carried along
+    uint8_t *traced;   ///< [tiles] whether `old`, then `velocity` holds what was carried along
     uint8_t *marks;    ///< scratch: masks and flags while distances are found
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
     int64_t resampled;           ///< particles made less those taken, by the band
