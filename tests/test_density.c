@@ -342,3 +342,24 @@ TEST(density_error_in_the_pressure_beside_solids) {
         brim_sim_destroy(&sim);
     }
 }
+
+/// Cells beside an open side take no part in the projection: what flies there alone flies on.
+TEST(density_leaves_particles_beside_an_open_side_alone) {
+    Case c = case_box(2, 1, 64, 64, 1);
+    case_liquid(&c, box_between((BrimVec3){0.2f, 1 - 1.0f / 64, 0}, (BrimVec3){0.3f, 1, 0}));
+    c.liquid[0].velocity = (BrimVec3){2, 0, 0};
+    c.def.gravity = (BrimVec3){0, 0, 0};
+    c.def.sides[3] = BRIM_SIDE_OPEN;
+    c.def.volume = BRIM_VOLUME_DENSITY;
+    c.def.step = 0.01, c.def.frame_rate = 100;
+    BrimError error;
+    BrimSim *sim;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    for (int i = 0; i < 10; i++) CHECK_OK(brim_sim_step(sim, &error), error);
+    BrimParticles p = brim_sim_particles(sim);
+    double sum = 0;
+    for (size_t k = 0; k < p.count; k++) sum += p.x[k];
+    CHECK(p.count > 20);
+    CHECK_NEAR(sum / (double)p.count, 0.45, 0.002);
+    brim_sim_destroy(&sim);
+}
