@@ -58,11 +58,8 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         ok = ok && grow(&s->shallowest, sizeof *s->shallowest, before, after);
     }
     if (s->def.volume != BRIM_VOLUME_NONE) ok = ok && grow(&s->density, cells, before, after);
-    if (s->def.volume == BRIM_VOLUME_DENSITY && s->solid_count) {
-        for (int a = 0; a < s->dim; a++) ok = ok && grow(&s->push[a], cells, before, after);
-        ok = ok && grow(&s->push_depth, cells, before, after);
+    if (s->def.volume == BRIM_VOLUME_DENSITY && s->solid_count)
         ok = ok && grow(&s->pushed, rows, before, after);
-    }
     ok = ok && grow(&s->liquid, rows, before, after);
     ok = ok && grow(&s->wet, 1, before, after);
     ok = ok && grow(&s->scatter_at, sizeof *s->scatter_at, before, after);
@@ -85,6 +82,10 @@ bool solid_fields_reserve(BrimSim *s, size_t tiles) {
     ok = ok && grow(&s->solid_phi, cells, before, after);
     ok = ok && grow(&s->solid_volume, cells, before, after);
     if (s->def.volume != BRIM_VOLUME_NONE) ok = ok && grow(&s->solid_part, cells, before, after);
+    if (s->def.volume == BRIM_VOLUME_DENSITY) {
+        for (int a = 0; a < s->dim; a++) ok = ok && grow(&s->push[a], cells, before, after);
+        ok = ok && grow(&s->push_depth, cells, before, after);
+    }
     ok = ok && grow(&s->solid_from, sizeof *s->solid_from, before, after);
     ok = ok && grow(&s->fine_at, sizeof *s->fine_at, before, after);
     if (ok) s->solid_tiles = after;
@@ -154,6 +155,7 @@ void fields_free(BrimSim *s) {
 
 static size_t solid_bytes_a_tile(const BrimSim *s) {
     size_t fields = 2 + (size_t)(s->dim * (s->wall_speed[0] ? 2 : 1)) + (s->solid_part ? 1 : 0);
+    if (s->push_depth) fields += (size_t)s->dim + 1;
     return fields * (size_t)s->grid.tile_cells * sizeof(float) + sizeof *s->solid_from +
            sizeof *s->fine_at;
 }
@@ -173,7 +175,7 @@ size_t fields_bytes(const BrimSim *s) {
     if (s->band) per_tile += 4 * rows + 9 + band_marks(s);
     if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 2) * rows;
     if (s->density) per_tile += cells;
-    if (s->push_depth) per_tile += (size_t)(s->dim + 1) * cells + rows;
+    if (s->pushed) per_tile += rows;
     return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) + fine_bytes(s) +
            s->work.capacity * sizeof(float);
 }

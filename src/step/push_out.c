@@ -64,7 +64,8 @@ static void way_out(const SolidNodes *nodes, const float at[3], int dim, float i
     }
 }
 
-/// Keeps a particle's way out of its cell if it is the deepest there.
+/// Keeps a particle's way out of its cell, given as in the fields of solids, if it is the deepest
+/// there.
 static void keep_deepest(BrimSim *s, size_t cell, const SolidNodes *nodes, const float at[3],
                          float depth, const float gradient[3]) {
     if (depth <= s->push_depth[cell]) return;
@@ -87,13 +88,16 @@ static bool cut_by_solid(const float *node, int dim, int cell) {
 
 static int64_t find_in_tile(BrimSim *s, int slot) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    int64_t solid = solid_cell(s, (int64_t)base); // the tile's first cell there
     const Particles *p = &s->particles;
     uint32_t begin = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
-    memset(s->push_depth + base, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
+    if (solid >= 0)
+        memset(s->push_depth + solid, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
     TileMask pushed = {{0}};
     mask_store(&s->grid, s->pushed, slot, &pushed);
     if (begin == end || !solid_near(s, slot)) return 0;
     memset(p->order + begin, 0, (end - begin) * sizeof *p->order);
+    if (solid < 0) return 0;
     float *node = s->scratch[omp_get_thread_num()].block[0];
     SolidNodes nodes = solid_nodes(s, slot, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
@@ -111,7 +115,7 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
             p->order[i] = d < -SHIFT_DEPTH && d >= -SOLID_DEPTH;
             if (d >= -SHIFT_DEPTH) continue;
             inside++;
-            keep_deepest(s, base + (size_t)cell, &nodes, at, -d, gradient);
+            keep_deepest(s, (size_t)(solid + cell), &nodes, at, -d, gradient);
             pushed.slice[cell >> 6] |= (uint64_t)1 << (cell & 63);
         }
     }
@@ -150,7 +154,8 @@ void push_out_rest(BrimSim *s, uint32_t first, uint32_t end, const float low[3],
 }
 
 float push_out_face(const BrimSim *s, int axis, int64_t cell, int64_t below) {
-    float mine = cell >= 0 ? s->push_depth[cell] : 0, other = below >= 0 ? s->push_depth[below] : 0;
+    int64_t i = cell < 0 ? -1 : solid_cell(s, cell), k = below < 0 ? -1 : solid_cell(s, below);
+    float mine = i < 0 ? 0 : s->push_depth[i], other = k < 0 ? 0 : s->push_depth[k];
     if (mine <= 0 && other <= 0) return 0;
-    return mine >= other ? s->push[axis][cell] : s->push[axis][below];
+    return mine >= other ? s->push[axis][i] : s->push[axis][k];
 }

@@ -153,8 +153,8 @@ struct BrimSim {
     double travelled;  ///< cells that the fastest particle went since the last projection
     bool crowded;      ///< it had far to move particles, found some inside solids, or a solid came
     float *density;    ///< [cells] of particles and solids, relative to rest
-    float *push[3];    ///< [cells] displacement out of solids, cells; NULL without solids
-    float *push_depth; ///< [cells] of the deepest particle inside a solid, cells; 0 = none
+    float *push[3];    ///< [cells near solids, by solid_cell] displacement out of solids, cells
+    float *push_depth; ///< the same: of the deepest particle inside a solid, cells; 0 = none
     uint8_t *pushed;   ///< [rows] cells with such a particle
 
     // particles -> grid
