@@ -8,12 +8,13 @@
 typedef struct BandNext {
     uint8_t *interior, *hidden;
     uint8_t *rim; ///< cells outside `hidden` into which liquid without particles may have come
+    bool deep;    ///< some liquid is deep; for band_trace
 } BandNext;
 
 static inline BandNext band_next(const BrimSim *s) {
     uint8_t *first = (uint8_t *)(void *)s->diagonal;
     size_t rows = sim_rows(s);
-    return (BandNext){first, first + rows, first + 2 * rows};
+    return (BandNext){first, first + rows, first + 2 * rows, false};
 }
 
 /// Depth below which faces take the grid's own velocity, in cells: r = R - 1 of eq. (3).

@@ -15,7 +15,6 @@ static float face_phi(const BrimSim *s, int slot, int cell, int axis) {
 static TileMask carried_faces(const BrimSim *s, int slot, int axis, const float *carried) {
     const Grid *g = &s->grid;
     TileMask wanted = {{0}};
-    if (!s->traced[slot]) return wanted;
     TileMask own = mask_load(g, s->interior, slot);
     TileMask low = mask_neighbour(g, s->interior, slot, axis, -1);
     for (int z = 0; z < g->tile_depth; z++) {
@@ -75,11 +74,24 @@ static bool all_carried(const BrimSim *s, int slot) {
     return true;
 }
 
+/// A tile that nothing was carried along to.
+static void leave_tile(BrimSim *s, int slot, bool reached) {
+    size_t cells = (size_t)s->grid.tile_cells, base = (size_t)slot * cells;
+    for (int a = 0; a < s->dim; a++) {
+        if (!reached) memset(s->old[a] + base, 0, cells * sizeof(float));
+        memcpy(s->velocity[a] + base, s->old[a] + base, cells * sizeof(float));
+    }
+}
+
 static void combine_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     bool whole = all_carried(s, slot), near = particles_near(s, slot), reached = false;
     for (int a = 0; a < s->dim && !whole; a++) reached |= mask_any(g, s->known[a], slot);
+    if (!s->traced[slot]) {
+        leave_tile(s, slot, reached);
+        return;
+    }
     for (int a = 0; a < s->dim; a++) {
         if (!whole) {
             combine_component(s, slot, a, reached);

@@ -17,9 +17,10 @@ enum { SOLID_LAYERS = 2 };
 /// What the passes share: masks [rows], flags [tiles], depths [cells].
 typedef struct Passes {
     uint8_t *air, *shut, *fixed;
-    uint8_t *lit;        ///< tiles with a cell beside air
-    uint8_t *near;       ///< tiles that depths may reach
-    uint8_t *around;     ///< those and the tiles around them: their depths are read
+    uint8_t *lit;    ///< tiles with a cell beside air
+    uint8_t *near;   ///< tiles that depths may reach
+    uint8_t *around; ///< those and the tiles around them, if near liquid that gets a depth: their
+                     ///< depths are read
     uint8_t *changed[2]; ///< tiles whose depths the last and this pass changed
     float *depth[2];
 } Passes;
@@ -79,24 +80,6 @@ static void light_tile(BrimSim *s, int slot, Passes *p) {
     mask_store(g, p->fixed, slot, &fixed);
 }
 
-/// Depths to begin with.
-static void begin_tile(BrimSim *s, int slot, const Passes *p) {
-    const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_cells;
-    if (!p->around[slot]) return;
-    TileMask liquid = mask_load(g, s->liquid, slot), fixed = mask_load(g, p->fixed, slot);
-    for (int i = 0; i < g->tile_cells; i++) {
-        float depth = BAND_FAR;
-        if ((liquid.slice[i >> 6] & fixed.slice[i >> 6]) >> (i & 63) & 1) {
-            float *phi = &s->phi[base + (size_t)i];
-            if (*phi <= -LEVEL_SET_CUT && !band_bit(s->particles.occupied, (int64_t)base + i))
-                *phi = -UNSEEN;
-            depth = -*phi < 1 ? -*phi : 1; // beside air, whatever the particles say
-        }
-        p->depth[0][base + (size_t)i] = p->depth[1][base + (size_t)i] = depth;
-    }
-}
-
 /// Whether a tile's depths may change in a pass: those of a tile around it did in the last one.
 static bool awake(const BrimSim *s, const uint8_t *changed, int slot) {
     for (int n = 0; n < 27; n++) {
@@ -104,6 +87,30 @@ static bool awake(const BrimSim *s, const uint8_t *changed, int slot) {
         if (t >= 0 && changed[t]) return true;
     }
     return false;
+}
+
+/// Depth of a liquid cell beside air, whatever the particles say.
+static float beside_depth(float phi) {
+    return -phi < 1 ? -phi : 1;
+}
+
+/// Depths to begin with.
+static void begin_tile(BrimSim *s, int slot, const Passes *p) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    if (!p->around[slot]) return;
+    p->around[slot] = awake(s, p->changed[0], slot);
+    TileMask liquid = mask_load(g, s->liquid, slot), fixed = mask_load(g, p->fixed, slot);
+    float *one = p->depth[0] + base, *two = p->depth[1] + base;
+    for (int i = 0; i < g->tile_cells && p->around[slot]; i++) one[i] = two[i] = BAND_FAR;
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = liquid.slice[z] & fixed.slice[z]; bits; bits &= bits - 1) {
+            int i = z * 64 + __builtin_ctzll(bits);
+            float *phi = &s->phi[base + (size_t)i];
+            if (*phi <= -LEVEL_SET_CUT && !band_bit(s->particles.occupied, (int64_t)base + i))
+                *phi = -UNSEEN;
+            if (p->around[slot]) one[i] = two[i] = beside_depth(*phi);
+        }
 }
 
 /// Marks the tiles that depths may reach, from those with cells beside air, and those around.
@@ -165,6 +172,13 @@ static void end_tile(BrimSim *s, int slot, const Passes *p) {
     if (far_below(s, slot, p)) {
         for (int i = 0; i < g->tile_cells; i++) phi[i] = -cut;
         s->deepest[slot] = -cut;
+        return;
+    }
+    if (p->near[slot] && !p->around[slot]) { // all of its liquid lies beside air
+        for (int r = 0; r < g->tile_rows; r++)
+            for (uint8_t bits = liquid[r]; bits; bits &= (uint8_t)(bits - 1))
+                deepest = fminf(deepest, -beside_depth(phi[r * TILE + __builtin_ctz(bits)]));
+        s->deepest[slot] = deepest;
         return;
     }
     for (int i = 0; i < g->tile_cells; i++) {

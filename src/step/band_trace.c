@@ -210,14 +210,15 @@ static void open_drains(const BrimSim *s, int slot, float *phi) {
     }
 }
 
-/// A tile that no deep liquid can reach.
+/// A tile that no deep liquid can reach. Paths are read around tiles into which particles rise;
+/// none do without deep liquid somewhere.
 static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
     memset(next->interior + rows, 0, (size_t)g->tile_rows);
     memset(next->hidden + rows, 0, (size_t)g->tile_rows);
     memset(next->rim + rows, 0, (size_t)g->tile_rows);
-    for (int a = 0; a < s->dim; a++)
+    for (int a = 0; a < s->dim && next->deep; a++)
         for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
 }
 
@@ -294,6 +295,7 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
 
 void band_trace(BrimSim *s) {
     BandNext next = band_next(s);
+    for (int t = 0; t < s->grid.tile_count; t++) next.deep |= s->deepest[t] <= -band_inner(s);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
     for (int t = 0; t < s->grid.tile_count; t++) follow_tile(s, t, &next);
 }

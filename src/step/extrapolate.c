@@ -208,8 +208,8 @@ static TileMask set_walls(BrimSim *s, int slot, int axis, float *v, TileMask *to
 }
 
 /// The last pass over one component of a tile: walls, unknown faces, largest value; and with FLIP
-/// old becomes new - ratio old, which is what grid -> particles interpolates.
-static float finish_component(BrimSim *s, int slot, int axis) {
+/// old becomes new - ratio old, which is what grid -> particles interpolates. near: particles are.
+static float finish_component(BrimSim *s, int slot, int axis, bool near) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     float *v = s->velocity[axis] + base;
@@ -222,7 +222,7 @@ static float finish_component(BrimSim *s, int slot, int axis) {
         }
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
     for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= walls.slice[z];
-    float *old = s->old[axis] && particles_near(s, slot) ? s->old[axis] + base : NULL;
+    float *old = s->old[axis] && near ? s->old[axis] + base : NULL;
     float fastest = s->faces->finish(&known, g->tile_depth, s->def.flip_ratio, v, old);
     if (old)
         // Where liquid touches the wall a particle and its mirror image cancel: old is 0 there, not
@@ -250,7 +250,9 @@ void stage_extrapolate(BrimSim *s) {
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++) {
             float fastest = 0;
-            for (int a = 0; a < s->dim; a++) fastest = fmaxf(fastest, finish_component(s, t, a));
+            bool near = particles_near(s, t);
+            for (int a = 0; a < s->dim; a++)
+                fastest = fmaxf(fastest, finish_component(s, t, a, near));
             s->tile_speed[t] = fastest;
         }
     }

@@ -68,14 +68,16 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     const bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     const float full = (float)s->def.particles_per_cell;
     TileCoord c = g->coord[slot];
-    float speed2[TILE * TILE * TILE] = {0};
-    if (s->primed) {
+    float speed2[TILE * TILE * TILE];
+    const bool any = mask_any(g, s->hidden, slot);
+    if (any && !s->primed) memset(speed2, 0, sizeof speed2);
+    if (any && s->primed) {
         TileView velocity[3];
         for (int a = 0; a < s->dim; a++)
             velocity[a] = tile_view(g, slot, s->velocity[a], tile_unknown);
         s->faces->speeds(velocity, &hidden, s->dim, speed2);
     }
-    for (int r = 0; r < g->tile_rows; r++) {
+    for (int r = 0; r < g->tile_rows && any; r++) {
         uint8_t row = mask_bits(&hidden, r);
         if (!row) continue;
         float points[TILE], speeds[TILE], sum = 0, all = 0, along = 0, fastest = 0;
