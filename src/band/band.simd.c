@@ -25,8 +25,8 @@ static inline void flow_at(const TraceParams *p, const wide at[3], wide v[3], co
         wide node = a == 1 ? on[1] : off[1];
         if (dim == 3) node += (a == 2 ? on[2] : off[2]) * (float)edge;
         wide_int index = wide_to_int(node * (float)edge + (a == 0 ? on[0] : off[0]));
-        v[a] = p->scale * sample_near(p->velocity[a], index, edge, a == 0 ? f[0] : g[0],
-                                      a == 1 ? f[1] : g[1], a == 2 ? f[2] : g[2], dim);
+        const wide part[3] = {a == 0 ? f[0] : g[0], a == 1 ? f[1] : g[1], a == 2 ? f[2] : g[2]};
+        v[a] = p->scale * sample_near(p->velocity[a], index, edge, part, dim);
     }
 }
 
@@ -140,18 +140,6 @@ static inline wide nearest_edge(const wide c[8], const wide f[3], int axis, cons
     return wide_select(f[d] > 0.5f, above, sum);
 }
 
-/// The values around points, bit b of their index steps along axis b.
-static inline void corner_values(const float *b, wide_int at, int edge, wide c[8], const int dim) {
-    const bool runs = wide_in_runs(at);
-    for (int n = 0; n < (dim == 3 ? 8 : 4); n += 2) {
-        const float *first = b + ((n >> 2) * edge + (n >> 1 & 1)) * edge;
-        if (runs)
-            c[n] = wide_load_runs(first, at), c[n + 1] = wide_load_runs(first + 1, at);
-        else
-            wide_gather_pairs(first, at, &c[n], &c[n + 1]);
-    }
-}
-
 /// Trilinear, with the second differences along the three lines nearest to the point, t (1 - t) / 4
 /// times those at both ends, and no more than the eight values around it: linear interpolation
 /// alone would wear small eddies down.
@@ -162,8 +150,7 @@ static inline wide sample_sharp(const float *b, wide_int at, int edge, const wid
     corner_values(b, at, edge, c, dim);
     low = high = c[0];
     for (int n = 1; n < corners; n++) low = wide_min(c[n], low), high = wide_max(c[n], high);
-    wide value = mix(mix(c[0], c[1], f[0]), mix(c[2], c[3], f[0]), f[1]);
-    if (dim == 3) value = mix(value, mix(mix(c[4], c[5], f[0]), mix(c[6], c[7], f[0]), f[1]), f[2]);
+    wide value = mix_corners(c, f, dim);
     for (int a = 0; a < dim; a++) {
         wide_int line = at;
         for (int o = 0; o < dim; o++)
@@ -197,7 +184,7 @@ static inline void carry_dim(const float *block, int halo, const bool sharp, uin
         if (sharp)
             v = sample_sharp(block, at, edge, f, dim);
         else
-            v = sample_near(block, at, edge, f[0], f[1], f[2], dim);
+            v = sample_near(block, at, edge, f, dim);
         wide_store(out + first, wide_select(valid, v, wide_all(missing)));
     }
 }

@@ -36,15 +36,30 @@ static inline wide sample(const float *b, wide_int at, int edge, wide fx, wide f
     return mix(value, sample_slice(b + edge * edge, at, edge, fx, fy), fz);
 }
 
-/// The same for neighbouring points, which often lie in neighbouring cells.
-static inline wide sample_near(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
+/// The values around points, bit b of their index steps along axis b.
+static inline void corner_values(const float *b, wide_int at, int edge, wide c[8], const int dim) {
+    const bool runs = wide_in_runs(at);
+    for (int n = 0; n < (dim == 3 ? 8 : 4); n += 2) {
+        const float *first = b + ((n >> 2) * edge + (n >> 1 & 1)) * edge;
+        if (runs)
+            c[n] = wide_load_runs(first, at), c[n + 1] = wide_load_runs(first + 1, at);
+        else
+            wide_gather_pairs(first, at, &c[n], &c[n + 1]);
+    }
+}
+
+static inline wide mix_corners(const wide c[8], const wide f[3], const int dim) {
+    wide low = mix(mix(c[0], c[1], f[0]), mix(c[2], c[3], f[0]), f[1]);
+    if (dim == 2) return low;
+    return mix(low, mix(mix(c[4], c[5], f[0]), mix(c[6], c[7], f[0]), f[1]), f[2]);
+}
+
+/// The same as sample, for neighbouring points, which often lie in neighbouring cells.
+static inline wide sample_near(const float *b, wide_int at, int edge, const wide f[3],
                                const int dim) {
-    if (!wide_in_runs(at)) return sample(b, at, edge, fx, fy, fz, dim);
-    wide slice[2] = {{0}};
-    for (int k = 0; k < dim - 1; k++, b += edge * edge)
-        slice[k] = mix(mix(wide_load_runs(b, at), wide_load_runs(b + 1, at), fx),
-                       mix(wide_load_runs(b + edge, at), wide_load_runs(b + edge + 1, at), fx), fy);
-    return dim == 3 ? mix(slice[0], slice[1], fz) : slice[0];
+    wide c[8];
+    corner_values(b, at, edge, c, dim);
+    return mix_corners(c, f, dim);
 }
 
 /// Components on lower faces, at points in block coordinates.

@@ -14,8 +14,7 @@ static float face_phi(const BrimSim *s, int slot, int cell, int axis) {
 /// Faces of a tile that touch its interior and have a velocity carried along.
 static TileMask carried_faces(const BrimSim *s, int slot, int axis, const float *carried) {
     const Grid *g = &s->grid;
-    TileMask wanted = {{0}};
-    TileMask own = mask_load(g, s->interior, slot);
+    TileMask own = mask_load(g, s->interior, slot), wanted = {{0}};
     TileMask low = mask_neighbour(g, s->interior, slot, axis, -1);
     for (int z = 0; z < g->tile_depth; z++) {
         wanted.slice[z] = own.slice[z] | low.slice[z];

@@ -64,9 +64,14 @@ static double fallen(const BrimSim *s, double speed, double dt) {
     return speed + dt * length(gravity_at(s, s->time));
 }
 
-/// Speed of the streams that sources emit in this step or the next, m/s: at most two frames.
+/// By then this step and the next are over, s: neither crosses a frame's end.
+static double soon_after(const BrimSim *s) {
+    return s->time + 2 / s->def.frame_rate;
+}
+
+/// Speed of the streams that sources emit in this step or the next, m/s.
 static double source_speed(const BrimSim *s) {
-    double fastest = 0, soon = s->time + 2 / s->def.frame_rate;
+    double fastest = 0, soon = soon_after(s);
     for (int i = 0; i < s->source_count; i++) {
         const BrimSourceDef *def = &s->sources[i].def;
         if (def->start <= soon && def->stop >= s->time)
@@ -97,7 +102,7 @@ static double step_for_walls(const BrimSim *s, double time, double dt) {
 
 /// The strongest pull of gravity in this step and the next, m/s^2: a key may bring more.
 static double strongest_pull(const BrimSim *s) {
-    double soon = s->time + 2 / s->def.frame_rate;
+    double soon = soon_after(s);
     double most = fmax(length(gravity_at(s, s->time)), length(gravity_at(s, soon)));
     for (int i = 0; i < s->def.gravity_key_count; i++)
         if (s->gravity_keys[i].time > s->time && s->gravity_keys[i].time < soon)

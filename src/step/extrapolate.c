@@ -208,7 +208,8 @@ static TileMask set_walls(BrimSim *s, int slot, int axis, float *v, TileMask *to
 }
 
 /// The last pass over one component of a tile: walls, unknown faces, largest value; and with FLIP
-/// old becomes new - ratio old, which is what grid -> particles interpolates. near: particles are.
+/// old becomes new - ratio old, which is what grid -> particles interpolates. near: there are
+/// particles to read it.
 static float finish_component(BrimSim *s, int slot, int axis, bool near) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
