@@ -2,6 +2,7 @@
 // grid carries the liquid. One file for each part: band_trace.c, band_resample.c, band_distance.c,
 // band_combine.c, band_start.c.
 #pragma once
+#include "grid/mask.h"
 #include "step/stages.h"
 
 /// Masks of the step to come, on the tiles before the sort: [rows] each, in `diagonal`.
@@ -44,7 +45,9 @@ static inline float band_part(const BrimSim *s, int slot, int cell) {
 double band_hidden_particles(const BrimSim *s);
 /// => full: cells with particles, and interior ones
 void band_full(BrimSim *s);
-/// (hidden, rock, occupied) => below
+/// Hidden cells of a tile, and slivers of liquid in solids beside such. (hidden, rock, occupied)
+TileMask band_below_cells(const BrimSim *s, int slot);
+/// The same of all tiles => below
 void band_below(BrimSim *s);
 /// A velocity component at a point given in its own nodes, in cells of the domain; its gradient
 /// over a cell when not NULL. 0 where none is known.

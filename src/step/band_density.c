@@ -15,7 +15,7 @@ void band_full(BrimSim *s) {
 /// No particle comes into a cell whose centre lies in a solid with hidden liquid beside it. Taken
 /// for a part of the band, such cells would be a thread of water along the solid down to its foot,
 /// whose errors the band had to swallow.
-static void below_tile(BrimSim *s, int slot) {
+TileMask band_below_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     TileMask below = mask_load(g, s->hidden, slot);
     if (solid_here(s, slot)) {
@@ -28,12 +28,15 @@ static void below_tile(BrimSim *s, int slot) {
                 beside & rock.slice[z] & ~mask_word(g, s->particles.occupied, slot, z);
         }
     }
-    mask_store(g, s->below, slot, &below);
+    return below;
 }
 
 void band_below(BrimSim *s) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 16)
-    for (int t = 0; t < s->grid.tile_count; t++) below_tile(s, t);
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        TileMask below = band_below_cells(s, t);
+        mask_store(&s->grid, s->below, t, &below);
+    }
 }
 
 double band_hidden_particles(const BrimSim *s) {

@@ -64,12 +64,13 @@ static void count_cells(const BrimSim *s, int slot, TileSums *out) {
 /// What the liquid below the band adds: cells without particles count as if they were full of them.
 static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     const Grid *g = &s->grid;
-    const TileMask hidden = mask_load(g, s->hidden, slot);
+    const TileMask hidden = band_below_cells(s, slot);
     const bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
     const float full = (float)s->def.particles_per_cell;
     TileCoord c = g->coord[slot];
     float speed2[TILE * TILE * TILE];
-    const bool any = mask_any(g, s->hidden, slot);
+    bool any = false;
+    for (int z = 0; z < g->tile_depth; z++) any |= hidden.slice[z] != 0;
     if (any && !s->primed) memset(speed2, 0, sizeof speed2);
     if (any && s->primed) {
         TileView velocity[3];
@@ -82,7 +83,8 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
         if (!row) continue;
         float points[TILE], speeds[TILE], sum = 0, all = 0, along = 0, fastest = 0;
         for (int x = 0; x < TILE; x++) points[x] = row >> x & 1 ? full : 0;
-        for (int x = 0; x < TILE && solid; x++) points[x] = full * band_part(s, slot, r * TILE + x);
+        for (int x = 0; x < TILE && solid; x++)
+            points[x] *= 1 - solid_volume_of(s, (int64_t)slot * g->tile_cells + r * TILE + x);
         for (int x = 0; x < TILE; x++) {
             float square = points[x] > 0 ? speed2[r * TILE + x] : 0;
             speeds[x] = points[x] * square;
