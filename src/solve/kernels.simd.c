@@ -102,13 +102,41 @@ INLINE i8x red_lanes(int parity) {
         }                                                              \
     } while (0)
 
+/// How much of a tile is uniform: nothing, the faces between unknowns, or everything. The kernels
+/// are made for each of them, and those leave unread what is the same everywhere.
+typedef enum Kind { MIXED, UNIFORM, REGULAR } Kind;
+
+INLINE Kind kind_of(const Level *l, int slot) {
+    return l->uniform[slot].diag > 0 ? REGULAR : l->uniform[slot].a > 0 ? UNIFORM : MIXED;
+}
+
+/// Calls a kernel for the tile's kind and depth: its last two arguments.
+#define BY_KIND(level, slot, kernel, ...)     \
+    switch (kind_of(level, slot)) {           \
+    case REGULAR:                             \
+        kernel(__VA_ARGS__, TILE, REGULAR);   \
+        break;                                \
+    case UNIFORM:                             \
+        kernel(__VA_ARGS__, TILE, UNIFORM);   \
+        break;                                \
+    case MIXED:                               \
+        if ((level)->grid->tile_depth > 1)    \
+            kernel(__VA_ARGS__, TILE, MIXED); \
+        else                                  \
+            kernel(__VA_ARGS__, 1, MIXED);    \
+    }
+
+INLINE uint64_t rows_of(const Level *l, int slot, int depth, Kind kind) {
+    return kind == REGULAR ? ALL_ROWS(depth) : l->rows[slot];
+}
+
 // ------------------------------------------------------------------ operator, with neighbours
 
 /// A tile of a field, its six neighbours and the coefficients between them.
 typedef struct View {
     const float *x, *xm, *xp, *ym, *yp, *zm, *zp;
     const float *ax, *axp, *ay, *ayp, *az, *azp; ///< the second: of the upper neighbour
-    f8 a, diag;                                  ///< of a regular tile
+    f8 a, diag;                                  ///< of a uniform and of a regular tile
 } View;
 
 INLINE const float *tile_of(const Level *l, const float *field, int slot) {
@@ -129,8 +157,8 @@ INLINE View view(const Level *l, int slot, const float *field, int depth) {
               .axp = tile_of(l, l->ax, n[1]),
               .ay = tile_of(l, l->ay, slot),
               .ayp = tile_of(l, l->ay, n[3]),
-              .a = (f8){} + l->regular[slot].a,
-              .diag = (f8){} + l->regular[slot].diag};
+              .a = (f8){} + l->uniform[slot].a,
+              .diag = (f8){} + l->uniform[slot].diag};
     if (depth > 1) {
         v.zm = tile_of(l, field, n[4]);
         v.zp = tile_of(l, field, n[5]);
@@ -157,16 +185,19 @@ INLINE Around around(const View *v, int z, int y, int i, int depth) {
     return a;
 }
 
-/// A x of a row, of which x is given.
+/// A x of a row, of which x is given. Cells that are no unknowns have x = 0, so that faces towards
+/// them need not be told from others.
 INLINE f8 apply_row(const View *v, const float *diag, f8 x, int z, int y, int i, int depth,
-                    bool regular) {
+                    Kind kind) {
     Around n = around(v, z, y, i, depth);
     f8 xm = shift_up(v->xm[i + 7], x), xp = shift_down(x, v->xp[i]);
-    if (regular) {
+    if (kind != MIXED) {
         f8 sum = v->a * xm + v->a * xp;
         sum += v->a * load(n.ym) + v->a * load(n.yp);
         if (depth > 1) sum += v->a * load(n.zm) + v->a * load(n.zp);
-        return v->diag * x - sum;
+        if (kind == REGULAR) return v->diag * x - sum;
+        f8 d = load(diag + i);
+        return keep(d * x - sum, positive(d));
     }
     f8 a = load(v->ax + i);
     f8 sum = a * xm + shift_down(a, v->axp[i]) * xp;
@@ -176,16 +207,16 @@ INLINE f8 apply_row(const View *v, const float *diag, f8 x, int z, int y, int i,
 }
 
 INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, const float *r,
-                       const float *s, TileDots *dots, int depth, bool regular) {
+                       const float *s, TileDots *dots, int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *diag = l->diag + at;
     w += at, r += at, s += at;
     // Float sums over the tile's rows, 64 terms at most, double from there on.
     f8 ry = {}, yw = {}, ys = {};
-    EACH_ROW(regular ? ALL_ROWS(depth) : l->rows[slot], depth, {
+    EACH_ROW(rows_of(l, slot, depth, kind), depth, {
         f8 x = load(v.x + i);
-        f8 ax = apply_row(&v, diag, x, z, y, i, depth, regular);
+        f8 ax = apply_row(&v, diag, x, z, y, i, depth, kind);
         store(w + i, ax);
         ry += load(r + i) * x;
         yw += ax * x;
@@ -196,12 +227,7 @@ INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, c
 
 static void apply(const Level *l, int slot, const float *y, float *w, const float *r,
                   const float *s, TileDots *dots) {
-    if (l->regular[slot].a > 0)
-        apply_tile(l, slot, y, w, r, s, dots, TILE, true);
-    else if (l->grid->tile_depth > 1)
-        apply_tile(l, slot, y, w, r, s, dots, TILE, false);
-    else
-        apply_tile(l, slot, y, w, r, s, dots, 1, false);
+    BY_KIND(l, slot, apply_tile, l, slot, y, w, r, s, dots)
 }
 
 /// Eight doubles.
@@ -321,15 +347,15 @@ INLINE void clear_scratch(Scratch *t, uint64_t rows, int depth) {
 /// Coefficients of a tile.
 typedef struct Faces {
     const float *ax, *ay, *az, *inverse;
-    f8 a, regular_inverse; ///< of a regular tile
+    f8 a, regular_inverse; ///< of a uniform and of a regular tile
 } Faces;
 
 /// Sum of coefficient times neighbour over the neighbours inside the tile; t is the row in scratch.
 /// At the upper sides any coefficient does: the neighbour there is zero.
 INLINE f8 inner_neighbours(const Faces *f, const float *t, int z, int y, int i, int depth,
-                           bool regular) {
+                           Kind kind) {
     f8 x = load(t), xm = shift_up(0, x), xp = shift_down(x, 0);
-    if (regular) {
+    if (kind != MIXED) {
         f8 sum = f->a * xm + f->a * xp;
         sum += f->a * load(t - 8) + f->a * load(t + 8);
         return sum + (f->a * load(t - PLANE) + f->a * load(t + PLANE));
@@ -343,39 +369,39 @@ INLINE f8 inner_neighbours(const Faces *f, const float *t, int z, int y, int i, 
 }
 
 /// 1 / diag in the red lanes of a row with y + z = parity.
-INLINE f8 red_inverse(const Faces *f, int i, int parity, bool regular) {
+INLINE f8 red_inverse(const Faces *f, int i, int parity, Kind kind) {
     f8 inverse = f->regular_inverse;
-    if (!regular) inverse = load(f->inverse + i);
+    if (kind != REGULAR) inverse = load(f->inverse + i);
     return keep(inverse, red_lanes(parity));
 }
 
 /// out = add + S b; `b`, `add` and `out` point to the tile, add may be NULL for zero.
 INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *add, float *out,
-                        int depth, bool regular) {
+                        int depth, Kind kind) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    const uint64_t rows = regular ? ALL_ROWS(depth) : l->rows[slot];
+    const uint64_t rows = rows_of(l, slot, depth, kind);
     const Faces f = {l->ax + at,
                      l->ay + at,
                      depth > 1 ? l->az + at : NULL,
                      l->inverse + at,
-                     (f8){} + l->regular[slot].a,
-                     1 / ((f8){} + l->regular[slot].diag)};
+                     (f8){} + l->uniform[slot].a,
+                     1 / ((f8){} + l->uniform[slot].diag)};
     Scratch red, both;
     clear_scratch(&red, rows, depth);
     clear_scratch(&both, rows, depth);
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        store(red.v + t, load(b + i) * red_inverse(&f, i, z + y, regular));
+        store(red.v + t, load(b + i) * red_inverse(&f, i, z + y, kind));
     });
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        f8 sum = load(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth, regular);
-        store(both.v + t, load(red.v + t) + sum * red_inverse(&f, i, z + y + 1, regular));
+        f8 sum = load(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth, kind);
+        store(both.v + t, load(red.v + t) + sum * red_inverse(&f, i, z + y + 1, kind));
     });
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        f8 sum = inner_neighbours(&f, both.v + t, z, y, i, depth, regular);
-        f8 value = load(both.v + t) + sum * red_inverse(&f, i, z + y, regular);
+        f8 sum = inner_neighbours(&f, both.v + t, z, y, i, depth, kind);
+        f8 value = load(both.v + t) + sum * red_inverse(&f, i, z + y, kind);
         if (add) value = load(add + i) + value;
         store(out + i, value);
     });
@@ -383,48 +409,37 @@ INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *a
 
 static void smooth(const Level *l, int slot, const float *b, float *z) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    if (l->regular[slot].a > 0)
-        smooth_tile(l, slot, b + at, NULL, z + at, TILE, true);
-    else if (l->grid->tile_depth > 1)
-        smooth_tile(l, slot, b + at, NULL, z + at, TILE, false);
-    else
-        smooth_tile(l, slot, b + at, NULL, z + at, 1, false);
+    BY_KIND(l, slot, smooth_tile, l, slot, b + at, NULL, z + at)
 }
 
 INLINE void correct_tile(const Level *l, int slot, const float *b, const float *field, float *out,
-                         int depth, bool regular) {
+                         int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *diag = l->diag + at;
     float r[512] __attribute__((aligned(64)));
     b += at;
-    EACH_ROW(regular ? ALL_ROWS(depth) : l->rows[slot], depth, {
-        f8 ax = apply_row(&v, diag, load(v.x + i), z, y, i, depth, regular);
+    EACH_ROW(rows_of(l, slot, depth, kind), depth, {
+        f8 ax = apply_row(&v, diag, load(v.x + i), z, y, i, depth, kind);
         store(r + i, load(b + i) - ax);
     });
-    smooth_tile(l, slot, r, field + at, out + at, depth, regular);
+    smooth_tile(l, slot, r, field + at, out + at, depth, kind);
 }
 
-static void correct(const Level *l, int slot, const float *b, const float *z, float *y) {
-    if (l->regular[slot].a > 0)
-        correct_tile(l, slot, b, z, y, TILE, true);
-    else if (l->grid->tile_depth > 1)
-        correct_tile(l, slot, b, z, y, TILE, false);
-    else
-        correct_tile(l, slot, b, z, y, 1, false);
-}
+static void correct(const Level *l, int slot, const float *b, const float *z,
+                    float *y){BY_KIND(l, slot, correct_tile, l, slot, b, z, y)}
 
 // ---------------------------------------------------------------------------------- transfers
 
 INLINE void restrict_tile(const Level *l, int slot, const float *b, const float *field,
-                          float *coarse, int depth, bool regular) {
+                          float *coarse, int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *diag = l->diag + at;
     f8 sums[16] = {};
     b += at;
-    EACH_ROW(regular ? ALL_ROWS(depth) : l->rows[slot], depth, {
-        f8 r = load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth, regular);
+    EACH_ROW(rows_of(l, slot, depth, kind), depth, {
+        f8 r = load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth, kind);
         sums[(z >> 1) * 4 + (y >> 1)] += r;
     });
     for (int k = 0; k < (depth > 1 ? 16 : 4); k++)
@@ -433,18 +448,13 @@ INLINE void restrict_tile(const Level *l, int slot, const float *b, const float 
 
 static void restrict_residual(const Level *l, int slot, const float *b, const float *z,
                               float *coarse) {
-    if (l->regular[slot].a > 0)
-        restrict_tile(l, slot, b, z, coarse, TILE, true);
-    else if (l->grid->tile_depth > 1)
-        restrict_tile(l, slot, b, z, coarse, TILE, false);
-    else
-        restrict_tile(l, slot, b, z, coarse, 1, false);
+    BY_KIND(l, slot, restrict_tile, l, slot, b, z, coarse)
 }
 
 static void prolong(const Level *l, int slot, const float *coarse, float *out) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *inverse = l->inverse + at;
-    const bool regular = l->regular[slot].a > 0;
+    const bool regular = kind_of(l, slot) == REGULAR;
     out += at;
     for (uint64_t rows = l->rows[slot]; rows; rows &= rows - 1) {
         int row = __builtin_ctzll(rows), i = row * 8;
@@ -488,25 +498,52 @@ static uint64_t invert(const Level *l, int slot) {
     return rows;
 }
 
-static Regular regular(const Level *l, int slot) {
-    // 2D tiles are cheap, and few.
-    if (l->grid->tile_depth == 1 || ~l->rows[slot]) return (Regular){0, 0};
-    View v = view(l, slot, l->diag, TILE);
-    const f8 a = (f8){} + v.ax[0], diag = (f8){} + v.x[0];
-    i8x off = {};
-    for (int z = 0; z < TILE; z++)
-        for (int y = 0; y < 8; y++) {
-            const int i = z * 64 + y * 8;
-            Around n = around(&v, z, y, i, TILE);
-            f8 ax = load(v.ax + i);
-            off |= ((i8x)ax ^ (i8x)a) | ((i8x)shift_down(ax, v.axp[i]) ^ (i8x)a);
-            off |= ((i8x)load(v.ay + i) ^ (i8x)a) | ((i8x)load(n.ayp) ^ (i8x)a);
-            off |= ((i8x)load(v.az + i) ^ (i8x)a) | ((i8x)load(n.azp) ^ (i8x)a);
-            off |= (i8x)load(v.x + i) ^ (i8x)diag;
-        }
+/// The six faces of the cells of a row, lower and upper along x, y, z: coefficients, and all ones
+/// where there are unknowns on both sides.
+typedef struct RowFaces {
+    f8 a[6];
+    i8x open[6];
+} RowFaces;
+
+/// v: of diag.
+INLINE RowFaces row_faces(const View *v, int z, int y, int i) {
+    Around n = around(v, z, y, i, TILE);
+    f8 d = load(v->x + i), ax = load(v->ax + i);
+    i8x unknown = positive(d);
+    return (RowFaces){.a = {ax, shift_down(ax, v->axp[i]), load(v->ay + i), load(n.ayp),
+                            load(v->az + i), load(n.azp)},
+                      .open = {unknown & positive(shift_up(v->xm[i + 7], d)),
+                               unknown & positive(shift_down(d, v->xp[i])),
+                               unknown & positive(load(n.ym)), unknown & positive(load(n.yp)),
+                               unknown & positive(load(n.zm)), unknown & positive(load(n.zp))}};
+}
+
+INLINE bool any_bit(i8x v) {
     int32_t any = 0;
-    for (int i = 0; i < 8; i++) any |= off[i];
-    return any ? (Regular){0, 0} : (Regular){a[0], diag[0]};
+    for (int i = 0; i < 8; i++) any |= v[i];
+    return any != 0;
+}
+
+static Uniform uniform(const Level *l, int slot) {
+    if (l->grid->tile_depth == 1) return (Uniform){0, 0};
+    View v = view(l, slot, l->diag, TILE);
+    f8 most = {};
+    EACH_ROW(l->rows[slot], TILE, {
+        RowFaces f = row_faces(&v, z, y, i);
+        for (int k = 0; k < 6; k++) most = larger(most, f.a[k]);
+    });
+    const f8 a = (f8){} + largest(most), diag = (f8){} + v.x[0];
+    i8x off = {}, differs = {};
+    EACH_ROW(l->rows[slot], TILE, {
+        RowFaces f = row_faces(&v, z, y, i);
+        for (int k = 0; k < 6; k++) {
+            off |= (i8x)f.a[k] ^ (i8x)keep(a, f.open[k]);
+            differs |= ~f.open[k];
+        }
+        differs |= (i8x)load(v.x + i) ^ (i8x)diag;
+    });
+    if (any_bit(off)) return (Uniform){0, 0};
+    return (Uniform){a[0], ~l->rows[slot] || any_bit(differs) ? 0 : diag[0]};
 }
 
 /// Rows 0 to 3 and 4 to 7 of a plane; lane x holds the bits of column x.
@@ -604,7 +641,7 @@ static void coarsen(const Level *fine, int slot, const CoarseBlock *to) {
 
 const PoissonKernels ISA(poisson_kernels) = {
     .invert = invert,
-    .regular = regular,
+    .uniform = uniform,
     .links = links,
     .coarsen = coarsen,
     .smooth = smooth,

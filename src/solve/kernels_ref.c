@@ -189,18 +189,50 @@ static uint64_t invert(const Level *l, int slot) {
     return rows;
 }
 
-static Regular regular(const Level *l, int slot) {
-    size_t at = tile_start(l, slot);
-    float a = l->ax[at], d = l->diag[at];
-    if (l->grid->tile_depth == 1 || !(a > 0)) return (Regular){0, 0};
-    EACH_CELL(l) {
-        if (value_at(l, slot, l->ax, x, y, z) != a || value_at(l, slot, l->ax, x + 1, y, z) != a ||
-            value_at(l, slot, l->ay, x, y, z) != a || value_at(l, slot, l->ay, x, y + 1, z) != a ||
-            value_at(l, slot, l->az, x, y, z) != a || value_at(l, slot, l->az, x, y, z + 1) != a ||
-            l->diag[at + (size_t)i] != d)
-            return (Regular){0, 0};
+/// Whether a cell of the tile or beside it is an unknown.
+static bool unknown_at(const Level *l, int slot, int x, int y, int z) {
+    return value_at(l, slot, l->diag, x, y, z) > 0;
+}
+
+/// The six faces of a cell: coefficient, and whether there are unknowns on both sides.
+typedef struct Faces {
+    float a[6];
+    bool open[6];
+} Faces;
+
+static Faces faces_of(const Level *l, int slot, int x, int y, int z) {
+    const float *const coefficient[3] = {l->ax, l->ay, l->az};
+    Faces f;
+    for (int n = 0; n < 6; n++) {
+        int up[3] = {0}, to[3] = {0};
+        up[n >> 1] = n & 1, to[n >> 1] = n & 1 ? 1 : -1;
+        f.a[n] = value_at(l, slot, coefficient[n >> 1], x + up[0], y + up[1], z + up[2]);
+        f.open[n] =
+            unknown_at(l, slot, x, y, z) && unknown_at(l, slot, x + to[0], y + to[1], z + to[2]);
     }
-    return (Regular){a, d};
+    return f;
+}
+
+static Uniform uniform(const Level *l, int slot) {
+    if (l->grid->tile_depth == 1) return (Uniform){0, 0};
+    const float *diag = l->diag + tile_start(l, slot);
+    float a = 0;
+    EACH_CELL(l) {
+        if (!row_used(l, slot, y, z)) continue;
+        Faces f = faces_of(l, slot, x, y, z);
+        for (int n = 0; n < 6; n++) a = larger(a, f.a[n]);
+    }
+    bool same = true, whole = true;
+    EACH_CELL(l) {
+        whole = whole && diag[i] > 0 && diag[i] == diag[0];
+        if (!row_used(l, slot, y, z)) continue;
+        Faces f = faces_of(l, slot, x, y, z);
+        for (int n = 0; n < 6; n++) {
+            same = same && f.a[n] == (f.open[n] ? a : 0);
+            whole = whole && f.open[n];
+        }
+    }
+    return same ? (Uniform){a, whole ? diag[0] : 0} : (Uniform){0, 0};
 }
 
 static void links(const Level *l, int slot, TileLinks *out) {
@@ -262,7 +294,7 @@ static void coarsen(const Level *fine, int slot, const CoarseBlock *to) {
 
 const PoissonKernels poisson_kernels_ref = {
     .invert = invert,
-    .regular = regular,
+    .uniform = uniform,
     .links = links,
     .coarsen = coarsen,
     .smooth = smooth,

@@ -9,11 +9,12 @@
 #include "base/simd.h"
 #include "grid/grid.h"
 
-/// A tile full of unknowns whose coefficients are all the same, as deep in the liquid: they need
-/// not be read from memory. a = 0: not such a tile.
-typedef struct Regular {
+/// What need not be read from memory: a is the coefficient of all faces between unknowns of a tile
+/// and towards those beside it, as everywhere but near solids; 0 when they differ. Where besides
+/// all cells are unknowns with the same diag, as deep in the liquid, diag is that; else 0.
+typedef struct Uniform {
     float a, diag;
-} Regular;
+} Uniform;
 
 typedef struct Level {
     const Grid *grid;
@@ -21,7 +22,7 @@ typedef struct Level {
     const float *ax, *ay, *az, *diag; ///< [cells], as in solve.h; az is not read in 2D
     float *inverse;                   ///< [cells] 1 / diag, 0 where there is no unknown
     uint64_t *rows;                   ///< [slot] bit z*8 + y: the row holds an unknown
-    Regular *regular;                 ///< [slot]
+    Uniform *uniform;                 ///< [slot]
     float *b;                         ///< [cells] right-hand side; on level 0 the residual of CG
     float *z, *y;                     ///< [cells] solution before and after the last smoothing
     const float *zeros;               ///< a tile of zeros, stands for tiles that do not exist
@@ -30,7 +31,7 @@ typedef struct Level {
     float *store; ///< coarse: holds the arrays above
     size_t store_capacity;
     int32_t (*child)[8]; ///< coarse: [slot][dz*4 + dy*2 + dx] => slot on the finer level, or -1
-    size_t child_capacity, rows_capacity, regular_capacity;
+    size_t child_capacity, rows_capacity, uniform_capacity;
 } Level;
 
 /// Cells of a tile as bits: bit y*8 + x of plane z. 2D uses plane 0.
@@ -61,12 +62,14 @@ typedef struct CoarseBlock {
 } CoarseBlock;
 
 /// All kernels work on one tile. `slot` names it on its level. Rows without unknowns are neither
-/// read nor written, so z, y, p and s must be zero there from the beginning.
+/// read nor written, so z, y, p and s must be zero there from the beginning. In cells that are no
+/// unknowns all vectors are zero and stay so.
 typedef struct PoissonKernels {
     /// inverse = 1 / diag; returns the rows that hold unknowns.
     uint64_t (*invert)(const Level *level, int slot);
-    /// Whether the tile is regular, given level->rows.
-    Regular (*regular)(const Level *level, int slot);
+    /// What is uniform in the tile, given level->rows; nothing in 2D, where tiles are cheap and
+    /// few.
+    Uniform (*uniform)(const Level *level, int slot);
     /// The tile's links, for finding closed components.
     void (*links)(const Level *level, int slot, TileLinks *links);
     /// Fills the part of a coarse tile that covers the tile.

@@ -28,7 +28,7 @@ static bool prepare_finest(Poisson *s) {
     Flood *f = &s->flood;
     if (!memory_fit((void **)&s->work->at, &s->work->capacity, sizeof(float), 6 * n) ||
         !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
-        !memory_fit((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles) ||
+        !memory_fit((void **)&l->uniform, &l->uniform_capacity, sizeof *l->uniform, tiles) ||
         !memory_fit((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles) ||
         !memory_fit((void **)&s->dots, &s->dots_capacity, sizeof *s->dots, tiles) ||
         !memory_fit((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles) ||
@@ -46,7 +46,7 @@ static bool prepare_finest(Poisson *s) {
         }
         invert_tile(s, l, slot);
         s->kernels->links(l, slot, &f->links[slot]);
-        l->regular[slot] = s->kernels->regular(l, slot);
+        l->uniform[slot] = s->kernels->uniform(l, slot);
     }
     s->active_count = 0;
     for (int slot = 0; slot < l->grid->tile_count; slot++)
@@ -91,7 +91,7 @@ static bool build_store(Level *l) {
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
     if (!memory_fit((void **)&l->store, &l->store_capacity, sizeof(float), 8 * n) ||
         !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
-        !memory_fit((void **)&l->regular, &l->regular_capacity, sizeof *l->regular, tiles) ||
+        !memory_fit((void **)&l->uniform, &l->uniform_capacity, sizeof *l->uniform, tiles) ||
         !memory_fit((void **)&l->child, &l->child_capacity, sizeof *l->child, tiles))
         return false;
     l->ax = l->store, l->ay = l->store + n, l->az = l->store + 2 * n, l->diag = l->store + 3 * n;
@@ -133,7 +133,7 @@ static bool build_coarse(Poisson *s, int k) {
     for (int slot = 0; slot < l->grid->tile_count; slot++) build_tile(s, k, slot);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int slot = 0; slot < l->grid->tile_count; slot++)
-        l->regular[slot] = s->kernels->regular(l, slot);
+        l->uniform[slot] = s->kernels->uniform(l, slot);
     return true;
 }
 
@@ -159,7 +159,7 @@ void levels_free(Poisson *s) {
         grid_free(&s->level[k].own);
         free(s->level[k].store);
         free(s->level[k].rows);
-        free(s->level[k].regular);
+        free(s->level[k].uniform);
         free(s->level[k].child);
     }
     free(s->own.at);
@@ -173,7 +173,7 @@ size_t levels_bytes(const Poisson *s) {
     for (int k = 0; k < LEVEL_MAX; k++) {
         const Level *l = &s->level[k];
         bytes += l->store_capacity * sizeof(float) + l->child_capacity * sizeof *l->child +
-                 l->rows_capacity * sizeof *l->rows + l->regular_capacity * sizeof *l->regular;
+                 l->rows_capacity * sizeof *l->rows + l->uniform_capacity * sizeof *l->uniform;
         if (l->own.slot_of) bytes += grid_bytes(&l->own);
     }
     return bytes;
