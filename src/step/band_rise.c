@@ -111,17 +111,20 @@ static float sample(const float *block, int dim, const float at[3]) {
     return sum;
 }
 
+/// A random place along an axis: in part `sub` of n of a cell.
+static inline float place_in(int cell, int sub, int n, float random) {
+    return (float)cell + ((float)sub + 0.0005f + 0.999f * random) / (float)n;
+}
+
 /// A random point of part `index` of a cell, in cells of the tile, from the cell's hash. Returns a
-/// random number from 0 to 1 that belongs to the point.
+/// random number from 0 to 1 that belongs to the point. Axis by axis and not in a loop: compilers
+/// make vectors of its arrays and then wait for them.
 static float point(const Lattice *l, int cell, uint64_t hash, int index, float at[3]) {
-    int n = l->per_axis;
-    const int sub[3] = {index % n, index / n % n, index / (n * n)};
-    const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+    int n = l->per_axis, row = index / n;
     uint64_t h = hash_mix(hash + (uint64_t)index), h2 = hash_mix(h);
-    const float r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
-    at[2] = 0;
-    for (int a = 0; a < l->s->dim; a++)
-        at[a] = (float)local[a] + ((float)sub[a] + 0.0005f + 0.999f * r[a]) / (float)n;
+    at[0] = place_in(cell & 7, index - row * n, n, hash_unit(h, 0));
+    at[1] = place_in(cell >> 3 & 7, row % n, n, hash_unit(h, 1));
+    at[2] = l->s->dim == 3 ? place_in(cell >> 6, row / n, n, hash_unit(h2, 0)) : 0;
     return hash_unit(h2, 1);
 }
 
