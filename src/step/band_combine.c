@@ -1,6 +1,7 @@
 // Band, stage 7: the particles' velocity near the surface, the grid's own below.
 #include "grid/mask.h"
 #include "step/band.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <string.h>
 
@@ -56,20 +57,17 @@ static void combine_component(BrimSim *s, int slot, int axis, bool reached) {
     memcpy(carried, u, (size_t)g->tile_cells * sizeof *u);
 }
 
-/// Whether all faces of a tile lie deeper than r and have a velocity carried along: the usual case
-/// below the band.
+/// Whether all faces of a tile lie deeper than r, touch its interior and have a velocity carried
+/// along: the usual case below the band.
 static bool all_carried(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    if (!s->traced[slot] || s->def.band_combine == BRIM_BAND_DENSITY) return false;
-    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) return false;
+    if (s->traced[slot] != TRACED_ALL || s->def.band_combine == BRIM_BAND_DENSITY) return false;
+    if (solid_here(s, slot) || !mask_full(g, s->interior, slot)) return false;
     for (int a = -1; a < s->dim; a++) {
         static const int offset[3] = {1, 3, 9};
         int32_t t = a < 0 ? slot : g->neighbour[slot][TILE_SELF - offset[a]];
         if (t >= 0 && s->shallowest[t] >= -band_inner(s)) return false;
     }
-    TileMask inside = mask_inside(g, slot);
-    for (int z = 0; z < g->tile_depth; z++)
-        if (~inside.slice[z]) return false;
     return true;
 }
 

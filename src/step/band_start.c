@@ -26,7 +26,7 @@ bool band_start(BrimSim *s, const Shape *const *shapes, int count, const uint8_t
     size_t rows = sim_rows(s);
     memset(s->interior, 0, rows);
     memset(s->hidden, 0, rows);
-    memset(s->traced, 0, (size_t)s->grid.tile_count);
+    memset(s->traced, TRACED_NONE, (size_t)s->grid.tile_count);
     mark_liquid(s, shapes, count);
     band_distance(s);
     for (size_t i = 0; i < sim_cells(s); i++) {
@@ -46,7 +46,7 @@ void band_start_velocity(BrimSim *s, const BrimLiquidDef *liquid, const Shape *c
     for (int t = 0; t < g->tile_count; t++) {
         size_t base = (size_t)t * (size_t)g->tile_cells;
         TileCoord c = g->coord[t];
-        s->traced[t] = 1;
+        s->traced[t] = TRACED_SOME;
         for (int r = 0; r < g->tile_rows; r++) {
             float at[3][TILE], distance[TILE];
             bool taken[TILE] = {false};

@@ -256,11 +256,21 @@ static uint32_t wanted_pairs(const BrimSim *s, const float *phi) {
     return pairs;
 }
 
-/// Follows the paths of a tile and carries along what the grid keeps. (velocity, phi) => old; next
-/// masks; coefficient: paths, where particles may rise
+/// Whether all values of a tile's carried velocity are numbers.
+static bool all_known(const BrimSim *s, int slot) {
+    int missing = 0;
+    for (int a = 0; a < s->dim; a++) {
+        const float *u = s->old[a] + (size_t)slot * (size_t)s->grid.tile_cells;
+        for (int i = 0; i < s->grid.tile_cells; i++) missing += !(u[i] == u[i]);
+    }
+    return missing == 0;
+}
+
+/// Follows the paths of a tile and carries along what the grid keeps. (velocity, phi) => old,
+/// traced; next masks; coefficient: paths, where particles may rise
 static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
-    s->traced[slot] = band_deep_near(s, slot);
-    if (!s->traced[slot]) {
+    s->traced[slot] = TRACED_NONE;
+    if (!band_deep_near(s, slot)) {
         leave_tile(s, slot, next);
         return;
     }
@@ -283,14 +293,17 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
     uint32_t pairs = wanted_pairs(s, phi);
     open_drains(s, slot, phi);
     mask_tile(s, slot, phi, next);
-    // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.
-    for (int a = 0; a < s->dim && !(deep && reach < 2); a++)
+    // Paths are read a cell around tiles into which particles rise: none can near slow deep ones
+    // that no drain uncovers.
+    bool rising = !deep || reach >= 2 || s->drain_count;
+    for (int a = 0; a < s->dim && rising; a++)
         memcpy(s->coefficient[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
     for (int a = 0; a < s->dim; a++) {
         for (int b = 0; b < s->dim; b++) s->band->face_paths(back[b], a, s->dim, faces[b]);
         carry(s, slot, halo, s->velocity[a], scratch->block[a], (Place)a, pairs,
               (const float(*)[BAND_CELLS])faces, NAN, s->old[a] + base);
     }
+    s->traced[slot] = all_known(s, slot) ? TRACED_ALL : TRACED_SOME;
 }
 
 void band_trace(BrimSim *s) {

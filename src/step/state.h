@@ -24,6 +24,9 @@
 /// How solids meet a tile.
 enum { SOLID_FAR, SOLID_STILL, SOLID_MOVING };
 
+/// On how many of a tile's faces a band has a velocity that the grid carried along.
+enum { TRACED_NONE, TRACED_SOME, TRACED_ALL };
+
 /// Solids farther from a tile than this many cells do not touch it; distances are cut here.
 #define SOLID_REACH 3.0f
 
@@ -142,8 +145,9 @@ struct BrimSim {
     uint8_t *full;     ///< [rows] interior or with particles; written by surface
     uint8_t *below;    ///< [rows] full for the density: hidden, and slivers inside solids beside
                        ///< such; written by density
-    uint8_t *traced;   ///< [tiles] whether `old`, then `velocity` holds what was carried along
-    uint8_t *marks;    ///< scratch: masks and flags while distances are found
+    uint8_t *traced; ///< [tiles] TRACED_NONE, _SOME, _ALL: how much of `old`, then `velocity`, was
+                     ///< carried along
+    uint8_t *marks;  ///< scratch: masks and flags while distances are found
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
     int64_t resampled;           ///< particles made less those taken, by the band
     double band_missing;         ///< of those that were seeded and came since; written by measure
