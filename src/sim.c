@@ -383,8 +383,9 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
         solid_set_state(added, &sim->pending[0]);
         memmove(sim->pending, sim->pending + 1,
                 (size_t)--sim->pending_count * sizeof *sim->pending);
+    } else {
+        solid_place(added, sim->time, 0);
     }
-    solid_place(added, sim->time, 0);
     sim->solid_count++;
     r = solids_changed(sim, error);
     if (r != BRIM_OK) {
@@ -393,7 +394,8 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
         return r;
     }
     if (again) sim->crowded = crowded; // nothing came that was not there
-    if (again && !sim->pending_count) find_foreign(sim), stage_surface(sim);
+    // A band carries the level set along: as a simulation that is saved now will find it.
+    if (!sim->pending_count && (again || sim->primed)) find_foreign(sim), stage_surface(sim);
     if (index) *index = sim->solid_count - 1;
     return BRIM_OK;
 }

@@ -218,10 +218,10 @@ static BrimResult read_solids(Checkpoint *c, BrimSim *s, int count, const char *
     SolidState *states = memory_zero((size_t)count * sizeof *states);
     if (!states) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     BrimResult r = checkpoint_read(c, "solids", states, (size_t)count * sizeof *states, error);
-    for (int i = 0; i < s->solid_count && r == BRIM_OK; i++) {
+    for (int i = 0; i < count && r == BRIM_OK; i++)
+        if (!solid_state_sound(&states[i])) r = damaged(path, "a solid is out of place", error);
+    for (int i = 0; i < s->solid_count && r == BRIM_OK; i++)
         solid_set_state(s->solids[i], &states[i]);
-        solid_place(s->solids[i], s->solid_time, s->dt);
-    }
     s->pending_count = count - s->solid_count;
     memmove(states, states + s->solid_count, (size_t)s->pending_count * sizeof *states);
     s->pending = states;

@@ -423,6 +423,31 @@ TEST(band_with_the_hosts_solids_goes_on_bit_for_bit) {
     brim_sim_destroy(&resumed);
 }
 
+/// A solid that comes into deep water, and a checkpoint before the next step.
+TEST(band_saved_when_a_solid_came_goes_on_bit_for_bit) {
+    Case c = case_box(2, 1, 64, 64, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.6f, 0}));
+    c.liquid[0].velocity = (BrimVec3){0.4f, 0, 0};
+    c.def.band_width = 3;
+    c.def.particles_per_cell = 4;
+    BrimSolidDef rock = brim_default_solid_def();
+    rock.shape = box_between((BrimVec3){0.4f, 0.3f, 0}, (BrimVec3){0.6f, 0.6f, 0});
+    rock.shape.rotation.z = 17;
+    BrimError error;
+    BrimSim *sim, *resumed;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(step_times(sim, 10, &error), error);
+    CHECK_OK(brim_sim_add_solid(sim, &rock, NULL, &error), error);
+    CHECK_OK(brim_sim_save(sim, at("rock.brim"), &error), error);
+    CHECK_OK(brim_sim_load(&c.def, at("rock.brim"), &resumed, &error), error);
+    CHECK_OK(brim_sim_add_solid(resumed, &rock, NULL, &error), error);
+    CHECK_OK(step_times(sim, 6, &error), error);
+    CHECK_OK(step_times(resumed, 6, &error), error);
+    CHECK(particle_hash(sim) == particle_hash(resumed));
+    brim_sim_destroy(&sim);
+    brim_sim_destroy(&resumed);
+}
+
 /// What lies below the band holds no particles, and lacks none.
 TEST(band_with_errors_in_the_pressure_has_no_sink_below) {
     for (int k = 0; k < 2; k++) {

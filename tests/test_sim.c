@@ -130,6 +130,62 @@ TEST(saved_with_the_hosts_solids_goes_on_bit_for_bit) {
     brim_sim_destroy(&resumed);
 }
 
+/// The speed of a solid over the last step has a say in the length of the next one.
+TEST(saved_with_the_hosts_moving_solid_goes_on_bit_for_bit) {
+    enum { STEPS = 20 };
+    Case c = case_box(2, 0.64, 64, 64, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.64f, 0.24f, 0}));
+    c.def.cfl = 2;
+    BrimKeyframe keys[3] = {{.time = 0}, {.time = 0.1, .position = {0.3f, 0, 0}}, {.time = 0.2}};
+    BrimSolidDef solid = brim_default_solid_def();
+    solid.shape = box_between((BrimVec3){0.11f, 0.41f, 0}, (BrimVec3){0.19f, 0.49f, 0});
+    solid.motion = BRIM_MOTION_KEYFRAMES;
+    solid.keyframes = keys, solid.keyframe_count = 3;
+    BrimError error;
+    BrimSim *sim;
+    uint64_t whole = 0;
+    for (int save = -1; save < STEPS; save++) { // -1: not at all
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(brim_sim_add_solid(sim, &solid, NULL, &error), error);
+        for (int i = 0; i < STEPS; i++) {
+            if (i == save) {
+                CHECK_OK(brim_sim_save(sim, at("any.brim"), &error), error);
+                brim_sim_destroy(&sim);
+                CHECK_OK(brim_sim_load(&c.def, at("any.brim"), &sim, &error), error);
+                CHECK_OK(brim_sim_add_solid(sim, &solid, NULL, &error), error);
+            }
+            CHECK_OK(brim_sim_step(sim, &error), error);
+        }
+        if (save < 0) whole = particle_hash(sim);
+        CHECK(particle_hash(sim) == whole);
+        brim_sim_destroy(&sim);
+    }
+}
+
+/// A host that moves a solid in each frame may save after it told where to.
+TEST(saved_between_a_move_and_the_step_goes_on_bit_for_bit) {
+    Case c = case_box(2, 0.64, 64, 64, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.64f, 0.24f, 0}));
+    case_solid(&c, box_between((BrimVec3){0.11f, 0.41f, 0}, (BrimVec3){0.19f, 0.49f, 0}));
+    c.def.cfl = 2;
+    BrimError error;
+    BrimSim *sim, *resumed = NULL;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    for (int frame = 0; frame < 8; frame++) {
+        BrimVec3 to = {0.05f * (float)(frame + 1) * (frame % 2 ? 1 : 0.2f), 0, 0}, still = {0};
+        CHECK_OK(brim_sim_move_solid(sim, 0, to, still, 1.0 / 24, &error), error);
+        brim_sim_destroy(&resumed);
+        CHECK_OK(brim_sim_save(sim, at("moved.brim"), &error), error);
+        CHECK_OK(brim_sim_load(&c.def, at("moved.brim"), &resumed, &error), error);
+        CHECK_OK(brim_sim_advance_frame(sim, &error), error);
+        CHECK_OK(brim_sim_advance_frame(resumed, &error), error);
+        CHECK(brim_sim_stats(sim)->step == brim_sim_stats(resumed)->step);
+        CHECK(particle_hash(sim) == particle_hash(resumed));
+    }
+    brim_sim_destroy(&sim);
+    brim_sim_destroy(&resumed);
+}
+
 // ------------------------------------------------------------------------------------ balance
 
 static bool balanced(const BrimSim *sim) {

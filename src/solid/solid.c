@@ -19,10 +19,6 @@ struct Solid {
     double rate;    ///< degrees/s
     double start;
     SolidState state;
-
-    Placement placement;
-    double velocity[3]; ///< of the pivot, m/s
-    double spin[3];     ///< rad/s
 };
 
 /// Where a solid is, and how it moves, at one instant. `offset` is from its pivot.
@@ -286,17 +282,18 @@ static bool jumps(const Solid *s, double time, double dt) {
 void solid_place(Solid *s, double time, double dt) {
     Pose now, before;
     pose_at(s, time, &now);
-    memcpy(s->velocity, now.velocity, sizeof s->velocity);
-    memcpy(s->spin, now.spin, sizeof s->spin);
+    memcpy(s->state.velocity, now.velocity, sizeof s->state.velocity);
+    memcpy(s->state.spin, now.spin, sizeof s->state.spin);
     // a constant rotation has one spin, however far it turns in a step
     bool varies = s->state.hosted || s->motion == BRIM_MOTION_KEYFRAMES;
     if (dt > 0 && varies && !jumps(s, time, dt)) {
         pose_at(s, time - dt, &before);
-        for (int i = 0; i < 3; i++) s->velocity[i] = (now.offset[i] - before.offset[i]) / dt;
-        mean_spin(s, time - dt, time, s->spin);
+        for (int i = 0; i < 3; i++) s->state.velocity[i] = (now.offset[i] - before.offset[i]) / dt;
+        mean_spin(s, time - dt, time, s->state.spin);
     }
-    for (int i = 0; i < 9; i++) s->placement.rotation[i] = (float)now.rotation[i];
-    for (int i = 0; i < 3; i++) s->placement.position[i] = (float)(s->pivot[i] + now.offset[i]);
+    for (int i = 0; i < 9; i++) s->state.placement.rotation[i] = (float)now.rotation[i];
+    for (int i = 0; i < 3; i++)
+        s->state.placement.position[i] = (float)(s->pivot[i] + now.offset[i]);
 }
 
 void solid_move(Solid *s, BrimVec3 position, BrimVec3 rotation, double time, double duration) {
@@ -305,22 +302,31 @@ void solid_move(Solid *s, BrimVec3 position, BrimVec3 rotation, double time, dou
     double angles[3];
     pose_at(s, time, &now);
     rotation_to_degrees(now.rotation, angles);
-    SolidState m = {
-        .move_start = time,
-        .move_end = time + (duration > 0 ? duration : 0),
-        .to_position = {position.x, position.y, flat ? 0 : position.z},
-        .to_rotation = {flat ? 0 : rotation.x, flat ? 0 : rotation.y, rotation.z},
-        .hosted = 1,
-    };
+    const float to[6] = {
+        position.x, position.y, flat ? 0 : position.z, flat ? 0 : rotation.x, flat ? 0 : rotation.y,
+        rotation.z};
+    SolidState *m = &s->state;
+    m->hosted = 1;
+    m->move_start = time;
+    m->move_end = time + (duration > 0 ? duration : 0);
     for (int i = 0; i < 3; i++) {
-        m.from_position[i] = (float)now.offset[i];
-        m.from_rotation[i] = (float)angles[i];
+        m->from_position[i] = (float)now.offset[i], m->to_position[i] = to[i];
+        m->from_rotation[i] = (float)angles[i], m->to_rotation[i] = to[3 + i];
     }
-    s->state = m;
 }
 
 SolidState solid_state(const Solid *s) {
     return s->state;
+}
+
+bool solid_state_sound(const SolidState *state) {
+    double sum = state->move_start + state->move_end; // what is not finite stays so in a sum
+    for (int i = 0; i < 3; i++)
+        sum += state->velocity[i] + state->spin[i] + state->placement.position[i] +
+               state->from_position[i] + state->to_position[i] + state->from_rotation[i] +
+               state->to_rotation[i];
+    for (int i = 0; i < 9; i++) sum += state->placement.rotation[i];
+    return isfinite(sum);
 }
 
 void solid_set_state(Solid *s, const SolidState *state) {
@@ -339,7 +345,7 @@ bool solid_exists(const Solid *s, double time) {
 
 void solid_distance(const Solid *s, int n, const float *x, const float *y, const float *z,
                     float *distance) {
-    const float *r = s->placement.rotation, *p = s->placement.position;
+    const float *r = s->state.placement.rotation, *p = s->state.placement.position;
     float lx[CHUNK], ly[CHUNK], lz[CHUNK];
     for (int start = 0; start < n; start += CHUNK) {
         int m = n - start < CHUNK ? n - start : CHUNK;
@@ -354,9 +360,9 @@ void solid_distance(const Solid *s, int n, const float *x, const float *y, const
 }
 
 BrimVec3 solid_velocity(const Solid *s, float x, float y, float z) {
-    const float *c = s->placement.position;
+    const float *c = s->state.placement.position;
     double rx = (double)x - c[0], ry = (double)y - c[1], rz = s->dim == 2 ? 0 : (double)z - c[2];
-    const double *w = s->spin, *v = s->velocity;
+    const double *w = s->state.spin, *v = s->state.velocity;
     return (BrimVec3){(float)(v[0] + w[1] * rz - w[2] * ry), (float)(v[1] + w[2] * rx - w[0] * rz),
                       (float)(v[2] + w[0] * ry - w[1] * rx)};
 }
@@ -378,7 +384,7 @@ double solid_way(const Solid *s, double from, double to, const float point[3]) {
 }
 
 bool solid_bounds(const Solid *s, float low[3], float high[3]) {
-    return shape_bounds_placed(s->shape, &s->placement, low, high);
+    return shape_bounds_placed(s->shape, &s->state.placement, low, high);
 }
 
 float solid_thickness(const Solid *s) {

@@ -70,12 +70,18 @@ double solid_way(const Solid *solid, double from, double to, const float point[3
 bool solid_bounds(const Solid *solid, float low[3], float high[3]);
 float solid_thickness(const Solid *solid);
 
-/// The part of a solid's state that a checkpoint must hold (moves by the host).
+/// The part of a solid's state that a checkpoint must hold: moves by the host, and how the solid
+/// was placed last, which a move since then does not change.
 typedef struct SolidState {
     double move_start, move_end; ///< s; equal when the host has not moved it
+    double velocity[3];          ///< of the pivot, m/s
+    double spin[3];              ///< rad/s
+    Placement placement;
     float from_position[3], to_position[3];
     float from_rotation[3], to_rotation[3]; ///< degrees
     int32_t hosted;
 } SolidState;
 SolidState solid_state(const Solid *solid);
+/// Whether all of its numbers are finite.
+bool solid_state_sound(const SolidState *state);
 void solid_set_state(Solid *solid, const SolidState *state);
