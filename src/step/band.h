@@ -1,6 +1,6 @@
 // The narrow band (Ferstl et al. 2016): particles live only near the surface; below the band the
-// grid carries the liquid. One file for each part: band_trace.c, band_resample.c, band_distance.c,
-// band_combine.c, band_start.c.
+// grid carries the liquid. One file for each part: band_start.c, band_trace.c, band_resample.c and
+// band_rise.c, band_density.c, band_distance.c, band_combine.c.
 #pragma once
 #include "grid/mask.h"
 #include "step/stages.h"
@@ -9,13 +9,14 @@
 typedef struct BandNext {
     uint8_t *interior, *hidden;
     uint8_t *rim; ///< cells outside `hidden` into which liquid without particles may have come
-    bool deep;    ///< some liquid is deep; for band_trace
+    bool deep;    ///< some liquid is deep; for band_trace, as the next
+    bool far;     ///< some may go farther than the next tile
 } BandNext;
 
 static inline BandNext band_next(const BrimSim *s) {
     uint8_t *first = (uint8_t *)(void *)s->diagonal;
     size_t rows = sim_rows(s);
-    return (BandNext){first, first + rows, first + 2 * rows, false};
+    return (BandNext){first, first + rows, first + 2 * rows, false, false};
 }
 
 /// Depth below which faces take the grid's own velocity, in cells: r = R - 1 of eq. (3).
@@ -33,7 +34,7 @@ static inline bool band_bit(const uint8_t *mask, int64_t cell) {
     return mask[cell >> 3] >> (cell & 7) & 1;
 }
 
-/// Whether a tile holds, or may get in this step, liquid as deep as the grid's own velocity goes.
+/// Whether a tile or one beside it holds liquid as deep as the grid's own velocity goes.
 bool band_deep_near(const BrimSim *s, int slot);
 /// Part of a cell that hidden liquid fills, 0 to 1.
 static inline float band_part(const BrimSim *s, int slot, int cell) {

@@ -20,9 +20,7 @@
 static bool any_near(const BrimSim *s, const uint8_t *mask, int slot) {
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
-        if (t < 0) continue;
-        for (int z = 0; z < s->grid.tile_depth; z++)
-            if (mask_word(&s->grid, mask, t, z)) return true;
+        if (t >= 0 && mask_any(&s->grid, mask, t)) return true;
     }
     return false;
 }
@@ -150,13 +148,17 @@ static bool make(BrimSim *s, const BandExchange *e) {
 /// particles, what is missing in the whole account comes back over some steps, and what is too much
 /// goes: everywhere along the band's edge alike, so that no wave is lifted. As a part of the
 /// particles there.
-static float surplus(const BrimSim *s, const uint8_t *rim) {
+static float surplus(const BrimSim *s, const BandNext *next) {
     enum { STEPS = 3 };
     if (s->def.volume == BRIM_VOLUME_NONE || s->band_missing == 0) return 0;
-    double cells = 0;
-    for (int t = 0; t < s->grid.tile_count; t++)
+    const uint8_t *beside =
+        s->band_missing > 0 ? s->hidden : next->hidden; // where `make` or `take`
+    double cells = 0;                                   // look at a rim
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        if (!mask_any(&s->grid, next->rim, t) || !any_near(s, beside, t)) continue;
         for (int z = 0; z < s->grid.tile_depth; z++)
-            cells += __builtin_popcountll(mask_word(&s->grid, rim, t, z));
+            cells += __builtin_popcountll(mask_word(&s->grid, next->rim, t, z));
+    }
     if (cells == 0) return 0;
     double part = s->band_missing / (STEPS * cells * s->def.particles_per_cell);
     return (float)fmin(fmax(part, -0.1), 0.1);
@@ -165,8 +167,8 @@ static float surplus(const BrimSim *s, const uint8_t *rim) {
 bool band_resample(BrimSim *s) {
     if (!s->grid.tile_count) return true; // no liquid yet, and no fields
     BandNext next = band_next(s);
-    const BandExchange e = {next.hidden, next.rim, surplus(s, next.rim)};
-    bool far = reach_estimate(s) > TILE; // moved farther than one tile: look at all
+    const BandExchange e = {next.hidden, next.rim, surplus(s, &next)};
+    bool far = crosses_tiles(s); // then look at all
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++)
         if (far || any_near(s, e.hidden, t))

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "particles/seed.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <omp.h>
 
@@ -77,7 +78,7 @@ static Lattice lattice_of(const BrimSim *s, int slot, HiddenNear *hidden) {
                  .slot = slot,
                  .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell),
                  .tile = {c.x * TILE, c.y * TILE, c.z * TILE},
-                 .solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR,
+                 .solid = solid_here(s, slot),
                  .hidden = hidden};
     find_hidden(s, l.tile, hidden);
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
@@ -106,7 +107,7 @@ static float sample(const float *block, int dim, const float at[3]) {
     for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
         float w = 1;
         for (int a = 0; a < dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
-        sum += w * low[((n >> 2) * EDGE + (n >> 1 & 1)) * EDGE + (n & 1)];
+        if (w > 0) sum += w * low[((n >> 2) * EDGE + (n >> 1 & 1)) * EDGE + (n & 1)];
     }
     return sum;
 }

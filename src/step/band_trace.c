@@ -16,7 +16,6 @@ static const float CELLS_A_SUBSTEP = 2.5f;
 static const float UNCOVERED = 1e9f;
 
 bool band_deep_near(const BrimSim *s, int slot) {
-    if (reach_estimate(s) > TILE) return true; // from farther than the next tile
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && s->deepest[t] <= -band_inner(s)) return true;
@@ -270,7 +269,7 @@ static bool all_known(const BrimSim *s, int slot) {
 /// traced; next masks; coefficient: paths, where particles may rise
 static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
     s->traced[slot] = TRACED_NONE;
-    if (!band_deep_near(s, slot)) {
+    if (!next->far && !band_deep_near(s, slot)) {
         leave_tile(s, slot, next);
         return;
     }
@@ -308,6 +307,7 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
 
 void band_trace(BrimSim *s) {
     BandNext next = band_next(s);
+    next.far = crosses_tiles(s);
     for (int t = 0; t < s->grid.tile_count; t++) next.deep |= s->deepest[t] <= -band_inner(s);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
     for (int t = 0; t < s->grid.tile_count; t++) follow_tile(s, t, &next);

@@ -142,6 +142,12 @@ double reach_estimate(const BrimSim *s) {
     return reach_at_speed(s, fastest(s));
 }
 
+bool crosses_tiles(const BrimSim *s) {
+    double speed = fastest(s);
+    for (int t = 0; t < s->grid.tile_count; t++) speed = fmax(speed, (double)s->tile_speed[t]);
+    return speed * s->dt > TILE * (double)s->dx;
+}
+
 int reach_cells(double reach) {
     enum { MOST = 64 };
     return (reach < MOST ? (int)ceil(reach) : MOST) + 1;

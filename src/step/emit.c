@@ -443,11 +443,11 @@ static void drain_tile(BrimSim *s, const Drain *drain, int slot) {
 }
 
 bool stage_emit(BrimSim *s) {
+    bool far = s->drain_count && crosses_tiles(s); // then look at all
     for (int k = 0; k < s->drain_count; k++) {
         const Drain *d = &s->drains[k];
         double now = s->time + s->dt;
         if (now < d->def.start || now > d->def.stop) continue;
-        bool far = reach_estimate(s) > TILE; // moved farther than one tile: look at all
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
         for (int t = 0; t < s->grid.tile_count; t++)
             if (far || meets(s, t, d->low, d->high)) drain_tile(s, d, t);

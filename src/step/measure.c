@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "grid/mask.h"
 #include "step/band.h"
+#include "step/solid_masks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static void count_cells(const BrimSim *s, int slot, TileSums *out) {
 static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     const Grid *g = &s->grid;
     const TileMask hidden = band_below_cells(s, slot);
-    const bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    const bool solid = solid_here(s, slot);
     const float full = (float)s->def.particles_per_cell;
     TileCoord c = g->coord[slot];
     float speed2[TILE * TILE * TILE];
@@ -116,7 +117,7 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
 static double liquid_volume(const BrimSim *s, int slot) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     const float *phi = s->phi + base;
-    bool solid = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    bool solid = solid_here(s, slot);
     if (s->band && !solid && s->shallowest[slot] <= -0.5f && mask_full(&s->grid, s->liquid, slot))
         return s->grid.tile_cells;
     float part[LANES], sum[LANES] = {0};

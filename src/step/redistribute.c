@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "step/density.h"
 #include "step/solid_fine.h"
+#include "step/solid_masks.h"
 #include <math.h>
 
 /// Cells above this many times the rest density are spread.
@@ -45,7 +46,7 @@ static bool find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
     sub->corner[2] = c.z * TILE + (cell >> 6);
     sub->edge = 1;
     sub->some = false;
-    if (s->solid_count && s->tile_solid[slot] != SOLID_FAR) {
+    if (solid_here(s, slot)) {
         point_in(s, sub, 0, middle, at);
         sub->some = solid_lookup(s, at, gradient) < s->dx; // not farther than the cell's corners
     }

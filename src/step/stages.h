@@ -51,6 +51,8 @@ BrimResult stage_measure(BrimSim *s, BrimError *error);
 /// Cells that a particle may cross in the next step, as far as can be told now; and one that is
 /// `speed` m/s fast.
 double reach_estimate(const BrimSim *s);
+/// Whether something may go farther than the next tile in this step.
+bool crosses_tiles(const BrimSim *s);
 double reach_at_speed(const BrimSim *s, double speed);
 /// A reach in whole cells, with one more that interpolation reads there.
 int reach_cells(double reach);

@@ -305,8 +305,8 @@ static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
             for (int n = 0; n < 2 * s->dim; n++) {
                 int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
                 int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
-                if (next >= 0 && open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f &&
-                    s->liquid[next >> 3] >> (next & 7) & 1)
+                if (next >= 0 && s->liquid[next >> 3] >> (next & 7) & 1 &&
+                    open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f)
                     found[cell >> 3] |= (uint8_t)(1 << (cell & 7));
             }
         }
