@@ -616,6 +616,20 @@ TEST(solve_empty) {
     }
 }
 
+/// Two cells that see only each other: on coarser levels nothing is left of them.
+TEST(solve_closed_within_a_coarse_cell) {
+    for (int dim = 2; dim <= 3; dim++) {
+        System s = system_new(dim, 17, 23, dim == 3 ? 9 : 1, NULL);
+        PoissonReport report;
+        open_face(&s, 0, 9, 6, 0, 1);
+        s.rhs[grid_cell(&s.grid, 9, 6, 0)] = 1;
+        s.rhs[grid_cell(&s.grid, 8, 6, 0)] = -1;
+        CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &multigrid_params, &report));
+        CHECK(report.converged && report.singular == 1);
+        system_free(&s);
+    }
+}
+
 /// One solver for systems of changing shape: it must leave nothing of the last one behind.
 TEST(solve_reuse) {
     Poisson *p = poisson_new(BRIM_ISA_AUTO, 1, NULL);

@@ -145,6 +145,8 @@ bool levels_build(Poisson *s) {
         const int *cells = s->level[s->level_count - 1].grid->cells;
         if (cells[0] <= COARSEST && cells[1] <= COARSEST && cells[2] <= COARSEST) break;
         if (!build_coarse(s, s->level_count)) return false;
+        // Closed cells that end in one coarse cell have no equation left there.
+        if (s->level[s->level_count].grid->tile_count == 0) break;
         s->level_count++;
     }
     s->serial_level = 1;
