@@ -322,6 +322,62 @@ TEST(band_that_a_fast_stream_fills_goes_on) {
     }
 }
 
+/// A simulation with a band and one without, both run until a time.
+static void run_both(Case *c, double until, BrimStats stats[2], BrimError *error) {
+    for (int k = 0; k < 2; k++) {
+        BrimSim *sim;
+        c->def.band_width = 3 * k;
+        if (case_create(c, &sim, error) != BRIM_OK) return;
+        run_until(sim, until, error);
+        stats[k] = *brim_sim_stats(sim);
+        brim_sim_destroy(&sim);
+    }
+}
+
+/// A stream that rises from the floor of deep water brings its momentum, and its volume.
+TEST(band_with_a_source_below_is_moved_by_it) {
+    Case c = case_box(2, 1, 48, 48, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.7f, 0}));
+    c.def.source_count = 1;
+    c.sources[0] = brim_default_source_def();
+    c.sources[0].shape = box_between((BrimVec3){0.42f, 0.05f, 0}, (BrimVec3){0.58f, 0.15f, 0});
+    c.sources[0].velocity = (BrimVec3){0, 1, 0};
+    BrimStats s[2];
+    BrimError error = {0};
+    run_both(&c, 1, s, &error);
+    CHECK_OK(error.result, error);
+    CHECK(s[1].interior > 2000);
+    CHECK_NEAR(s[1].kinetic_energy / s[0].kinetic_energy, 1, 0.5); // a jet that meanders
+    CHECK_NEAR(s[1].volume, 1, 0.02);
+    CHECK_NEAR((double)(s[1].particles + s[1].interior) / (double)s[0].particles, 1, 0.01);
+}
+
+/// What leaves deep water over an open side or through a drain is counted, at large steps too.
+TEST(band_counts_what_leaves_at_large_steps) {
+    for (int k = 0; k < 2; k++) {
+        Case c = case_box(2, 2, 92, 46, 1);
+        case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){2, 0.8f, 0}));
+        c.def.cfl = 5;
+        if (k) {
+            c.def.drain_count = 1;
+            c.drains[0] = brim_default_drain_def();
+            c.drains[0].shape = box_between((BrimVec3){0.5f, 0, 0}, (BrimVec3){1.5f, 0.03f, 0});
+        } else {
+            c.def.sides[1] = BRIM_SIDE_OPEN;
+        }
+        c.def.volume = BRIM_VOLUME_NONE; // nothing makes good what is not counted
+        BrimStats s[2];
+        BrimError error = {0};
+        run_both(&c, k ? 0.3 : 0.6, s, &error);
+        CHECK_OK(error.result, error);
+        int64_t gone[2] = {s[0].left + s[0].drained, s[1].left + s[1].drained};
+        CHECK(gone[0] > 2000);
+        CHECK_NEAR((double)gone[1] / (double)gone[0], 1, 0.03);
+        CHECK_NEAR((double)(s[1].particles + s[1].interior + gone[1]) / (double)s[1].seeded, 1,
+                   0.01);
+    }
+}
+
 /// A dry tank that a stream fills until most of the water lies below the band.
 TEST(band_of_a_tank_that_fills) {
     Case c = case_box(2, 1, 32, 32, 1);

@@ -1,6 +1,6 @@
 // The narrow band (Ferstl et al. 2016): particles live only near the surface; below the band the
 // grid carries the liquid. One file for each part: band_start.c, band_trace.c, band_resample.c and
-// band_rise.c, band_density.c, band_distance.c, band_combine.c.
+// band_rise.c, band_density.c, band_distance.c, band_combine.c, band_port.c.
 #pragma once
 #include "grid/mask.h"
 #include "step/stages.h"
@@ -8,15 +8,16 @@
 /// Masks of the step to come, on the tiles before the sort: [rows] each, in `diagonal`.
 typedef struct BandNext {
     uint8_t *interior, *hidden;
-    uint8_t *rim; ///< cells outside `hidden` into which liquid without particles may have come
-    bool deep;    ///< some liquid is deep; for band_trace, as the next
-    bool far;     ///< some may go farther than the next tile
+    uint8_t *rim;  ///< cells outside `hidden` into which liquid without particles may have come
+    uint8_t *edge; ///< those beside it, where the account is made good
+    bool deep;     ///< some liquid is deep; for band_trace, as the next
+    bool far;      ///< some may go farther than the next tile
 } BandNext;
 
 static inline BandNext band_next(const BrimSim *s) {
     uint8_t *first = (uint8_t *)(void *)s->diagonal;
     size_t rows = sim_rows(s);
-    return (BandNext){first, first + rows, first + 2 * rows, false, false};
+    return (BandNext){first, first + rows, first + 2 * rows, first + 3 * rows, false, false};
 }
 
 /// Depth below which faces take the grid's own velocity, in cells: r = R - 1 of eq. (3).
@@ -34,6 +35,15 @@ static inline bool band_bit(const uint8_t *mask, int64_t cell) {
     return mask[cell >> 3] >> (cell & 7) & 1;
 }
 
+/// Whether a port is so near a tile that it has a say in its depths.
+bool band_port_near(const BrimSim *s, int slot);
+/// The same of sources alone.
+bool band_source_near(const BrimSim *s, int slot);
+/// Takes the particles that displacements pushed into hidden cells near sources. (key) => key,
+/// swallowed; false when out of memory
+bool band_swallow(BrimSim *s);
+/// The largest depth that ports allow in the cells of a tile, in cells => depth [cells]
+void band_port_depths(const BrimSim *s, int slot, float *depth);
 /// Whether a tile or one beside it holds liquid as deep as the grid's own velocity goes.
 bool band_deep_near(const BrimSim *s, int slot);
 /// Part of a cell that hidden liquid fills, 0 to 1.
@@ -48,7 +58,7 @@ double band_hidden_particles(const BrimSim *s);
 void band_full(BrimSim *s);
 /// Hidden cells of a tile, and slivers of liquid in solids beside such. (hidden, rock, occupied)
 TileMask band_below_cells(const BrimSim *s, int slot);
-/// The same of all tiles => below
+/// The same of all tiles => below, rigid
 void band_below(BrimSim *s);
 /// A velocity component at a point given in its own nodes, in cells of the domain; its gradient
 /// over a cell when not NULL. 0 where none is known.

@@ -3,6 +3,10 @@
 // Cells below the band are full: their density is that at rest, and they give to the trilinear
 // kernels of the cells beside them what evenly sampled liquid would, which per axis is 3/4 to a
 // cell's own centre and 1/8 to each of the two next to it. So a band at rest sees no edge.
+//
+// But for the surroundings of sources, hidden cells are rigid: too much liquid lifts the surface
+// where it is. What a source deep in the liquid pushes into them is swallowed, and flows on from
+// there by the pressure.
 #include "grid/mask.h"
 #include "step/band.h"
 #include "step/solid_masks.h"
@@ -34,8 +38,9 @@ TileMask band_below_cells(const BrimSim *s, int slot) {
 void band_below(BrimSim *s) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 16)
     for (int t = 0; t < s->grid.tile_count; t++) {
-        TileMask below = band_below_cells(s, t);
+        TileMask below = band_below_cells(s, t), none = {{0}};
         mask_store(&s->grid, s->below, t, &below);
+        mask_store(&s->grid, s->rigid, t, band_source_near(s, t) ? &none : &below);
     }
 }
 

@@ -158,7 +158,7 @@ static void run_passes(BrimSim *s, Passes *p) {
 
 /// Whether a tile is full of liquid that lies deeper than depths go.
 static bool far_below(const BrimSim *s, int slot, const Passes *p) {
-    return !p->near[slot] && mask_full(&s->grid, s->liquid, slot);
+    return !p->near[slot] && mask_full(&s->grid, s->liquid, slot) && !band_port_near(s, slot);
 }
 
 /// (depth) => phi of the liquid that is not beside air; deepest
@@ -181,6 +181,9 @@ static void end_tile(BrimSim *s, int slot, const Passes *p) {
         s->deepest[slot] = deepest;
         return;
     }
+    float most[512];
+    bool port = band_port_near(s, slot);
+    if (port) band_port_depths(s, slot, most);
     for (int i = 0; i < g->tile_cells; i++) {
         if (!(liquid[i >> 3] >> (i & 7) & 1)) continue;
         float depth = cut;
@@ -188,6 +191,7 @@ static void end_tile(BrimSim *s, int slot, const Passes *p) {
             depth = one[i] < two[i] ? one[i] : two[i];
             depth = depth < cut ? depth : cut;
         }
+        if (port) depth = depth < most[i] ? depth : most[i];
         if (!(fixed[i >> 3] >> (i & 7) & 1)) phi[i] = -depth;
         deepest = -depth < deepest ? -depth : deepest;
     }

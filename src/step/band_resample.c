@@ -36,7 +36,7 @@ static void take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end
         if (slot < 0) continue;
         int64_t cell = (int64_t)slot * cells + key[i] % cells;
         bool goes = band_bit(e->hidden, cell);
-        if (e->extra < 0 && band_bit(e->rim, cell)) {
+        if (e->extra < 0 && band_bit(e->edge, cell)) {
             uint64_t h = hash_3(s->def.seed, s->particles.id[i], (uint64_t)s->step + 1);
             goes |= hash_unit(h, 0) < -e->extra;
         }
@@ -155,9 +155,9 @@ static float surplus(const BrimSim *s, const BandNext *next) {
         s->band_missing > 0 ? s->hidden : next->hidden; // where `make` or `take`
     double cells = 0;                                   // look at a rim
     for (int t = 0; t < s->grid.tile_count; t++) {
-        if (!mask_any(&s->grid, next->rim, t) || !any_near(s, beside, t)) continue;
+        if (!mask_any(&s->grid, next->edge, t) || !any_near(s, beside, t)) continue;
         for (int z = 0; z < s->grid.tile_depth; z++)
-            cells += __builtin_popcountll(mask_word(&s->grid, next->rim, t, z));
+            cells += __builtin_popcountll(mask_word(&s->grid, next->edge, t, z));
     }
     if (cells == 0) return 0;
     double part = s->band_missing / (STEPS * cells * s->def.particles_per_cell);
@@ -167,7 +167,7 @@ static float surplus(const BrimSim *s, const BandNext *next) {
 bool band_resample(BrimSim *s) {
     if (!s->grid.tile_count) return true; // no liquid yet, and no fields
     BandNext next = band_next(s);
-    const BandExchange e = {next.hidden, next.rim, surplus(s, &next)};
+    const BandExchange e = {next.hidden, next.rim, next.edge, surplus(s, &next)};
     bool far = crosses_tiles(s); // then look at all
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++)

@@ -227,7 +227,8 @@ static bool keep(ThreadScratch *scratch, const float at[3], const float from[3])
 
 bool band_rising(BrimSim *s, const BandExchange *e, int slot) {
     const Grid *g = &s->grid;
-    const uint8_t *rows = e->rim + (size_t)slot * (size_t)g->tile_rows;
+    const size_t at = (size_t)slot * (size_t)g->tile_rows;
+    const uint8_t *rows = e->rim + at;
     TileCoord c = g->coord[slot];
     uint64_t box = (uint64_t)grid_box_index(g, c.x, c.y, c.z) * (uint64_t)g->tile_cells;
     HiddenNear hidden;
@@ -237,14 +238,15 @@ bool band_rising(BrimSim *s, const BandExchange *e, int slot) {
             int cell = r * TILE + __builtin_ctz(bits);
             Look look = look_at(&l, cell);
             bool some = !look.known || look.any;
-            if (!some && e->extra <= 0) continue;
+            float extra = e->edge[at + (size_t)r] & (bits & -bits) ? e->extra : 0;
+            if (!some && extra <= 0) continue;
             uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, (uint64_t)s->step + 1);
             for (int i = 0; i < s->def.particles_per_cell; i++) {
-                float at[3], from[3], dice = point(&l, cell, hash, i, at);
-                if (dice >= e->extra && !(some && rises(&l, &look, cell, at))) continue;
-                if (l.solid && in_solid(&l, at)) continue;
-                if (!origin(&l, cell, at, from)) continue;
-                if (!keep(&s->scratch[omp_get_thread_num()], at, from)) return false;
+                float to[3], from[3], dice = point(&l, cell, hash, i, to);
+                if (dice >= extra && !(some && rises(&l, &look, cell, to))) continue;
+                if (l.solid && in_solid(&l, to)) continue;
+                if (!origin(&l, cell, to, from)) continue;
+                if (!keep(&s->scratch[omp_get_thread_num()], to, from)) return false;
             }
         }
     return true;

@@ -6,8 +6,8 @@
 typedef struct BandExchange {
     const uint8_t *hidden; ///< [rows] cells that shall hold none; the sim's own are those before
     const uint8_t *rim;    ///< [rows] cells to look at for liquid that came up
-    float extra;           ///< particles to make more of in the rim, a part of all; or, below 0,
-                           ///< to take
+    const uint8_t *edge;   ///< [rows] those of them in which to make or take some more
+    float extra;           ///< particles to make there, a part of all; or, below 0, to take
 } BandExchange;
 
 /// Adds the points of a tile at which a particle is to be made to what the calling thread has in

@@ -12,9 +12,6 @@
 /// Cells that a Runge-Kutta step may cross: beyond, paths around obstacles are cut short.
 static const float CELLS_A_SUBSTEP = 2.5f;
 
-/// Level set of cells that a drain uncovers.
-static const float UNCOVERED = 1e9f;
-
 bool band_deep_near(const BrimSim *s, int slot) {
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
@@ -184,31 +181,6 @@ static void carry(const BrimSim *s, int slot, int halo, const float *field, cons
         s->band->carry(block, halo, s->dim, place != PLACE_CELL, pairs, back, missing, out);
 }
 
-/// No liquid stays hidden where a drain takes it.
-static void open_drains(const BrimSim *s, int slot, float *phi) {
-    double now = s->time + s->dt;
-    TileCoord c = s->grid.coord[slot];
-    const float edge = TILE * s->dx;
-    const float low[3] = {(float)c.x * edge, (float)c.y * edge, (float)c.z * edge};
-    for (int k = 0; k < s->drain_count; k++) {
-        const Drain *d = &s->drains[k];
-        bool meets = now >= d->def.start && now <= d->def.stop;
-        for (int a = 0; a < s->dim; a++)
-            meets &= d->low[a] <= low[a] + edge + s->dx && d->high[a] >= low[a] - s->dx;
-        for (int i = 0; meets && i < s->grid.tile_cells; i += TILE) {
-            float x[TILE], y[TILE], z[TILE], distance[TILE];
-            for (int n = 0; n < TILE; n++) {
-                x[n] = low[0] + ((float)n + 0.5f) * s->dx;
-                y[n] = low[1] + ((float)(i >> 3 & 7) + 0.5f) * s->dx;
-                z[n] = s->dim == 3 ? low[2] + ((float)(i >> 6) + 0.5f) * s->dx : 0;
-            }
-            shape_distance(d->shape, TILE, x, y, z, distance);
-            for (int n = 0; n < TILE; n++)
-                if (distance[n] < s->dx) phi[i + n] = UNCOVERED;
-        }
-    }
-}
-
 /// A tile that no deep liquid can reach. Paths are read around tiles into which particles rise;
 /// none do without deep liquid somewhere.
 static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
@@ -217,34 +189,39 @@ static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
     memset(next->interior + rows, 0, (size_t)g->tile_rows);
     memset(next->hidden + rows, 0, (size_t)g->tile_rows);
     memset(next->rim + rows, 0, (size_t)g->tile_rows);
+    memset(next->edge + rows, 0, (size_t)g->tile_rows);
     for (int a = 0; a < s->dim && next->deep; a++)
         for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
 }
 
 /// (level set carried along) => next masks of a tile
-static void mask_tile(const BrimSim *s, int slot, const float *phi, const BandNext *next) {
+static void mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *next) {
     const Grid *g = &s->grid;
-    float width = (float)s->def.band_width;
+    float width = (float)s->def.band_width, depth[BAND_CELLS];
+    bool port = band_port_near(s, slot);
+    if (port) band_port_depths(s, slot, depth);
+    for (int i = 0; i < g->tile_cells && port; i++) phi[i] = fmaxf(phi[i], -depth[i]);
     const uint8_t *rock = solid_here(s, slot) ? s->rock : NULL; // no liquid rises from there
     for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t inside = row_inside(g, slot, r), interior = 0, hidden = 0, rim = 0;
+        uint8_t inside = row_inside(g, slot, r), interior = 0, hidden = 0, edge = 0;
         for (int x = 0; x < TILE; x++) {
             float here = phi[r * TILE + x];
             interior |= (uint8_t)((here < -1) << x);
             hidden |= (uint8_t)((here < -width) << x);
             // Liquid whose path began in a hidden cell lies at most two cells above the band's
-            // edge, or where a drain uncovered it.
-            rim |= (uint8_t)((here < 2 - width || here == UNCOVERED) << x);
+            // edge; near a port, where depths end, anywhere.
+            edge |= (uint8_t)((here < 2 - width) << x);
         }
         size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
         next->interior[at] = interior & inside;
         next->hidden[at] = hidden & inside & (uint8_t) ~(rock ? rock[at] : 0);
-        next->rim[at] = rim & inside & (uint8_t)~hidden;
+        next->edge[at] = edge & inside & (uint8_t)~hidden;
+        next->rim[at] = port ? inside & (uint8_t)~hidden : next->edge[at];
     }
 }
 
 /// Pairs of rows with faces whose velocity may be wanted: those of interior cells, and of cells
-/// beside such, which lie at most a cell less deep. (level set carried along, before drains)
+/// beside such, which lie at most a cell less deep. (level set carried along)
 static uint32_t wanted_pairs(const BrimSim *s, const float *phi) {
     uint32_t pairs = 0;
     for (int i = 0; i < s->grid.tile_cells; i += 2 * TILE) {
@@ -290,11 +267,9 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
               (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT, phi);
     }
     uint32_t pairs = wanted_pairs(s, phi);
-    open_drains(s, slot, phi);
     mask_tile(s, slot, phi, next);
-    // Paths are read a cell around tiles into which particles rise: none can near slow deep ones
-    // that no drain uncovers.
-    bool rising = !deep || reach >= 2 || s->drain_count;
+    // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.
+    bool rising = !deep || reach >= 2;
     for (int a = 0; a < s->dim && rising; a++)
         memcpy(s->coefficient[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
     for (int a = 0; a < s->dim; a++) {

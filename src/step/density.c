@@ -6,6 +6,7 @@
 // which is eq. (10), (11) and (18) with q = p2 dt^2 / (rho dx^2): the pressure's stencil.
 #include "step/density.h"
 #include "base/error.h"
+#include "step/band.h"
 #include "step/solid_fine.h"
 #include "step/solid_masks.h"
 #include <math.h>
@@ -39,7 +40,7 @@ static Around look_around(const BrimSim *s, int slot) {
     for (int n = 0; n < 2 * s->dim; n++) {
         a.side[n] = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
         if (!s->band) continue;
-        TileMask below = mask_neighbour(&s->grid, s->below, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= below.slice[z];
     }
     return a;
@@ -163,10 +164,10 @@ static void forget_faces(BrimSim *s, int slot) {
     }
 }
 
-/// Adds the faces of cells below a band: they are full and stay.
+/// Adds the faces of rigid cells below a band: they are full and stay.
 static void shut_below(const BrimSim *s, int slot, int axis, TileMask *faces) {
-    TileMask here = mask_load(&s->grid, s->below, slot);
-    TileMask below = mask_neighbour(&s->grid, s->below, slot, axis, -1);
+    TileMask here = mask_load(&s->grid, s->rigid, slot);
+    TileMask below = mask_neighbour(&s->grid, s->rigid, slot, axis, -1);
     for (int z = 0; z < s->grid.tile_depth; z++) faces->slice[z] |= here.slice[z] | below.slice[z];
 }
 
@@ -424,6 +425,7 @@ static bool due(BrimSim *s) {
 
 BrimResult stage_density(BrimSim *s, BrimError *error) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
+    s->swallowed_count = 0;
     if (!due(s)) return BRIM_OK;
     int tiles = s->grid.tile_count;
     if (!density_measure(s)) return out_of_memory(s, error);
@@ -442,6 +444,7 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
     move_particles(s, q);
+    if (s->band && !band_swallow(s)) return out_of_memory(s, error);
     s->travelled = 0;
     s->crowded =
         inside > 0 || s->stats.displaced_max > STRIDE || s->stats.density_error_mean > MEAN_MAX;

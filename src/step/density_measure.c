@@ -148,7 +148,7 @@ void density_wet(BrimSim *s, uint8_t *wet) {
 
 /// Adds the cells whose neighbours in a direction lie below a band, where it is full.
 static void add_below(const BrimSim *s, int slot, int n, TileMask *near) {
-    TileMask below = mask_neighbour(&s->grid, s->below, slot, n >> 1, n & 1 ? 1 : -1);
+    TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
     for (int z = 0; z < s->grid.tile_depth; z++) near->slice[z] |= below.slice[z];
 }
 

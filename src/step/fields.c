@@ -50,8 +50,8 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
         if (ok && first) memset(s->solid_at, 0, after * sizeof *s->solid_at);
     }
     if (s->band) {
-        uint8_t **masks[] = {&s->interior, &s->hidden, &s->full, &s->below};
-        for (int i = 0; i < 4; i++) ok = ok && grow(masks[i], rows, before, after);
+        uint8_t **masks[] = {&s->interior, &s->hidden, &s->full, &s->below, &s->rigid};
+        for (int i = 0; i < 5; i++) ok = ok && grow(masks[i], rows, before, after);
         ok = ok && grow(&s->traced, 1, before, after);
         ok = ok && grow(&s->marks, band_marks(s), before, after);
         ok = ok && grow(&s->deepest, sizeof *s->deepest, before, after);
@@ -137,6 +137,8 @@ void fields_free(BrimSim *s) {
     free(s->hidden);
     free(s->full);
     free(s->below);
+    free(s->rigid);
+    free(s->swallowed);
     free(s->traced);
     free(s->marks);
     free(s->deepest);
@@ -172,10 +174,11 @@ size_t fields_bytes(const BrimSim *s) {
     size_t per_tile =
         4 * cells + rows + 10 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
-    if (s->band) per_tile += 4 * rows + 9 + band_marks(s);
+    if (s->band) per_tile += 5 * rows + 9 + band_marks(s);
     if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 2) * rows;
     if (s->density) per_tile += cells;
     if (s->pushed) per_tile += rows;
-    return s->field_tiles * per_tile + s->solid_tiles * solid_bytes_a_tile(s) + fine_bytes(s) +
+    return s->field_tiles * per_tile + s->swallowed_capacity * sizeof *s->swallowed +
+           s->solid_tiles * solid_bytes_a_tile(s) + fine_bytes(s) +
            s->work.capacity * sizeof(float);
 }

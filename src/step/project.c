@@ -7,6 +7,7 @@
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
 #include "base/error.h"
+#include "step/band.h"
 #include "step/density.h"
 #include "step/solid_masks.h"
 #include "step/stages.h"
@@ -232,6 +233,18 @@ static float tile_outflow(const BrimSim *s, int slot) {
     return largest;
 }
 
+/// What the liquid below a band swallowed flows on from there in the next step.
+static void add_swallowed(BrimSim *s) {
+    const uint32_t cells = (uint32_t)s->grid.tile_cells;
+    float flow = s->dx / (float)(s->dt_next * s->def.particles_per_cell);
+    for (size_t k = 0; k < s->swallowed_count; k++) {
+        int32_t slot = s->grid.slot_of[s->swallowed[k] / cells];
+        if (slot < 0) continue;
+        size_t i = (size_t)slot * cells + s->swallowed[k] % cells;
+        if (s->wet[slot] && s->diagonal[i] > 0) s->rhs[i] += flow;
+    }
+}
+
 BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
     int tiles = s->grid.tile_count;
     // Net outflow in m/s => |div u| dt. Both steps that the kick spans count: a short one at the
@@ -241,6 +254,7 @@ BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
     s->kick = kick;
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < tiles; t++) build_tile(s, t, scale);
+    if (s->band) add_swallowed(s);
 
     if (!poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
                          s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))

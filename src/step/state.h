@@ -145,12 +145,16 @@ struct BrimSim {
     uint8_t *full;     ///< [rows] interior or with particles; written by surface
     uint8_t *below;    ///< [rows] full for the density: hidden, and slivers inside solids beside
                        ///< such; written by density
+    uint8_t *rigid;    ///< [rows] those that no displacement enters: all but near sources
     uint8_t *traced; ///< [tiles] TRACED_NONE, _SOME, _ALL: how much of `old`, then `velocity`, was
                      ///< carried along
     uint8_t *marks;  ///< scratch: masks and flags while distances are found
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
-    int64_t resampled;           ///< particles made less those taken, by the band
-    double band_missing;         ///< of those that were seeded and came since; written by measure
+    uint32_t *swallowed; ///< keys of cells below the band, one for each particle that a source's
+                         ///< water pushed there in this step; written by density
+    size_t swallowed_count, swallowed_capacity;
+    int64_t resampled;   ///< particles made less those taken, by the band
+    double band_missing; ///< of those that were seeded and came since; written by measure
 
     // density; NULL when nothing keeps the volume
     const DensityKernels *weigh;

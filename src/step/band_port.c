@@ -1,0 +1,120 @@
+// Band: ports, where liquid comes and goes: sources, drains, open sides.
+//
+// Liquid near them counts as shallow at any depth, as far around as the flow may get in a step, so
+// that it is made of particles: they bring a source's momentum, and what leaves is counted. Ports
+// are so all the time, at work or not: one that opens finds its particles there.
+#include "base/memory.h"
+#include "step/band.h"
+#include <math.h>
+
+/// Depth of liquid at a port, cells.
+static const float AT_PORT = 0.5f;
+
+/// Cells around ports that are as shallow: those that a step may cross; where steps are fixed, a
+/// guess.
+static float port_reach(const BrimSim *s) {
+    static const float LEAST = 2, MOST = 8, GUESS = 5;
+    return s->def.step > 0 ? GUESS : fmaxf(LEAST, fminf((float)s->def.cfl, MOST));
+}
+
+/// Whether a port with these bounds may have a say in a tile, or `more` cells around it.
+static bool in_reach(const BrimSim *s, int slot, const float low[3], const float high[3],
+                     float more) {
+    TileCoord c = s->grid.coord[slot];
+    const int16_t tile[3] = {c.x, c.y, c.z};
+    float around = (port_reach(s) + band_cut(s) + more) * s->dx, edge = TILE * s->dx;
+    for (int a = 0; a < s->dim; a++) {
+        float first = (float)tile[a] * edge;
+        if (low[a] > first + edge + around || high[a] < first - around) return false;
+    }
+    return true;
+}
+
+/// The half space beyond a side of the domain, as bounds.
+static void side_bounds(const BrimSim *s, int side, float low[3], float high[3]) {
+    for (int a = 0; a < 3; a++) low[a] = -INFINITY, high[a] = INFINITY;
+    if (side & 1)
+        low[side >> 1] = (float)s->grid.cells[side >> 1] * s->dx;
+    else
+        high[side >> 1] = 0;
+}
+
+static bool source_within(const BrimSim *s, int slot, float more) {
+    for (int k = 0; k < s->source_count; k++)
+        if (in_reach(s, slot, s->sources[k].low, s->sources[k].high, more)) return true;
+    return false;
+}
+
+bool band_source_near(const BrimSim *s, int slot) {
+    return source_within(s, slot, 0);
+}
+
+bool band_swallow(BrimSim *s) {
+    const uint32_t cells = (uint32_t)s->grid.tile_cells;
+    uint32_t *key = s->particles.key;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        if (!source_within(s, t, TILE)) continue;
+        uint32_t end = tile_end(&s->particles, &s->grid, t);
+        for (uint32_t i = tile_first(&s->particles, &s->grid, t); i < end; i++) {
+            if (key[i] >= KEY_GONE) continue;
+            int32_t slot = s->grid.slot_of[key[i] / cells];
+            if (slot < 0 || !band_bit(s->hidden, (int64_t)slot * cells + key[i] % cells) ||
+                !band_source_near(s, slot))
+                continue;
+            if (!memory_grow((void **)&s->swallowed, &s->swallowed_capacity, sizeof *s->swallowed,
+                             s->swallowed_count + 1, s->swallowed_count))
+                return false;
+            s->swallowed[s->swallowed_count++] = key[i];
+            key[i] = KEY_HIDDEN;
+        }
+    }
+    return true;
+}
+
+bool band_port_near(const BrimSim *s, int slot) {
+    float low[3], high[3];
+    if (band_source_near(s, slot)) return true;
+    for (int k = 0; k < s->drain_count; k++)
+        if (in_reach(s, slot, s->drains[k].low, s->drains[k].high, 0)) return true;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (!s->sides.open[n]) continue;
+        side_bounds(s, n, low, high);
+        if (in_reach(s, slot, low, high, 0)) return true;
+    }
+    return false;
+}
+
+/// Distances of a row of cells to the nearest port, m.
+static void port_distances(const BrimSim *s, const float at[3][TILE], float nearest[TILE]) {
+    float d[TILE];
+    for (int x = 0; x < TILE; x++) nearest[x] = INFINITY;
+    for (int k = 0; k < s->source_count + s->drain_count; k++) {
+        const Shape *shape =
+            k < s->source_count ? s->sources[k].shape : s->drains[k - s->source_count].shape;
+        shape_distance(shape, TILE, at[0], at[1], at[2], d);
+        for (int x = 0; x < TILE; x++) nearest[x] = fminf(nearest[x], d[x]);
+    }
+    for (int n = 0; n < 2 * s->dim; n++) {
+        float end = (float)s->grid.cells[n >> 1] * s->dx;
+        for (int x = 0; x < TILE && s->sides.open[n]; x++)
+            nearest[x] = fminf(nearest[x], n & 1 ? end - at[n >> 1][x] : at[n >> 1][x]);
+    }
+}
+
+void band_port_depths(const BrimSim *s, int slot, float *depth) {
+    TileCoord c = s->grid.coord[slot];
+    float reach = port_reach(s);
+    for (int r = 0; r < s->grid.tile_rows; r++) {
+        float at[3][TILE], nearest[TILE];
+        for (int x = 0; x < TILE; x++) {
+            at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
+            at[1][x] = ((float)(c.y * TILE + (r & 7)) + 0.5f) * s->dx;
+            at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (r >> 3)) + 0.5f) * s->dx : 0;
+        }
+        port_distances(s, (const float(*)[TILE])at, nearest);
+        for (int x = 0; x < TILE; x++) {
+            float beyond = nearest[x] * s->inv_dx - reach;
+            depth[r * TILE + x] = AT_PORT + (beyond > 0 ? beyond : 0);
+        }
+    }
+}
