@@ -148,19 +148,24 @@ static bool make(BrimSim *s, const BandExchange *e) {
 /// particles, what is missing in the whole account comes back over some steps, and what is too much
 /// goes: everywhere along the band's edge alike, so that no wave is lifted. As a part of the
 /// particles there.
+static const double SLACK =
+    1e-3; ///< part of all that may be missing: chasing it would stir water at rest
+
 static float surplus(const BrimSim *s, const BandNext *next) {
     enum { STEPS = 3 };
-    if (s->def.volume == BRIM_VOLUME_NONE || s->band_missing == 0) return 0;
-    const uint8_t *beside =
-        s->band_missing > 0 ? s->hidden : next->hidden; // where `make` or `take`
-    double cells = 0;                                   // look at a rim
+    double due = (double)(s->seeded + s->emitted - s->drained - s->left);
+    double slack = SLACK * due, missing = s->band_missing;
+    missing -= fmin(fmax(missing, -slack), slack);
+    if (s->def.volume == BRIM_VOLUME_NONE || missing == 0) return 0;
+    const uint8_t *beside = missing > 0 ? s->hidden : next->hidden; // where `make` or `take`
+    double cells = 0;                                               // look at a rim
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (!mask_any(&s->grid, next->edge, t) || !any_near(s, beside, t)) continue;
         for (int z = 0; z < s->grid.tile_depth; z++)
             cells += __builtin_popcountll(mask_word(&s->grid, next->edge, t, z));
     }
     if (cells == 0) return 0;
-    double part = s->band_missing / (STEPS * cells * s->def.particles_per_cell);
+    double part = missing / (STEPS * cells * s->def.particles_per_cell);
     return (float)fmin(fmax(part, -0.1), 0.1);
 }
 
