@@ -165,6 +165,24 @@ TEST(band_full_of_liquid_needs_no_particles) {
     brim_sim_destroy(&sim);
 }
 
+/// A piston that presses a tank full to the brim, and goes back: nothing is made of nothing.
+TEST(band_of_a_tank_without_air_makes_no_water) {
+    Case c = case_box(2, 1, 53, 53, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.7f, 0}));
+    case_solid(&c, box_between((BrimVec3){-0.5f, -0.1f, 0}, (BrimVec3){0.02f, 1.1f, 0}));
+    BrimKeyframe keys[3] = {{.time = 0.1}, {.time = 0.5, .position = {0.3f, 0, 0}}, {.time = 0.9}};
+    c.solids[0].motion = BRIM_MOTION_KEYFRAMES;
+    c.solids[0].keyframes = keys, c.solids[0].keyframe_count = 3;
+    c.def.band_width = 3;
+    BrimError error;
+    BrimSim *sim;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(run_until(sim, 1, &error), error);
+    const BrimStats *s = brim_sim_stats(sim);
+    CHECK_NEAR((double)(s->particles + s->interior) / (double)s->seeded, 1, 0.02);
+    brim_sim_destroy(&sim);
+}
+
 /// Mean kinetic energy over a second of a small wave in a tank after `from` seconds, J/m.
 static double wave_energy(int width, BrimVolume volume, double from, BrimError *error) {
     Case c = case_box(2, 1, 48, 48, 1);

@@ -23,6 +23,7 @@ typedef struct Passes {
                      ///< depths are read
     uint8_t *changed[2]; ///< tiles whose depths the last and this pass changed
     float *depth[2];
+    bool sealed; ///< no liquid has air beside it, and a moving solid may change that
 } Passes;
 
 static Passes passes_of(BrimSim *s) {
@@ -158,7 +159,21 @@ static void run_passes(BrimSim *s, Passes *p) {
 
 /// Whether a tile is full of liquid that lies deeper than depths go.
 static bool far_below(const BrimSim *s, int slot, const Passes *p) {
-    return !p->near[slot] && mask_full(&s->grid, s->liquid, slot) && !band_port_near(s, slot);
+    return !p->sealed && !p->near[slot] && mask_full(&s->grid, s->liquid, slot) &&
+           !band_port_near(s, slot);
+}
+
+/// Depth of liquid in a tank that is full to the brim: all of it becomes band, or else it would
+/// stay deep for ever and fill what room a solid leaves. A cell without particles lies at the
+/// band's lower edge, where it gets them.
+static float sealed_depth(const BrimSim *s, int64_t cell) {
+    return band_bit(s->particles.occupied, cell) ? UNSEEN : (float)s->def.band_width - 0.5f;
+}
+
+static bool solids_move(const BrimSim *s) {
+    bool any = false;
+    for (int i = 0; i < s->solid_count; i++) any |= solid_moves(s->solids[i]);
+    return any;
 }
 
 /// (depth) => phi of the liquid that is not beside air; deepest
@@ -186,7 +201,7 @@ static void end_tile(BrimSim *s, int slot, const Passes *p) {
     if (port) band_port_depths(s, slot, most);
     for (int i = 0; i < g->tile_cells; i++) {
         if (!(liquid[i >> 3] >> (i & 7) & 1)) continue;
-        float depth = cut;
+        float depth = p->sealed ? sealed_depth(s, (int64_t)base + i) : cut;
         if (p->near[slot]) { // a tile that slept since has the same in both
             depth = one[i] < two[i] ? one[i] : two[i];
             depth = depth < cut ? depth : cut;
@@ -271,6 +286,8 @@ void band_distance(BrimSim *s) {
 #pragma omp for schedule(dynamic, 8)
         for (int t = 0; t < tiles; t++) light_tile(s, t, &p);
     }
+    p.sealed = solids_move(s);
+    for (int t = 0; t < tiles; t++) p.sealed &= !p.lit[t];
     mark_near(s, &p);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
     for (int t = 0; t < tiles; t++) begin_tile(s, t, &p);
