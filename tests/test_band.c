@@ -165,6 +165,28 @@ TEST(band_full_of_liquid_needs_no_particles) {
     brim_sim_destroy(&sim);
 }
 
+/// Deep water in gaps of less than a cell between a solid and the walls stays, and stays at rest.
+TEST(band_with_a_narrow_gap_below_stays_at_rest) {
+    for (int k = 0; k < 3; k++) {
+        static const float gap[3] = {0.2f, 0.3f, 0.7f}; // cells
+        float g = gap[k] / 61, low = k == 1 ? g : 0.3f;
+        Case c = case_box(2, 1, 61, 61, 1);
+        case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.7f, 0}));
+        case_solid(&c, k == 1 ? box_between((BrimVec3){low, 0.1f, 0}, (BrimVec3){0.3f, 0.4f, 0})
+                              : box_between((BrimVec3){low, g, 0}, (BrimVec3){0.7f, 0.2f, 0}));
+        c.def.band_width = 3;
+        c.def.volume = BRIM_VOLUME_NONE;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(run_until(sim, 0.5, &error), error);
+        const BrimStats *s = brim_sim_stats(sim);
+        CHECK_BELOW(s->max_speed, 0.05);
+        CHECK_NEAR((double)(s->particles + s->interior) / (double)s->seeded, 1, 0.01);
+        brim_sim_destroy(&sim);
+    }
+}
+
 /// A piston that presses a tank full to the brim, and goes back: nothing is made of nothing.
 TEST(band_of_a_tank_without_air_makes_no_water) {
     Case c = case_box(2, 1, 53, 53, 1);

@@ -232,6 +232,19 @@ static uint32_t wanted_pairs(const BrimSim *s, const float *phi) {
     return pairs;
 }
 
+/// In a gap narrower than a cell no face across it has a velocity, and paths are unknown: there the
+/// interior stays where it is, or the gap would turn into air.
+static void hold_in_gaps(const BrimSim *s, int slot, float back[3][BAND_CELLS]) {
+    TileMask interior = mask_load(&s->grid, s->interior, slot);
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        for (uint64_t bits = interior.slice[z]; bits; bits &= bits - 1) {
+            int i = z * 64 + __builtin_ctzll(bits);
+            bool known = true;
+            for (int a = 0; a < s->dim; a++) known &= back[a][i] == back[a][i];
+            for (int a = 0; a < s->dim && !known; a++) back[a][i] = 0;
+        }
+}
+
 /// Whether all values of a tile's carried velocity are numbers.
 static bool all_known(const BrimSim *s, int slot) {
     int missing = 0;
@@ -257,6 +270,7 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
     int halo = halo_for(reach);
     bool deep = all_deep(s, slot);
     trace_tile(s, slot, reach, back);
+    if (solid_here(s, slot)) hold_in_gaps(s, slot, back);
     if (deep)
         for (int i = 0; i < s->grid.tile_cells; i++) phi[i] = -band_cut(s);
     else {
