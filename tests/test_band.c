@@ -135,6 +135,22 @@ TEST(band_at_rest_stays_at_rest) {
     }
 }
 
+/// What comes and goes by chance at the band's edge must not build up to waves.
+TEST(band_at_rest_stays_so_for_long) {
+    for (int transfer = 0; transfer < 2; transfer++) {
+        Case c = case_tank(2, 40, 0.71f);
+        c.def.transfer = (BrimTransfer)transfer;
+        c.def.band_width = 2;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(run_until(sim, quick() ? 2 : 25, &error), error);
+        CHECK_BELOW(brim_sim_stats(sim)->max_speed, 0.02);
+        CHECK_NEAR(brim_sim_stats(sim)->volume, 1, 0.01);
+        brim_sim_destroy(&sim);
+    }
+}
+
 TEST(band_of_a_thin_sheet_is_plain_flip) {
     uint64_t hash[2];
     for (int k = 0; k < 2; k++) {

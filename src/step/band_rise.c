@@ -25,6 +25,7 @@ typedef struct Lattice {
     int tile[3];          ///< first cell
     const float *back[3]; ///< blocks of halo 1: paths, cells
     bool solid;           ///< solids are near
+    uint32_t turn[4];     ///< how far the points went since the first step, along each axis
     HiddenNear *hidden;
 } Lattice;
 
@@ -80,6 +81,10 @@ static Lattice lattice_of(const BrimSim *s, int slot, HiddenNear *hidden) {
                  .tile = {c.x * TILE, c.y * TILE, c.z * TILE},
                  .solid = solid_here(s, slot),
                  .hidden = hidden};
+    static const double turns[4] = {0.8566748838545029, 0.7338918566271260, 0.6287067210378087,
+                                    0.5385972572236101}; // powers of 1 / x, x^5 = x + 1
+    for (int k = 0; k < 4; k++)
+        l.turn[k] = (uint32_t)(uint64_t)fmod((double)(s->step + 1) * turns[k] * 0x1p24, 0x1p24);
     find_hidden(s, l.tile, hidden);
     ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
     for (int a = 0; a < s->dim; a++) {
@@ -112,6 +117,14 @@ static float sample(const float *block, int dim, const float at[3]) {
     return sum;
 }
 
+/// A number from 0 to 1 that begins at random and from step to step goes through the whole range as
+/// evenly as can be (additive recurrences with the powers of the plastic number's kin: Roberts
+/// 2018): over many steps as many points rise as liquid does. Chance would pile up, move the
+/// surface, and stir water at rest.
+static inline float spread(uint64_t h, int k, uint32_t turn) {
+    return (float)(((uint32_t)(h >> (24 * k)) + turn) & 0xffffffu) * 0x1p-24f;
+}
+
 /// A random place along an axis: in part `sub` of n of a cell.
 static inline float place_in(int cell, int sub, int n, float random) {
     return (float)cell + ((float)sub + 0.0005f + 0.999f * random) / (float)n;
@@ -123,10 +136,10 @@ static inline float place_in(int cell, int sub, int n, float random) {
 static float point(const Lattice *l, int cell, uint64_t hash, int index, float at[3]) {
     int n = l->per_axis, row = index / n;
     uint64_t h = hash_mix(hash + (uint64_t)index), h2 = hash_mix(h);
-    at[0] = place_in(cell & 7, index - row * n, n, hash_unit(h, 0));
-    at[1] = place_in(cell >> 3 & 7, row % n, n, hash_unit(h, 1));
-    at[2] = l->s->dim == 3 ? place_in(cell >> 6, row / n, n, hash_unit(h2, 0)) : 0;
-    return hash_unit(h2, 1);
+    at[0] = place_in(cell & 7, index - row * n, n, spread(h, 0, l->turn[0]));
+    at[1] = place_in(cell >> 3 & 7, row % n, n, spread(h, 1, l->turn[1]));
+    at[2] = l->s->dim == 3 ? place_in(cell >> 6, row / n, n, spread(h2, 0, l->turn[2])) : 0;
+    return spread(h2, 1, l->turn[3]);
 }
 
 /// Where a point of a tile was before, in cells of the tile. False where no velocity is known, as
@@ -240,7 +253,7 @@ bool band_rising(BrimSim *s, const BandExchange *e, int slot) {
             bool some = !look.known || look.any;
             float extra = e->edge[at + (size_t)r] & (bits & -bits) ? e->extra : 0;
             if (!some && extra <= 0) continue;
-            uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, (uint64_t)s->step + 1);
+            uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, 0);
             for (int i = 0; i < s->def.particles_per_cell; i++) {
                 float to[3], from[3], dice = point(&l, cell, hash, i, to);
                 if (dice >= extra && !(some && rises(&l, &look, cell, to))) continue;

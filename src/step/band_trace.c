@@ -12,6 +12,10 @@
 /// Cells that a Runge-Kutta step may cross: beyond, paths around obstacles are cut short.
 static const float CELLS_A_SUBSTEP = 2.5f;
 
+/// Cells hide, and show again, so much deeper and less deep than the band is wide: each time chance
+/// has a say in how many particles are there, and water at rest would do it over and over.
+static const float HOLD = 0.25f;
+
 bool band_deep_near(const BrimSim *s, int slot) {
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
@@ -203,16 +207,17 @@ static void mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *ne
     for (int i = 0; i < g->tile_cells && port; i++) phi[i] = fmaxf(phi[i], -depth[i]);
     const uint8_t *rock = solid_here(s, slot) ? s->rock : NULL; // no liquid rises from there
     for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t inside = row_inside(g, slot, r), interior = 0, hidden = 0, edge = 0;
+        size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
+        uint8_t was = s->hidden[at], inside = row_inside(g, slot, r), interior = 0, hidden = 0,
+                edge = 0;
         for (int x = 0; x < TILE; x++) {
             float here = phi[r * TILE + x];
             interior |= (uint8_t)((here < -1) << x);
-            hidden |= (uint8_t)((here < -width) << x);
+            hidden |= (uint8_t)((here < -width + (was >> x & 1 ? HOLD : -HOLD)) << x);
             // Liquid whose path began in a hidden cell lies at most two cells above the band's
             // edge; near a port, where depths end, anywhere.
             edge |= (uint8_t)((here < 2 - width) << x);
         }
-        size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
         next->interior[at] = interior & inside;
         next->hidden[at] = hidden & inside & (uint8_t) ~(rock ? rock[at] : 0);
         next->edge[at] = edge & inside & (uint8_t)~hidden;

@@ -23,7 +23,7 @@ void density_wet(BrimSim *s, uint8_t *wet);
 
 /// Density errors of a tile's wet cells: density - 1, beside air not below 0, so that the surface
 /// does not pull itself together. => error [tile_cells], what is to be corrected: inside the liquid
-/// the cell's own count has a part in it; 0 in other cells
+/// the cell's own count has a part in it; 0 in other cells, and at the lower edge of a band
 DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error);
 
 /// The deepest particle inside a solid in each cell gives the cell's push out of it, at most half a
