@@ -118,9 +118,8 @@ static float sample(const float *block, int dim, const float at[3]) {
 }
 
 /// A number from 0 to 1 that begins at random and from step to step goes through the whole range as
-/// evenly as can be (additive recurrences with the powers of the plastic number's kin: Roberts
-/// 2018): over many steps as many points rise as liquid does. Chance would pile up, move the
-/// surface, and stir water at rest.
+/// evenly as can be (additive recurrences in four dimensions: Roberts 2018): over many steps as
+/// many points rise as liquid does. Chance would pile up, move the surface, and stir water at rest.
 static inline float spread(uint64_t h, int k, uint32_t turn) {
     return (float)(((uint32_t)(h >> (24 * k)) + turn) & 0xffffffu) * 0x1p-24f;
 }

@@ -7,6 +7,8 @@
 
 /// Distance given to a cell of a film too thin for the averaged positions, in cells.
 static const float FILM = -0.05f;
+/// Layers of cells that liquid without particles fills in a wedge between solids.
+enum { WEDGE_LAYERS = 3 };
 
 /// Masks of a tile's rows and of those one cell around it: ten bits a row, bit 0 is x = -1.
 typedef struct PaddedRows {
@@ -312,6 +314,43 @@ static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
         }
 }
 
+/// Slivers farther in, as in the wedge under a ball on the floor: beside a sliver that is liquid
+/// and with no air beside them. Returns whether there are any.
+static bool find_wedges(const BrimSim *s, int slot, uint8_t *found) {
+    const Grid *g = &s->grid;
+    TileMask cells = rock_cells(s, slot), liquid = mask_load(g, s->liquid, slot);
+    TileMask allowed = allowed_cells(s, slot);
+    bool any = false;
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = cells.slice[z] & allowed.slice[z] & ~liquid.slice[z]; bits;
+             bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            bool wet = false, dry = false;
+            for (int n = 0; n < 2 * s->dim; n++) {
+                int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
+                int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
+                if (next < 0 || open_part(s, n >> 1, face) == 0) continue;
+                bool rock = s->rock[next >> 3] >> (next & 7) & 1;
+                bool full = s->liquid[next >> 3] >> (next & 7) & 1;
+                wet |= full && rock, dry |= !full && !rock;
+            }
+            if (wet && !dry) found[cell >> 3] |= (uint8_t)(1 << (cell & 7)), any = true;
+        }
+    return any;
+}
+
+/// Makes the cells found liquid.
+static void add_cells(BrimSim *s, int slot, const uint8_t *found) {
+    for (int r = 0; r < s->grid.tile_rows; r++) {
+        size_t at = (size_t)slot * (size_t)s->grid.tile_rows + (size_t)r;
+        s->liquid[at] |= found[r];
+        for (uint8_t bits = found[r]; bits; bits &= (uint8_t)(bits - 1)) {
+            float *phi = &s->phi[at * TILE + (size_t)__builtin_ctz(bits)];
+            *phi = fminf(*phi, FILM);
+        }
+    }
+}
+
 /// Plain flags: a cell with a particle is liquid and the surface lies half a cell on.
 static void flag_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
@@ -322,6 +361,25 @@ static void flag_tile(BrimSim *s, int slot) {
         for (int x = 0; x < TILE; x++)
             s->phi[at * TILE + (size_t)x] = s->liquid[at] >> x & 1 ? -0.5f : 0.5f;
     }
+}
+
+/// A layer of wedges. Returns whether there was any. added: [rows]
+static bool fill_wedges(BrimSim *s, uint8_t *added) {
+    int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
+    bool any = false;
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8) reduction(| : any)
+    for (int t = 0; t < tiles; t++) {
+        if (!solid_here(s, t)) continue;
+        uint8_t *here = added + (size_t)t * (size_t)rows;
+        memset(here, 0, (size_t)rows);
+        any |= find_wedges(s, t, here);
+    }
+    for (int t = 0; t < tiles && any; t++) {
+        if (!solid_here(s, t)) continue;
+        add_cells(s, t, added + (size_t)t * (size_t)rows);
+        s->wet[t] = mask_any(&s->grid, s->liquid, t);
+    }
+    return any;
 }
 
 void stage_surface(BrimSim *s) {
@@ -342,16 +400,11 @@ void stage_surface(BrimSim *s) {
         }
 #pragma omp for schedule(dynamic, 4)
         for (int t = 0; t < tiles; t++) {
-            for (int r = 0; r < rows; r++) {
-                size_t at = (size_t)t * (size_t)rows + (size_t)r;
-                s->liquid[at] |= added[at];
-                for (uint8_t bits = added[at]; bits; bits &= (uint8_t)(bits - 1)) {
-                    float *phi = &s->phi[at * TILE + (size_t)__builtin_ctz(bits)];
-                    *phi = fminf(*phi, FILM);
-                }
-            }
+            add_cells(s, t, added + (size_t)t * (size_t)rows);
             s->wet[t] = mask_any(&s->grid, s->liquid, t);
         }
     }
+    for (int layer = 0; layer < WEDGE_LAYERS && s->solid_count; layer++)
+        if (!fill_wedges(s, added)) break;
     if (s->band) band_distance(s);
 }
