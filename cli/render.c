@@ -21,7 +21,8 @@ typedef struct Job {
     Frames frames;
     BrimSimDef def;
     BrimPictureDef picture;
-    BrimMesher *mesher; ///< NULL: no surface wanted
+    bool surface;       ///< wanted: the run's own where there is one
+    BrimMesher *mesher; ///< NULL when all frames have one
     const Arguments *a;
     char values[64]; ///< property that particles are coloured by, "" for those Brim knows itself
     CountProgress progress;
@@ -83,13 +84,13 @@ static BrimResult load_values(const Job *job, const char *path, Loaded *l, BrimE
 static bool surface_path(const Job *job, int index, char path[PATH_MAX]) {
     int n = snprintf(path, PATH_MAX, "%s/surface/%06d.ply", job->frames.folder,
                      job->frames.number[index]);
-    return job->mesher && !*job->frames.file && n < PATH_MAX && access(path, F_OK) == 0;
+    return job->surface && !*job->frames.file && n < PATH_MAX && access(path, F_OK) == 0;
 }
 
 /// The surface: from the run's folder when it is there, else made.
 static BrimResult load_mesh(Job *job, int index, Loaded *l, BrimError *error) {
     char path[PATH_MAX];
-    if (!job->mesher) return BRIM_OK;
+    if (!job->surface) return BRIM_OK;
     if (surface_path(job, index, path)) return brim_mesh_read(path, &l->mesh, error);
     BrimParticles particles = brim_frame_particles(&l->frame);
     return brim_mesher_mesh(job->mesher, &particles, frame_time(job, index), &l->mesh, error);
@@ -129,7 +130,7 @@ static int draw(Job *job, int index, const char *path) {
         write_note(job, index, note);
         picture.note = note, picture.values = l.values;
         picture.progress = on_progress, picture.progress_context = &job->progress;
-        result = brim_write_picture(&job->def, &l.frame, job->mesher ? &l.mesh : NULL,
+        result = brim_write_picture(&job->def, &l.frame, job->surface ? &l.mesh : NULL,
                                     frame_time(job, index), &picture, path, &error);
     }
     loaded_free(&l);
@@ -316,6 +317,26 @@ static int find_def(Job *job) {
     return EXIT_INPUT;
 }
 
+/// Makes surfaces ready for frames whose run wrote none. Those of a narrow band tell too little for
+/// one: they are drawn as particles, unless water was asked for.
+static int prepare_surface(Job *job) {
+    char path[PATH_MAX];
+    bool all = true;
+    job->surface = true;
+    for (int i = 0; i < job->frames.count; i++) all = all && surface_path(job, i, path);
+    if (all) return EXIT_DONE;
+    BrimError error;
+    BrimMeshDef mesh = brim_default_mesh_def();
+    mesh.threads = job->picture.threads;
+    if (brim_mesher_create(&job->def, &mesh, &job->mesher, &error) == BRIM_OK) return EXIT_DONE;
+    if (job->def.band_width == 0 || job->a->style) return report_result(&error, false);
+    report_warning("drawn as particles: frames of a narrow band hold none below it; for water run "
+                   "with --set output.surface=ply");
+    job->surface = false;
+    job->picture.style = BRIM_STYLE_PARTICLES;
+    return EXIT_DONE;
+}
+
 static int prepare(Job *job, bool many) {
     const Arguments *a = job->a;
     BrimPictureDef *p = &job->picture;
@@ -342,12 +363,7 @@ static int prepare(Job *job, bool many) {
                        "'scripts/setup.sh' installs it");
         return EXIT_DONE;
     }
-    BrimError error;
-    BrimMeshDef mesh = brim_default_mesh_def();
-    mesh.threads = p->threads;
-    if (brim_mesher_create(&job->def, &mesh, &job->mesher, &error) != BRIM_OK)
-        return report_result(&error, false);
-    return EXIT_DONE;
+    return prepare_surface(job);
 }
 
 /// Whether the options make sense, before any file is read.

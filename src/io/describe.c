@@ -5,6 +5,7 @@
 #include "io/ply.h"
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// Text that fills a buffer and stops at its end.
@@ -50,6 +51,10 @@ static void say_meta(Text *t, const CheckpointMeta *m) {
     say(t, " cells\nparticles     %lld = %lld seeded + %lld emitted - %lld drained - %lld left",
         (long long)m->particles, (long long)m->seeded, (long long)m->emitted, (long long)m->drained,
         (long long)m->left);
+    int64_t resampled = m->particles - (m->seeded + m->emitted - m->drained - m->left);
+    if (resampled)
+        say(t, " %c %lld by the narrow band", resampled < 0 ? '-' : '+',
+            llabs((long long)resampled));
 }
 
 static BrimResult describe_checkpoint(const char *path, Text *t, BrimError *error) {

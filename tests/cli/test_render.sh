@@ -39,6 +39,25 @@ test_render_styles() {
     silent err
 }
 
+# Frames of a narrow band tell too little for a surface: the run's own, or particles.
+# shellcheck disable=SC2086
+test_render_of_a_narrow_band() {
+    make_run
+    sed -e 's/cells: 16/cells: 32/' -e 's/high: .*/high: [1, 0.4, 0.5]}/' tank.yaml >deep.yaml
+    echo "band: {width: 2}" >>deep.yaml
+    run_brim render d $small --style water -o probe.png
+    grep -q "without Embree" err && echo "skipped: built without Embree" && return
+    brim_gives 0 run deep.yaml -o band --quiet
+    brim_gives 0 render band $small -o particles.png
+    says err "drawn as particles"
+    brim_gives 2 render band $small --style water -o water.png
+    says err "output.surface"
+    brim_gives 0 run deep.yaml --set output.surface=ply -o surface --quiet
+    brim_gives 0 render surface $small --style water -o water.png
+    brim_gives 0 info band/checkpoints/*.brim
+    says out "by the narrow band"
+}
+
 test_render_numbered_pictures_resume() {
     make_run
     brim_gives 0 render d $small -o frames/%04d.png
