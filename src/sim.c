@@ -142,11 +142,12 @@ void sim_free_shapes(Shape ***shapes, int count) {
 
 double sim_memory(const BrimSim *s, double particles, double tiles) {
     bool solids = s->solid_count > 0, flip = s->def.transfer == BRIM_TRANSFER_FLIP;
-    // phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component; the
-    // solver's coarser levels
-    double floats =
-        5 + 2 * s->dim + (flip || s->band ? s->dim : 0) + (solids ? 2 * s->dim + 1 : 0) + 2;
-    double per_tile = 4 * floats * s->grid.tile_cells + 5 * s->grid.tile_rows + 160;
+    // phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component; density;
+    // the solver's coarser levels
+    double floats = 5 + 2 * s->dim + (flip || s->band ? s->dim : 0) +
+                    (solids ? 2 * s->dim + 1 : 0) + (s->def.volume != BRIM_VOLUME_NONE ? 1 : 0) + 2;
+    int masks = 5 + (solids ? 2 * s->dim + 2 : 0) + (s->band ? 8 : 0);
+    double per_tile = 4 * floats * s->grid.tile_cells + masks * s->grid.tile_rows + 160;
     double block = // or the solver's six vectors, which are smaller
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
     double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
