@@ -413,7 +413,9 @@ BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimV
     bool moved_before = solid_moves(sim->solids[index]);
     SolidState before = solid_state(sim->solids[index]);
     solid_move(sim->solids[index], position, rotation, sim->time, duration);
-    BrimResult r = moved_before ? BRIM_OK : solids_changed(sim, error);
+    if (moved_before) return BRIM_OK;
+    BrimResult r = solids_changed(sim, error);
+    if (r == BRIM_OK && sim->primed) find_foreign(sim), stage_surface(sim); // as when it is loaded
     if (r == BRIM_OK) return BRIM_OK;
     solid_set_state(sim->solids[index], &before);
     solids_restored(sim);

@@ -51,10 +51,11 @@ static void say_meta(Text *t, const CheckpointMeta *m) {
     say(t, " cells\nparticles     %lld = %lld seeded + %lld emitted - %lld drained - %lld left",
         (long long)m->particles, (long long)m->seeded, (long long)m->emitted, (long long)m->drained,
         (long long)m->left);
-    int64_t resampled = m->particles - (m->seeded + m->emitted - m->drained - m->left);
-    if (resampled)
-        say(t, " %c %lld by the narrow band", resampled < 0 ? '-' : '+',
-            llabs((long long)resampled));
+    // numbers of a damaged file may be anything: unsigned sums do not overflow
+    uint64_t due =
+        (uint64_t)m->seeded + (uint64_t)m->emitted - (uint64_t)m->drained - (uint64_t)m->left;
+    long long resampled = (long long)((uint64_t)m->particles - due);
+    if (resampled) say(t, " %+lld by the narrow band", resampled);
 }
 
 static BrimResult describe_checkpoint(const char *path, Text *t, BrimError *error) {

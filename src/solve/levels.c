@@ -13,7 +13,7 @@ static size_t level_cells(const Level *l) {
     return (size_t)l->grid->tile_count * (size_t)l->grid->tile_cells;
 }
 
-/// Inverse and rows of a tile. Rows without unknowns are read by their neighbours, times zero.
+/// Inverse and rows of a tile. Rows without unknowns are read by their neighbours: zeros.
 static void invert_tile(const Poisson *s, Level *l, int slot) {
     size_t cells = (size_t)l->grid->tile_cells, at = (size_t)slot * cells;
     l->rows[slot] = s->kernels->invert(l, slot);

@@ -164,10 +164,10 @@ static bool far_below(const BrimSim *s, int slot, const Passes *p) {
 }
 
 /// Depth of liquid in a tank that is full to the brim: all of it becomes band, or else it would
-/// stay deep for ever and fill what room a solid leaves. A cell without particles lies at the
-/// band's lower edge, where it gets them.
+/// stay deep for ever and fill what room a solid leaves. A hidden cell lies at the band's lower
+/// edge, where it gets particles; any other has them, or will be air.
 static float sealed_depth(const BrimSim *s, int64_t cell) {
-    return band_bit(s->particles.occupied, cell) ? UNSEEN : (float)s->def.band_width - 0.5f;
+    return band_bit(s->hidden, cell) ? (float)s->def.band_width - 0.5f : UNSEEN;
 }
 
 static bool solids_move(const BrimSim *s) {

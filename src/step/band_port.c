@@ -84,37 +84,51 @@ bool band_port_near(const BrimSim *s, int slot) {
     return false;
 }
 
-/// Distances of a row of cells to the nearest port, m.
-static void port_distances(const BrimSim *s, const float at[3][TILE], float nearest[TILE]) {
-    float d[TILE];
-    for (int x = 0; x < TILE; x++) nearest[x] = INFINITY;
-    for (int k = 0; k < s->source_count + s->drain_count; k++) {
-        const Shape *shape =
-            k < s->source_count ? s->sources[k].shape : s->drains[k - s->source_count].shape;
-        shape_distance(shape, TILE, at[0], at[1], at[2], d);
-        for (int x = 0; x < TILE; x++) nearest[x] = fminf(nearest[x], d[x]);
+/// Cell centres of a row of a tile, m.
+static void row_centres(const BrimSim *s, int slot, int row, float at[3][TILE]) {
+    TileCoord c = s->grid.coord[slot];
+    for (int x = 0; x < TILE; x++) {
+        at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
+        at[1][x] = ((float)(c.y * TILE + (row & 7)) + 0.5f) * s->dx;
+        at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (row >> 3)) + 0.5f) * s->dx : 0;
     }
-    for (int n = 0; n < 2 * s->dim; n++) {
-        float end = (float)s->grid.cells[n >> 1] * s->dx;
-        for (int x = 0; x < TILE && s->sides.open[n]; x++)
-            nearest[x] = fminf(nearest[x], n & 1 ? end - at[n >> 1][x] : at[n >> 1][x]);
+}
+
+/// Takes the distances to a shape into those to the nearest port, m.
+static void add_shape(const BrimSim *s, int slot, const Shape *shape, const float low[3],
+                      const float high[3], float *nearest) {
+    if (!in_reach(s, slot, low, high, 0)) return;
+    for (int r = 0; r < s->grid.tile_rows; r++) {
+        float at[3][TILE], d[TILE];
+        row_centres(s, slot, r, at);
+        shape_distance(shape, TILE, at[0], at[1], at[2], d);
+        for (int x = 0; x < TILE; x++) nearest[r * TILE + x] = fminf(nearest[r * TILE + x], d[x]);
+    }
+}
+
+static void add_side(const BrimSim *s, int slot, int side, float *nearest) {
+    float end = (float)s->grid.cells[side >> 1] * s->dx;
+    for (int r = 0; r < s->grid.tile_rows; r++) {
+        float at[3][TILE];
+        row_centres(s, slot, r, at);
+        for (int x = 0; x < TILE; x++) {
+            float place = at[side >> 1][x], d = side & 1 ? end - place : place;
+            nearest[r * TILE + x] = fminf(nearest[r * TILE + x], d);
+        }
     }
 }
 
 void band_port_depths(const BrimSim *s, int slot, float *depth) {
-    TileCoord c = s->grid.coord[slot];
+    for (int i = 0; i < s->grid.tile_cells; i++) depth[i] = INFINITY; // distance, until the end
+    for (int k = 0; k < s->source_count; k++)
+        add_shape(s, slot, s->sources[k].shape, s->sources[k].low, s->sources[k].high, depth);
+    for (int k = 0; k < s->drain_count; k++)
+        add_shape(s, slot, s->drains[k].shape, s->drains[k].low, s->drains[k].high, depth);
+    for (int n = 0; n < 2 * s->dim; n++)
+        if (s->sides.open[n]) add_side(s, slot, n, depth);
     float reach = port_reach(s);
-    for (int r = 0; r < s->grid.tile_rows; r++) {
-        float at[3][TILE], nearest[TILE];
-        for (int x = 0; x < TILE; x++) {
-            at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
-            at[1][x] = ((float)(c.y * TILE + (r & 7)) + 0.5f) * s->dx;
-            at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (r >> 3)) + 0.5f) * s->dx : 0;
-        }
-        port_distances(s, (const float(*)[TILE])at, nearest);
-        for (int x = 0; x < TILE; x++) {
-            float beyond = nearest[x] * s->inv_dx - reach;
-            depth[r * TILE + x] = AT_PORT + (beyond > 0 ? beyond : 0);
-        }
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        float beyond = depth[i] * s->inv_dx - reach;
+        depth[i] = AT_PORT + (beyond > 0 ? beyond : 0);
     }
 }

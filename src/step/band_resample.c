@@ -144,13 +144,13 @@ static bool make(BrimSim *s, const BandExchange *e) {
     return true;
 }
 
+/// Part of all that may be missing: chasing it would stir water at rest.
+static const double SLACK = 1e-3;
+
 /// Exchanges favour neither side, but sums of chance walk. Where density projection makes volume of
 /// particles, what is missing in the whole account comes back over some steps, and what is too much
 /// goes: everywhere along the band's edge alike, so that no wave is lifted. As a part of the
 /// particles there.
-static const double SLACK =
-    1e-3; ///< part of all that may be missing: chasing it would stir water at rest
-
 static float surplus(const BrimSim *s, const BandNext *next) {
     enum { STEPS = 3 };
     double due = (double)(s->seeded + s->emitted - s->drained - s->left);

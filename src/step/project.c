@@ -210,11 +210,22 @@ static void forget_closed(BrimSim *s, int slot) {
     }
 }
 
+/// Takes out the cells of a tile that swallowed something, from which it shall flow.
+static void leave_swallowed(const BrimSim *s, int slot, TileMask *cells) {
+    const uint32_t size = (uint32_t)s->grid.tile_cells;
+    for (size_t k = 0; k < s->swallowed_count; k++)
+        if (s->grid.slot_of[s->swallowed[k] / size] == slot) {
+            uint32_t cell = s->swallowed[k] % size;
+            cells->slice[cell >> 6] &= ~((uint64_t)1 << (cell & 63));
+        }
+}
+
 /// Largest net outflow of a cell in which pressure was solved, m/s.
 static float tile_outflow(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     if (!s->wet[slot]) return 0;
     Around around = look_around(s, slot);
+    if (s->swallowed_count && band_source_near(s, slot)) leave_swallowed(s, slot, &around.liquid);
     TileMask cut = cut_cells(s, slot), beside;
     TileView velocity[3];
     view_velocity(s, slot, velocity);

@@ -314,6 +314,12 @@ static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
         }
 }
 
+/// Whether a cell's side in a direction is a wall of the domain.
+static bool at_wall(const BrimSim *s, int slot, int cell, int direction) {
+    TileMask side = mask_side(&s->grid, slot, direction >> 1, direction & 1 ? 1 : -1);
+    return !s->sides.open[direction] && (side.slice[cell >> 6] >> (cell & 63) & 1);
+}
+
 /// Slivers farther in, as in the wedge under a ball on the floor: beside a sliver that is liquid
 /// and with no air beside them. Returns whether there are any.
 static bool find_wedges(const BrimSim *s, int slot, uint8_t *found) {
@@ -329,6 +335,7 @@ static bool find_wedges(const BrimSim *s, int slot, uint8_t *found) {
             for (int n = 0; n < 2 * s->dim; n++) {
                 int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
                 int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
+                if (next < 0) dry |= !at_wall(s, slot, cell, n);
                 if (next < 0 || open_part(s, n >> 1, face) == 0) continue;
                 bool rock = s->rock[next >> 3] >> (next & 7) & 1;
                 bool full = s->liquid[next >> 3] >> (next & 7) & 1;
@@ -374,12 +381,14 @@ static bool fill_wedges(BrimSim *s, uint8_t *added) {
         memset(here, 0, (size_t)rows);
         any |= find_wedges(s, t, here);
     }
-    for (int t = 0; t < tiles && any; t++) {
+    if (!any) return false;
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
+    for (int t = 0; t < tiles; t++) {
         if (!solid_here(s, t)) continue;
         add_cells(s, t, added + (size_t)t * (size_t)rows);
         s->wet[t] = mask_any(&s->grid, s->liquid, t);
     }
-    return any;
+    return true;
 }
 
 void stage_surface(BrimSim *s) {
