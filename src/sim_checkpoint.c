@@ -13,7 +13,7 @@ typedef struct SavedState {
     double dt, dt_next, kick, velocity_time, solid_time, max_speed, start_cells, start_volume,
         start_particles, travelled;
     int64_t resampled;
-    double band_missing;
+    double band_missing, swallow_time, swallow_left, waited;
     uint32_t next_id;
     int32_t primed, crowded, tile_count, solid_count;
     BrimStats stats;
@@ -55,6 +55,9 @@ static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *err
     // The level set below the surface follows from where the interior is.
     if (r == BRIM_OK && s->band) r = checkpoint_put(w, "interior", s->interior, sim_rows(s), error);
     if (r == BRIM_OK && s->band) r = checkpoint_put(w, "hidden", s->hidden, sim_rows(s), error);
+    if (r == BRIM_OK && s->band)
+        r = checkpoint_put(w, "swallowed", s->swallowed, s->swallowed_count * sizeof *s->swallowed,
+                           error);
     return r;
 }
 
@@ -91,6 +94,8 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     state.resampled = s->resampled;
     state.travelled = s->travelled, state.crowded = s->crowded;
     state.band_missing = s->band_missing;
+    state.swallow_time = s->swallow_time, state.swallow_left = s->swallow_left;
+    state.waited = s->waited;
     state.primed = s->primed, state.tile_count = s->grid.tile_count;
     state.solid_count = s->solid_count, state.stats = s->stats;
     BrimResult r = checkpoint_put(w, CHECKPOINT_META, &meta, sizeof meta, error);
@@ -194,12 +199,28 @@ static bool index_particles(BrimSim *s) {
     return true;
 }
 
-static BrimResult read_fields(Checkpoint *c, BrimSim *s, BrimError *error) {
+static BrimResult read_swallowed(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
+    size_t bytes = 0, cells = (size_t)s->grid.tile_cells;
+    if (!checkpoint_find(c, "swallowed", &bytes)) return damaged(path, "a part is missing", error);
+    size_t count = bytes / sizeof *s->swallowed;
+    if (!memory_fit((void **)&s->swallowed, &s->swallowed_capacity, sizeof *s->swallowed, count))
+        return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    BrimResult r =
+        checkpoint_read(c, "swallowed", s->swallowed, count * sizeof *s->swallowed, error);
+    for (size_t i = 0; i < count && r == BRIM_OK; i++)
+        if (s->swallowed[i] / cells >= grid_box(&s->grid))
+            r = damaged(path, "liquid is out of place", error);
+    s->swallowed_count = count;
+    return r;
+}
+
+static BrimResult read_fields(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     size_t bytes = sim_cells(s) * sizeof(float);
     BrimResult r = BRIM_OK;
     memset(s->pressure, 0, bytes);
     if (s->band) r = checkpoint_read(c, "interior", s->interior, sim_rows(s), error);
     if (s->band && r == BRIM_OK) r = checkpoint_read(c, "hidden", s->hidden, sim_rows(s), error);
+    if (s->band && r == BRIM_OK) r = read_swallowed(c, s, path, error);
     if (!s->primed || r != BRIM_OK) return r;
     for (int a = 0; a < s->dim && r == BRIM_OK; a++)
         r = checkpoint_read(c, velocity_names[a], s->velocity[a], bytes, error);
@@ -253,6 +274,8 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     s->resampled = state.resampled;
     s->travelled = state.travelled, s->crowded = state.crowded != 0;
     s->band_missing = state.band_missing;
+    s->swallow_time = state.swallow_time, s->swallow_left = state.swallow_left;
+    s->waited = state.waited;
     s->primed = state.primed != 0, s->stats = state.stats;
     r = read_particles(c, s, (size_t)meta.particles, path, error);
     if (r == BRIM_OK) r = read_tiles(c, s, state.tile_count, path, error);
@@ -262,7 +285,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
         !memory_fit((void **)&p->occupied, &p->mask_capacity, 1, sim_rows(s)))
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
-    r = read_fields(c, s, error);
+    r = read_fields(c, s, path, error);
     if (r == BRIM_OK) r = read_solids(c, s, state.solid_count, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);

@@ -410,6 +410,22 @@ TEST(band_with_a_source_below_is_moved_by_it) {
     CHECK_BELOW(s[1].max_divergence, 1.01 * c.def.tolerance);
 }
 
+/// A source that pours more into a tank than it holds, at small steps.
+TEST(band_of_a_tank_too_full_does_not_explode) {
+    Case c = case_box(2, 1, 48, 48, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.9f, 0}));
+    c.def.source_count = 1;
+    c.sources[0] = brim_default_source_def();
+    c.sources[0].shape = box_between((BrimVec3){0.4f, 0.1f, 0}, (BrimVec3){0.6f, 0.2f, 0});
+    c.sources[0].velocity = (BrimVec3){0, 1, 0};
+    c.def.cfl = 0.3;
+    BrimStats s[2];
+    BrimError error = {0};
+    run_both(&c, quick() ? 0.2 : 1, s, &error);
+    CHECK_OK(error.result, error);
+    CHECK_BELOW(s[1].max_speed, 2 * s[0].max_speed);
+}
+
 /// What leaves deep water over an open side or through a drain is counted, at large steps too.
 TEST(band_counts_what_leaves_at_large_steps) {
     for (int k = 0; k < 2; k++) {

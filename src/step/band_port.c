@@ -5,6 +5,7 @@
 // are so all the time, at work or not: one that opens finds its particles there.
 #include "base/memory.h"
 #include "step/band.h"
+#include "step/emit.h"
 #include <math.h>
 
 /// Depth of liquid at a port, cells.
@@ -49,8 +50,19 @@ bool band_source_near(const BrimSim *s, int slot) {
     return source_within(s, slot, 0);
 }
 
+/// Particles that sources emitted a second since the last projection.
+static double rate_of_sources(const BrimSim *s) {
+    double sum = 0, now = s->time + s->dt;
+    for (int k = 0; k < s->source_count; k++) {
+        const BrimSourceDef *def = &s->sources[k].def;
+        if (def->start < now && def->stop > now - s->waited) sum += emit_rate(s, &s->sources[k]);
+    }
+    return sum;
+}
+
 bool band_swallow(BrimSim *s) {
     const uint32_t cells = (uint32_t)s->grid.tile_cells;
+    s->swallowed_count = 0; // what is left of the last time the account sees
     uint32_t *key = s->particles.key;
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (!source_within(s, t, TILE)) continue;
@@ -68,6 +80,12 @@ bool band_swallow(BrimSim *s) {
             key[i] = KEY_HIDDEN;
         }
     }
+    // As fast as it came, but not much faster than sources emit: what a tank too full cannot hold
+    // has nowhere to flow to.
+    double rate = 2 * rate_of_sources(s);
+    if (rate == 0) s->swallowed_count = 0;
+    s->swallow_time = fmax(s->waited, rate > 0 ? (double)s->swallowed_count / rate : 0);
+    s->swallow_left = s->swallow_time;
     return true;
 }
 

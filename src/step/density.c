@@ -425,7 +425,9 @@ static bool due(BrimSim *s) {
 
 BrimResult stage_density(BrimSim *s, BrimError *error) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
-    s->swallowed_count = 0;
+    s->waited += s->dt;
+    s->swallow_left = fmax(0, s->swallow_left - s->dt);
+    if (s->swallow_left == 0) s->swallowed_count = 0;
     if (!due(s)) return BRIM_OK;
     int tiles = s->grid.tile_count;
     if (!density_measure(s)) return out_of_memory(s, error);
@@ -445,7 +447,7 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     if (result != BRIM_OK) return result;
     move_particles(s, q);
     if (s->band && !band_swallow(s)) return out_of_memory(s, error);
-    s->travelled = 0;
+    s->travelled = s->waited = 0;
     s->crowded =
         inside > 0 || s->stats.displaced_max > STRIDE || s->stats.density_error_mean > MEAN_MAX;
     return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);

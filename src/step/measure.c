@@ -175,7 +175,9 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         s->start_particles = count, s->start_cells = all.cells, s->start_volume = all.volume;
     // What was there at the start, or, where all was emitted since, what the particles stand for.
     double due = (double)(s->seeded + s->emitted - s->drained - s->left);
-    s->band_missing = due - count - (double)s->swallowed_count; // which flows on in the next step
+    s->band_missing = due - count;
+    if (s->swallowed_count) // what has not yet flown on
+        s->band_missing -= (double)s->swallowed_count * s->swallow_left / s->swallow_time;
     double cells = due / full, volume = due / full;
     if (s->start_particles > 0) {
         cells = s->start_cells * due / s->start_particles;

@@ -244,15 +244,17 @@ static float tile_outflow(const BrimSim *s, int slot) {
     return largest;
 }
 
-/// What the liquid below a band swallowed flows on from there in the next step.
+/// What the liquid below a band swallowed flows on from there, as fast as it came.
 static void add_swallowed(BrimSim *s) {
     const uint32_t cells = (uint32_t)s->grid.tile_cells;
-    float flow = s->dx / (float)(s->dt_next * s->def.particles_per_cell);
+    if (s->swallowed_count == 0) return;
+    double flow = s->dx / (s->swallow_time * s->def.particles_per_cell);
+    flow *= fmin(1, s->swallow_left / s->dt_next); // in the next step
     for (size_t k = 0; k < s->swallowed_count; k++) {
         int32_t slot = s->grid.slot_of[s->swallowed[k] / cells];
         if (slot < 0) continue;
         size_t i = (size_t)slot * cells + s->swallowed[k] % cells;
-        if (s->wet[slot] && s->diagonal[i] > 0) s->rhs[i] += flow;
+        if (s->wet[slot] && s->diagonal[i] > 0) s->rhs[i] += (float)flow;
     }
 }
 

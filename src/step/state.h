@@ -151,13 +151,16 @@ struct BrimSim {
     uint8_t *marks;  ///< scratch: masks and flags while distances are found
     float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
     uint32_t *swallowed; ///< keys of cells below the band, one for each particle that a source's
-                         ///< water pushed there in this step; written by density
+                         ///< water pushed there in the last projection; written by density
+    double swallow_time; ///< over which it flows on, s: as long as it took to come
+    double swallow_left; ///< of that, s
     size_t swallowed_count, swallowed_capacity;
     int64_t resampled;   ///< particles made less those taken, by the band
     double band_missing; ///< of those that were seeded and came since; written by measure
 
     // density; NULL when nothing keeps the volume
     const DensityKernels *weigh;
+    double waited;     ///< since the last projection, s
     double travelled;  ///< cells that the fastest particle went since the last projection
     bool crowded;      ///< it had far to move particles, found some inside solids, or a solid came
     float *density;    ///< [cells] of particles and solids, relative to rest
