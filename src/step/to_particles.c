@@ -1,6 +1,36 @@
 // Stage 12: grid -> particles, by FLIP's blend or with APIC's gradients.
-#include "step/stages.h"
+#include "step/band.h"
 #include <omp.h>
+
+/// The particles of a tile's cells [first, end).
+static Span part_of(const BrimSim *s, const Span *span, int slot, int first, int end) {
+    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
+    Span part = *span;
+    part.count = (int)(start[end] - start[first]);
+    for (int a = 0; a < ATTR_MAX; a++)
+        if (part.attr[a]) part.attr[a] += start[first] - start[0];
+    return part;
+}
+
+/// At the lower edge of a band the grid takes no velocity from particles: there they take the
+/// grid's. One that solids hold would else gather what it gets in each step.
+static void take_grid_velocity(BrimSim *s, int slot, const Span *span, ThreadScratch *scratch) {
+    const Grid *g = &s->grid;
+    const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells, *blocks[3] = {0};
+    float edge = -band_inner(s) - 0.5f; // all of the cell's faces lie deeper than r
+    if (!(s->deepest[slot] < edge)) return;
+    for (int a = 0; a < s->dim; a++) {
+        block_load_rows(g, slot, s->velocity[a], (Place)a, &s->sides, 0, s->scatter_rows[slot].rows,
+                        scratch->block[a]);
+        blocks[a] = scratch->block[a];
+    }
+    for (int first = 0, end; first < g->tile_cells; first = end + 1) {
+        for (end = first; end < g->tile_cells && phi[end] < edge; end++) {
+        }
+        Span part = part_of(s, span, slot, first, end);
+        if (part.count > 0) s->transfer->from_block(&part, false, 0, blocks, 1);
+    }
+}
 
 void stage_to_particles(BrimSim *s) {
     bool affine = s->particles.affine;
@@ -21,5 +51,6 @@ void stage_to_particles(BrimSim *s) {
         }
         Span span = sim_span(s, t, 1);
         s->transfer->from_block(&span, affine, ratio, blocks, 1);
+        if (s->band && !affine) take_grid_velocity(s, t, &span, scratch);
     }
 }
