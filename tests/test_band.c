@@ -203,6 +203,20 @@ TEST(band_with_a_narrow_gap_below_stays_at_rest) {
     }
 }
 
+/// A box at the lid of a full tank, with a face of the liquid below it shut.
+TEST(band_below_a_solid_at_the_lid_stays_at_rest) {
+    Case c = case_box(2, 0.5625, 9, 11, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.5625f, 0.6875f, 0}));
+    case_solid(&c, box_between((BrimVec3){0.0525f, 0.4163f, 0}, (BrimVec3){0.1526f, 0.8821f, 0}));
+    c.def.band_width = 3;
+    BrimError error;
+    BrimSim *sim;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(run_until(sim, 1, &error), error);
+    CHECK_BELOW(brim_sim_stats(sim)->max_speed, 0.01);
+    brim_sim_destroy(&sim);
+}
+
 /// A piston that presses a tank full to the brim, and goes back: nothing is made of nothing. (Water
 /// without a surface cannot tear: it spreads thinly until one comes.)
 TEST(band_of_a_tank_without_air_makes_no_water) {

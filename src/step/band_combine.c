@@ -12,13 +12,15 @@ static float face_phi(const BrimSim *s, int slot, int cell, int axis) {
     return below < 0 ? phi : 0.5f * (phi + s->phi[below]);
 }
 
-/// Faces of a tile that touch its interior and have a velocity carried along.
+/// Faces of a tile that touch its interior, are not shut by solids and have a velocity carried
+/// along. One that is shut would fall for ever: no pressure holds it.
 static TileMask carried_faces(const BrimSim *s, int slot, int axis, const float *carried) {
     const Grid *g = &s->grid;
     TileMask own = mask_load(g, s->interior, slot), wanted = {{0}};
     TileMask low = mask_neighbour(g, s->interior, slot, axis, -1);
+    TileMask shut = shut_faces(s, slot, 2 * axis);
     for (int z = 0; z < g->tile_depth; z++) {
-        wanted.slice[z] = own.slice[z] | low.slice[z];
+        wanted.slice[z] = (own.slice[z] | low.slice[z]) & ~shut.slice[z];
         for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits);
             if (!(carried[z * 64 + bit] == carried[z * 64 + bit]))
