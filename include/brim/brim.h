@@ -336,7 +336,7 @@ BRIM_API const char *brim_sim_isa_name(const BrimSim *sim);
 /// The particles where they are, without copying. Valid until the next call that changes the
 /// simulation. Velocities may be written before the first step and between steps. With a narrow
 /// band there are none below it. Particles are in storage order; `id` is stable, unique and counts
-/// from 0.
+/// from 0; after 2^32 particles made in a run, as by a band over very many steps, it begins anew.
 typedef struct BrimParticles {
     size_t count;
     const float *x, *y, *z; ///< m

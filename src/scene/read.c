@@ -83,13 +83,20 @@ static bool read_vector(Reader *r, const Field *field, const Node *node, double 
 static bool read_cells(Reader *r, const Field *field, const Node *node, double value[3]) {
     value[0] = value[1] = value[2] = 0;
     if (node->kind == NODE_TEXT) return read_allowed(r, field, node, &value[0]);
+    if (node->kind != NODE_LIST || node->count != r->dim) {
+        refuse_value(r, node, field);
+        return false;
+    }
     int i = 0;
-    bool good = node->kind == NODE_LIST && node->count == r->dim;
-    for (const Node *n = node->first; good && n; n = n->next, i++)
-        good = read_number(n, &value[i]) && field_allows(field, value[i]);
-    if (!good) refuse_value(r, node, field);
+    for (const Node *n = node->first; n; n = n->next, i++) {
+        if (read_number(n, &value[i]) && field_allows(field, value[i])) continue;
+        size_t before = path_index(r, i);
+        refuse_value(r, n, field);
+        path_pop(r, before);
+        return false;
+    }
     if (r->dim == 2) value[2] = 1;
-    return good;
+    return true;
 }
 
 static void read_sides(Reader *r, const Field *field, const Node *node, BrimSide *sides) {
