@@ -272,15 +272,6 @@ static void cut_shifts(BrimSim *s, int slot, float most) {
     }
 }
 
-/// Some particles of a span, from one on.
-static Span part_of(const Span *span, uint32_t from, uint32_t count) {
-    Span part = *span;
-    part.count = (int)count;
-    for (int a = 0; a < ATTR_MAX; a++)
-        if (part.attr[a]) part.attr[a] += from;
-    return part;
-}
-
 /// Moves particles by more than a fraction of a cell, or beside solids: along the displacements as
 /// along a flow.
 static ShiftSums flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScratch *scratch) {
@@ -308,7 +299,7 @@ static ShiftSums flow_tile(BrimSim *s, int slot, float reach, float scale, Threa
     ShiftSums sums = {0};
     for (uint32_t from = 0; from < count; from += BATCH) {
         uint32_t n = count - from < BATCH ? count - from : BATCH, at = first + from;
-        Span part = part_of(&span, from, n);
+        Span part = span_part(&span, from, n);
         float before[3][BATCH];
         for (int a = 0; a < s->dim; a++)
             memcpy(before[a], part.attr[ATTR_X + a], n * sizeof(float));

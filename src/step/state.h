@@ -281,3 +281,12 @@ static inline Span sim_span(const BrimSim *s, int slot, int halo) {
         span.attr[a] = p->attr[a] + first;
     return span;
 }
+
+/// Some particles of a span, from one on.
+static inline Span span_part(const Span *span, uint32_t from, uint32_t count) {
+    Span part = *span;
+    part.count = (int)count;
+    for (int a = 0; a < ATTR_MAX; a++)
+        if (part.attr[a]) part.attr[a] += from;
+    return part;
+}

@@ -2,20 +2,11 @@
 #include "step/band.h"
 #include <omp.h>
 
-/// The particles of a tile's cells [first, end).
-static Span part_of(const BrimSim *s, const Span *span, int slot, int first, int end) {
-    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
-    Span part = *span;
-    part.count = (int)(start[end] - start[first]);
-    for (int a = 0; a < ATTR_MAX; a++)
-        if (part.attr[a]) part.attr[a] += start[first] - start[0];
-    return part;
-}
-
 /// At the lower edge of a band the grid takes no velocity from particles: there they take the
 /// grid's. One that solids hold would else gather what it gets in each step.
 static void take_grid_velocity(BrimSim *s, int slot, const Span *span, ThreadScratch *scratch) {
     const Grid *g = &s->grid;
+    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
     const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells, *blocks[3] = {0};
     float edge = -band_inner(s) - 0.5f; // all of the cell's faces lie deeper than r
     if (!(s->deepest[slot] < edge)) return;
@@ -27,7 +18,7 @@ static void take_grid_velocity(BrimSim *s, int slot, const Span *span, ThreadScr
     for (int first = 0, end; first < g->tile_cells; first = end + 1) {
         for (end = first; end < g->tile_cells && phi[end] < edge; end++) {
         }
-        Span part = part_of(s, span, slot, first, end);
+        Span part = span_part(span, start[first] - start[0], start[end] - start[first]);
         if (part.count > 0) s->transfer->from_block(&part, false, 0, blocks, 1);
     }
 }
