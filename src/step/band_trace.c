@@ -12,9 +12,10 @@
 /// Cells that a Runge-Kutta step may cross: beyond, paths around obstacles are cut short.
 static const float CELLS_A_SUBSTEP = 2.5f;
 
-/// Cells hide, and show again, so much deeper and less deep than the band is wide: each time chance
-/// has a say in how many particles are there, and water at rest would do it over and over.
-static const float HOLD = 0.25f;
+/// Cells hide where they are deeper than the band is wide, and show again when they are so much
+/// less deep: each time chance has a say in how many particles are there, and water at rest would
+/// do it over and over.
+static const float HOLD = 0.5f;
 
 bool band_deep_near(const BrimSim *s, int slot) {
     for (int n = 0; n < 27; n++) {
@@ -213,7 +214,7 @@ static void mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *ne
         for (int x = 0; x < TILE; x++) {
             float here = phi[r * TILE + x];
             interior |= (uint8_t)((here < -1) << x);
-            hidden |= (uint8_t)((here < -width + (was >> x & 1 ? HOLD : -HOLD)) << x);
+            hidden |= (uint8_t)((here < (was >> x & 1 ? HOLD : 0) - width) << x);
             // Liquid whose path began in a hidden cell lies at most two cells above the band's
             // edge; near a port, where depths end, anywhere.
             edge |= (uint8_t)((here < 2 - width) << x);
