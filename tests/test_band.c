@@ -181,6 +181,33 @@ TEST(band_full_of_liquid_needs_no_particles) {
     brim_sim_destroy(&sim);
 }
 
+/// Kinetic energy after `seconds` of an eddy in a full tank, which the grid alone carries, J.
+static double eddy_energy(int order, double seconds, BrimError *error) {
+    Case c = case_box(2, 1, 24, 24, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.5f, 1, 0}));
+    case_liquid(&c, box_between((BrimVec3){0.5f, 0, 0}, (BrimVec3){1, 1, 0}));
+    c.liquid[0].velocity.y = 1;
+    c.liquid[1].velocity.y = -1;
+    c.def.band_width = 3;
+    c.def.cfl = 1;
+    c.def.band_order = order;
+    BrimSim *sim;
+    if (case_create(&c, &sim, error) != BRIM_OK) return NAN;
+    double energy =
+        run_until(sim, seconds, error) == BRIM_OK ? brim_sim_stats(sim)->kinetic_energy : NAN;
+    brim_sim_destroy(&sim);
+    return energy;
+}
+
+TEST(band_of_second_order_keeps_eddies) {
+    BrimError error = {0};
+    double start = eddy_energy(2, 0.05, &error);
+    double first = eddy_energy(1, 2, &error), second = eddy_energy(2, 2, &error);
+    CHECK_OK(error.result, error);
+    CHECK_BELOW(start / second, 2);
+    CHECK_BELOW(first / second, 0.8);
+}
+
 /// Deep water in gaps of less than a cell between a solid and the walls stays, and stays at rest.
 TEST(band_with_a_narrow_gap_below_stays_at_rest) {
     for (int k = 0; k < 3; k++) {

@@ -285,6 +285,7 @@ typedef struct BrimSimDef {
 
     int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
     BrimBandCombine band_combine;
+    int band_order; ///< of the interpolation of what the grid carries below the band: 1 or 2
 
     int particles_per_cell; ///< a square (2D) or cube (3D) number
     float jitter;           ///< 0 to 1, of the spacing between particles

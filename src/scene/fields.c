@@ -110,6 +110,10 @@ static const Field sim_fields[] = {
     {{"band.combine", "choice", "distance", "distance, density", "",
       "how particles' and grid's velocity meet; density gains energy, for comparison"},
      AT(CHOICE, SIM(band_combine))},
+    {{"band.order", "integer", "2", "1 to 2", "",
+      "order in space with which the grid carries velocity below the band; 1, as in the paper, "
+      "dampens eddies in deep water"},
+     AT(INT, SIM(band_order))},
 
     {{"particles.per_cell", "integer", "8 (2D: 9)", "1 to 64", "",
       "a cube number (2D: a square): 1, 8, 27, 64 (2D: 1, 4, 9, 16, 25, ...)"},

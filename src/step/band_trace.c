@@ -183,7 +183,8 @@ static void carry(const BrimSim *s, int slot, int halo, const float *field, cons
     if (halo > BLOCK_HALO_MAX)
         carry_far(s, slot, field, place, back, missing, out);
     else
-        s->band->carry(block, halo, s->dim, place != PLACE_CELL, pairs, back, missing, out);
+        s->band->carry(block, halo, s->dim, place != PLACE_CELL && s->def.band_order == 2, pairs,
+                       back, missing, out);
 }
 
 /// A tile that no deep liquid can reach. Paths are read around tiles into which particles rise;
