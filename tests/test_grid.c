@@ -169,6 +169,30 @@ TEST(tiles_follow_the_water_not_the_box) {
     }
 }
 
+TEST(memory_of_water_that_left_is_given_back) {
+    for (int width = 0; width <= 3; width += 3) {
+        Case c = case_box(3, 1, 48, 48, 48);
+        case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.5f, 1}));
+        c.def.drain_count = 1;
+        c.drains[0] = brim_default_drain_def();
+        c.drains[0].shape = box_between((BrimVec3){0.2f, 0, 0}, (BrimVec3){1, 0.6f, 1});
+        c.drains[0].start = 0.02, c.drains[0].stop = 0.05;
+        c.def.step = 0.01;
+        c.def.band_width = width;
+        BrimSim *s;
+        BrimError error;
+        CHECK_OK(case_create(&c, &s, &error), error);
+        int64_t most = 0;
+        for (int i = 0; i < 10; i++) {
+            CHECK_OK(brim_sim_step(s, &error), error);
+            if (brim_sim_stats(s)->memory_bytes > most) most = brim_sim_stats(s)->memory_bytes;
+        }
+        CHECK_BELOW((double)brim_sim_stats(s)->memory_bytes, 0.6 * (double)most);
+        CHECK_BELOW((double)brim_sim_stats(s)->tiles, 0.6 * (double)grid_box(&s->grid));
+        brim_sim_destroy(&s);
+    }
+}
+
 TEST(tiles_that_dry_are_freed) {
     Case c = case_box(2, 2, 128, 128, 1);
     case_liquid(&c, box_between((BrimVec3){0.2f, 1.4f, 0}, (BrimVec3){0.6f, 1.8f, 0}));

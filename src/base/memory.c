@@ -48,6 +48,18 @@ bool memory_grow(void **array, size_t *capacity, size_t element, size_t count, s
     return true;
 }
 
+bool memory_shrink(void **array, size_t *capacity, size_t element, size_t count) {
+    if (!memory_spare(*capacity, count)) return true;
+    size_t wanted = count + count / 16;
+    void *p = memory_new(wanted * element);
+    if (!p) return false;
+    memcpy(p, *array, count * element);
+    free(*array);
+    *array = p;
+    *capacity = wanted;
+    return true;
+}
+
 bool memory_fit(void **array, size_t *capacity, size_t element, size_t count) {
     if (count <= *capacity) return true;
     size_t wanted = memory_reserve(*capacity, count);
@@ -55,4 +67,17 @@ bool memory_fit(void **array, size_t *capacity, size_t element, size_t count) {
     *array = wanted > SIZE_MAX / element ? NULL : memory_new(wanted * element);
     *capacity = *array ? wanted : 0;
     return *array != NULL;
+}
+
+bool work_fit(WorkMemory *work, size_t count) {
+    if (count > work->wanted) work->wanted = count;
+    return memory_fit((void **)&work->at, &work->capacity, sizeof(float), count);
+}
+
+void work_release(WorkMemory *work) {
+    if (memory_spare(work->capacity, work->wanted)) {
+        free(work->at);
+        *work = (WorkMemory){0};
+    }
+    work->wanted = 0;
 }

@@ -24,8 +24,23 @@ static inline size_t memory_reserve(size_t capacity, size_t count) {
     return count <= capacity ? capacity : capacity ? count + count / 16 : count;
 }
 
+/// Whether so much more is there than needed that it is worth giving back; never of a few things.
+static inline bool memory_spare(size_t capacity, size_t count) {
+    return capacity > 64 && count + count / 2 < capacity;
+}
+
+/// Gives back what `count` elements do not need, when that is much; keeps them. False when out of
+/// memory: *array is then as it was.
+bool memory_shrink(void **array, size_t *capacity, size_t element, size_t count);
+
 /// Floats that several users take turns with: none of them finds there what it left.
 typedef struct WorkMemory {
     float *at;
     size_t capacity;
+    size_t wanted; ///< the most since work_release
 } WorkMemory;
+
+/// Makes room for `count` floats. False when out of memory.
+bool work_fit(WorkMemory *work, size_t count);
+/// Gives all back when much less was wanted since the last call.
+void work_release(WorkMemory *work);

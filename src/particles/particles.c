@@ -23,26 +23,37 @@ size_t particles_bytes(const Particles *p) {
            p->mask_capacity;
 }
 
-/// A larger copy of *array with its first `keep` elements.
-static bool enlarge(void **array, size_t capacity, size_t keep) {
-    void *larger = memory_new((capacity + PARTICLE_PADDING) * 4);
-    if (!larger) return false;
-    if (keep) memcpy(larger, *array, keep * 4);
+/// A copy of *array of another size with its first `keep` elements.
+static bool resize_one(void **array, size_t capacity, size_t keep) {
+    void *other = memory_new((capacity + PARTICLE_PADDING) * 4);
+    if (!other) return false;
+    if (keep) memcpy(other, *array, keep * 4);
     free(*array);
-    *array = larger;
+    *array = other;
     return true;
 }
 
-bool particles_reserve(Particles *p, size_t count) {
-    if (count <= p->capacity) return true;
-    size_t capacity = memory_reserve(p->capacity, count);
+/// Gives all arrays of particles another size. False when out of memory.
+static bool resize(Particles *p, size_t capacity) {
     bool ok = true;
     for (int a = 0; a < attribute_count(p) && ok; a++)
-        ok = enlarge((void **)&p->attr[a], capacity, p->count);
-    ok = ok && enlarge((void **)&p->id, capacity, p->count);
-    ok = ok && enlarge((void **)&p->key, capacity, p->count);
-    ok = ok && enlarge((void **)&p->order, capacity, 0);
-    ok = ok && enlarge((void **)&p->spare, capacity, 0);
+        ok = resize_one((void **)&p->attr[a], capacity, p->count);
+    ok = ok && resize_one((void **)&p->id, capacity, p->count);
+    ok = ok && resize_one((void **)&p->key, capacity, p->count);
+    ok = ok && resize_one((void **)&p->order, capacity, 0);
+    ok = ok && resize_one((void **)&p->spare, capacity, 0);
     if (ok) p->capacity = capacity;
     return ok;
+}
+
+bool particles_reserve(Particles *p, size_t count) {
+    return count <= p->capacity || resize(p, memory_reserve(p->capacity, count));
+}
+
+bool particles_release(Particles *p, const Grid *g) {
+    size_t tiles = (size_t)g->tile_count;
+    if (memory_spare(p->capacity, p->count) && !resize(p, p->count + p->count / 16)) return false;
+    return memory_shrink((void **)&p->cell_start, &p->start_capacity, 4,
+                         tiles * (size_t)g->tile_cells + 1) &&
+           memory_shrink((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows);
 }

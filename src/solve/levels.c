@@ -26,7 +26,7 @@ static bool prepare_finest(Poisson *s) {
     Level *l = &s->level[0];
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
     Flood *f = &s->flood;
-    if (!memory_fit((void **)&s->work->at, &s->work->capacity, sizeof(float), 6 * n) ||
+    if (!work_fit(s->work, 6 * n) ||
         !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
         !memory_fit((void **)&l->uniform, &l->uniform_capacity, sizeof *l->uniform, tiles) ||
         !memory_fit((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles) ||

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Grows one array from `before` to `after` tiles of `bytes` each; keeps the contents.
+/// Grows or shrinks one array from `before` to `after` tiles of `bytes` each; keeps the contents.
 static bool grow(void *array, size_t bytes, size_t before, size_t after) {
     void **at = array;
     if (*at && before == after) return true;
-    void *larger = memory_new(after * bytes);
-    if (!larger) return false;
-    if (*at) memcpy(larger, *at, before * bytes);
+    void *other = memory_new(after * bytes);
+    if (!other) return false;
+    if (*at) memcpy(other, *at, (before < after ? before : after) * bytes);
     free(*at);
-    *at = larger;
+    *at = other;
     return true;
 }
 
@@ -22,9 +22,9 @@ static size_t band_marks(const BrimSim *s) {
     return 3 * (size_t)s->grid.tile_rows + 5;
 }
 
-bool fields_reserve(BrimSim *s, size_t tiles) {
+/// Gives all fields room for `after` tiles.
+static bool resize(BrimSim *s, size_t after) {
     size_t before = s->field_tiles;
-    size_t after = memory_reserve(before, tiles);
     size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
     bool ok = true;
     float **fields[] = {&s->phi, &s->pressure, &s->rhs, &s->diagonal};
@@ -68,6 +68,17 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     ok = ok && grow(&s->tile_reach, 1, before, after);
     if (ok) s->field_tiles = after;
     return ok;
+}
+
+bool fields_reserve(BrimSim *s, size_t tiles) {
+    return resize(s, memory_reserve(s->field_tiles, tiles));
+}
+
+bool fields_release(BrimSim *s) {
+    size_t tiles = (size_t)s->grid.tile_count;
+    work_release(&s->work);
+    if (memory_spare(s->field_tiles, tiles) && !resize(s, tiles + tiles / 16)) return false;
+    return particles_release(&s->particles, &s->grid);
 }
 
 bool solid_fields_reserve(BrimSim *s, size_t tiles) {

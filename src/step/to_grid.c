@@ -88,7 +88,7 @@ bool scatter_reserve(BrimSim *s, size_t floats) {
             tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
         s->scatter_at[t] = occupied ? (int32_t)blocks++ : -1;
     }
-    return memory_fit((void **)&s->work.at, &s->work.capacity, sizeof(float), blocks * floats);
+    return work_fit(&s->work, blocks * floats);
 }
 
 /// Copies the first and the last column of a block to behind it: for the tiles beside, which would
