@@ -26,7 +26,7 @@ static inline size_t memory_reserve(size_t capacity, size_t count) {
 
 /// Whether so much more is there than needed that it is worth giving back; never of a few things.
 static inline bool memory_spare(size_t capacity, size_t count) {
-    return capacity > 64 && count + count / 2 < capacity;
+    return capacity > 64 && count + count / 4 < capacity;
 }
 
 /// Gives back what `count` elements do not need, when that is much; keeps them. False when out of
