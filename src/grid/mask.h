@@ -35,6 +35,10 @@ static inline TileMask mask_load(const Grid *g, const uint8_t *mask, int slot) {
     return m;
 }
 
+static inline bool mask_has(const TileMask *m, int cell) {
+    return m->slice[cell >> 6] >> (cell & 63) & 1;
+}
+
 /// Whether all cells of a tile are in the mask.
 static inline bool mask_full(const Grid *g, const uint8_t *mask, int slot) {
     uint64_t all = ~(uint64_t)0;

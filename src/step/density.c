@@ -28,18 +28,12 @@ static const float STRIDE = 0.5f;
 /// left waits for later steps.
 static const float SHIFT_MAX = 1;
 
-static inline bool has(const TileMask *m, int cell) {
-    return m->slice[cell >> 6] >> (cell & 63) & 1;
-}
-
 // ------------------------------------------------------------------------------- the system
 
+/// Rigid cells below a band are as walls.
 static Around look_around(const BrimSim *s, int slot) {
-    Around a = {.liquid = mask_load(&s->grid, s->liquid, slot)};
-    mask_around(&s->grid, s->liquid, slot, a.wet);
-    for (int n = 0; n < 2 * s->dim; n++) {
-        a.side[n] = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
-        if (!s->band) continue;
+    Around a = around_tile(&s->grid, s->liquid, slot);
+    for (int n = 0; n < 2 * s->dim && s->band; n++) {
         TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= below.slice[z];
     }
@@ -52,14 +46,14 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     float diagonal = 0, pushed = 0;
     for (int a = 0; a < s->dim; a++) s->coefficient[a][me] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
-        if (has(&around->side[n], cell)) continue;
+        if (mask_has(&around->side[n], cell)) continue;
         int a = n >> 1;
         int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
         float open = n & 1 ? next < 0 ? 1 : open_part(s, a, next) : open_part(s, a, me);
         float push = n & 1 ? push_out_face(s, a, next, me) : push_out_face(s, a, me, next);
         pushed += (1 - open) * (n & 1 ? push : -push);
         diagonal += open;
-        if (!(n & 1) && has(&around->wet[n], cell)) s->coefficient[a][me] = open;
+        if (!(n & 1) && mask_has(&around->wet[n], cell)) s->coefficient[a][me] = open;
     }
     s->diagonal[me] = diagonal;
     s->rhs[me] = diagonal > 0 ? s->rhs[me] - pushed : 0;
@@ -129,7 +123,7 @@ static float face_shift(const BrimSim *s, const float *q, const Around *around, 
                         int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     int64_t below = grid_step(&s->grid, slot, cell, a, -1);
-    bool wet = has(&around->liquid, cell), wet_below = has(&around->wet[2 * a], cell);
+    bool wet = mask_has(&around->liquid, cell), wet_below = mask_has(&around->wet[2 * a], cell);
     float open = open_part(s, a, me), push = push_out_face(s, a, me, below);
     float flow = (wet_below ? q[below] : 0) - (wet ? q[me] : 0);
     return (1 - open) * push + (open > 0 ? open * flow : 0);

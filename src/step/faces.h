@@ -31,6 +31,13 @@ typedef struct Around {
     TileMask liquid, wet[6], side[6];
 } Around;
 
+static inline Around around_tile(const Grid *g, const uint8_t *liquid, int slot) {
+    Around a = {.liquid = mask_load(g, liquid, slot)};
+    mask_around(g, liquid, slot, a.wet);
+    for (int n = 0; n < 2 * g->dim; n++) a.side[n] = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
+    return a;
+}
+
 /// The surface is not taken to be nearer to a liquid centre than this part of a cell.
 #define THETA_MIN 0.02f
 

@@ -22,18 +22,6 @@ static inline float surface_theta(const BrimSim *s, int64_t liquid, int64_t air)
     return theta > THETA_MIN ? theta : THETA_MIN;
 }
 
-static Around look_around(const BrimSim *s, int slot) {
-    const Grid *g = &s->grid;
-    Around a = {.liquid = mask_load(g, s->liquid, slot)};
-    mask_around(g, s->liquid, slot, a.wet);
-    for (int n = 0; n < 2 * s->dim; n++) a.side[n] = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
-    return a;
-}
-
-static inline bool has(const TileMask *m, int cell) {
-    return m->slice[cell >> 6] >> (cell & 63) & 1;
-}
-
 /// What flows out of a cell beside solids through its faces, m/s: liquid through the open parts,
 /// and what moving walls push in the rest.
 static inline float cell_outflow(const BrimSim *s, const Around *around, int slot, int cell) {
@@ -41,7 +29,7 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
     bool moving = s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
     float outflow = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
-        if (has(&around->side[n], cell)) continue;
+        if (mask_has(&around->side[n], cell)) continue;
         int a = n >> 1;
         int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, a, 1) : me;
         if (face < 0) continue;
@@ -60,9 +48,9 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     float diagonal = 0;
     for (int a = 0; a < s->dim; a++) s->coefficient[a][me] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
-        if (has(&around->side[n], cell)) continue;
+        if (mask_has(&around->side[n], cell)) continue;
         int a = n >> 1;
-        bool wet = has(&around->wet[n], cell);
+        bool wet = mask_has(&around->wet[n], cell);
         float open = 1;
         int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
         if (next >= 0 || !(n & 1)) open = open_part(s, a, n & 1 ? next : me);
@@ -117,7 +105,7 @@ static void build_tile(BrimSim *s, int slot, float scale) {
         memset(s->pressure + base, 0, (size_t)s->grid.tile_cells * sizeof(float));
         return;
     }
-    Around around = look_around(s, slot);
+    Around around = around_tile(&s->grid, s->liquid, slot);
     build_open(s, slot, &around, scale);
     if (solid_here(s, slot)) build_beside_walls(s, slot, &around);
     if (s->primed && (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED))
@@ -127,7 +115,7 @@ static void build_tile(BrimSim *s, int slot, float scale) {
 static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
-    bool wet = has(&around->liquid, cell), wet_below = has(&around->wet[2 * axis], cell);
+    bool wet = mask_has(&around->liquid, cell), wet_below = mask_has(&around->wet[2 * axis], cell);
     float gradient;
     if (wet && wet_below)
         gradient = s->pressure[me] - s->pressure[below];
@@ -145,7 +133,7 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const int32_t *near = g->neighbour[slot] + TILE_SELF;
-    Around around = look_around(s, slot);
+    Around around = around_tile(&s->grid, s->liquid, slot);
     bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
     TileView pressure = tile_view(g, slot, s->pressure, tile_zeros);
     TileView phi = tile_view(g, slot, s->phi, tile_far);
@@ -224,7 +212,7 @@ static void leave_swallowed(const BrimSim *s, int slot, TileMask *cells) {
 static float tile_outflow(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     if (!s->wet[slot]) return 0;
-    Around around = look_around(s, slot);
+    Around around = around_tile(&s->grid, s->liquid, slot);
     if (s->swallowed_count && band_source_near(s, slot)) leave_swallowed(s, slot, &around.liquid);
     TileMask cut = cut_cells(s, slot), beside;
     TileView velocity[3];
