@@ -269,7 +269,8 @@ int command_mesh(int argc, char **argv) {
         .help = "Turns the frames of a run into closed triangle surfaces, DIR/surface/NNNNNN.ply,\n"
                 "with normals and velocities at vertices (obj: normals). 3D only. Where water\n"
                 "touches the domain's sides or solids the surface lies on them. The files are the\n"
-                "same bytes for any --threads.",
+                "same bytes for any --threads. Runs with a narrow band write surfaces themselves:\n"
+                "output.surface.",
         .options = options,
         .least = 1,
         .most = 1,

@@ -92,19 +92,19 @@ static bool inside(const Row *row) {
 
 // -------------------------------------------------------------------------------------- table
 
-enum { BAND_TEXT = 64 };
+enum { RANGE_TEXT = 64 };
 
-static const char *show_band(const Row *row, char text[BAND_TEXT]) {
+static const char *show_range(const Row *row, char text[RANGE_TEXT]) {
     if (isnan(row->low) && isnan(row->high))
         text[0] = 0;
     else if (isnan(row->low))
-        snprintf(text, BAND_TEXT, "at most %.4g", row->high);
+        snprintf(text, RANGE_TEXT, "at most %.4g", row->high);
     else if (isnan(row->high))
-        snprintf(text, BAND_TEXT, "at least %.4g", row->low);
+        snprintf(text, RANGE_TEXT, "at least %.4g", row->low);
     else if (row->low == row->high)
-        snprintf(text, BAND_TEXT, "%.4g", row->low);
+        snprintf(text, RANGE_TEXT, "%.4g", row->low);
     else
-        snprintf(text, BAND_TEXT, "%.4g to %.4g", row->low, row->high);
+        snprintf(text, RANGE_TEXT, "%.4g to %.4g", row->low, row->high);
     return text;
 }
 
@@ -113,24 +113,24 @@ static const char *verdict(const Row *row) {
     return inside(row) ? "ok" : "OUTSIDE";
 }
 
-/// Prints the table; returns how many rows are outside their band.
+/// Prints the table; returns how many rows are outside their range.
 static int print_table(const Result *r) {
-    int wide = 8, bad = 0, bands = 0;
+    int wide = 8, bad = 0, ranges = 0;
     for (int i = 0; i < r->row_count; i++) wide = (int)fmax(wide, (double)strlen(r->rows[i].what));
     printf("%s: %s\n%s%s%s\n\n", r->experiment->name, r->experiment->what, r->experiment->paper,
            r->quick ? "; shortened: " : "", r->quick ? r->experiment->quick : "");
-    printf("%-*s  %-16s  %10s  %-18s\n", wide, "quantity", "paper", "ours", "band");
+    printf("%-*s  %-16s  %10s  %-18s\n", wide, "quantity", "paper", "ours", "range");
     for (int i = 0; i < r->row_count; i++) {
         const Row *row = &r->rows[i];
-        char band[BAND_TEXT];
+        char range[RANGE_TEXT];
         printf("%-*s  %-16s  %10.4g  %-18s%s\n", wide, row->what, row->paper, row->ours,
-               show_band(row, band), verdict(row));
-        bad += !inside(row), bands += *band != 0;
+               show_range(row, range), verdict(row));
+        bad += !inside(row), ranges += *range != 0;
     }
     if (bad)
-        printf("\n%d of %d outside the band\n", bad, bands);
+        printf("\n%d of %d outside their range\n", bad, ranges);
     else
-        printf("\nall %d within the band\n", bands);
+        printf("\nall %d within their range\n", ranges);
     return bad;
 }
 
@@ -305,8 +305,8 @@ int command_reproduce(int argc, char **argv) {
         .command = "reproduce",
         .arguments = "NAME [options]",
         .help = "Runs an experiment of a paper, prints the paper's values beside Brim's and the\n"
-                "band that Brim promises, and writes NAME.csv (statistics over time),\n"
-                "NAME-table.csv and NAME.svg. Exit code 1 when a value is outside its band.",
+                "range that Brim promises, and writes NAME.csv (statistics over time),\n"
+                "NAME-table.csv and NAME.svg. Exit code 1 when a value is outside its range.",
         .options = options,
         .least = 0,
         .most = 1,

@@ -1,7 +1,7 @@
 // brim reproduce: experiments of papers, run again.
 //
 // An experiment is a row of a table and a function. The function runs trials (one simulation each)
-// and adds to the result: rows with the paper's value, ours and a band; panels of the plot;
+// and adds to the result: rows with the paper's value, ours and a range; panels of the plot;
 // pictures. The rest (arguments, progress, table, files, exit code) is common to all.
 #pragma once
 #include "sheet.h"
@@ -88,7 +88,7 @@ void result_check(Result *r, bool holds, const char *paper, const char *what);
 /// A panel with one column of the trials from `first` on.
 BrimPanelDef *result_lines(Result *r, int first, const char *column, double scale,
                            const char *title, const char *y_label);
-/// Marks a value or a band in the panel that was added last.
+/// Marks a value or a range in the panel that was added last.
 void result_level(Result *r, double low, double high, const char *label);
 /// Reports and ends the experiment.
 void result_fail(Result *r, int code, const char *format, ...)

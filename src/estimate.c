@@ -208,7 +208,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         // Below a band there are none; to tell how many that are takes the tiles' memory.
         BrimError none;
         if (s->band && sim_check_memory(s, 0, tile_count, &none) == BRIM_OK &&
-            band_start(s, (const Shape *const *)shapes, def->liquid_count, tiles))
+            band_start(s, def->liquid, (const Shape *const *)shapes, def->liquid_count, tiles))
             particles -= band_hidden_particles(s);
         // What is emitted fills tiles of its own.
         tile_count += 2 * emitted / ((double)s->grid.tile_cells * s->def.particles_per_cell);

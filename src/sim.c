@@ -230,10 +230,12 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     size_t tile_count = sim_dilate(s, tiles);
     BrimResult r = sim_check_memory(s, s->band ? 0 : (double)count, (double)tile_count, error);
     if (r == BRIM_OK && s->band) {
-        if (!band_start(s, regions, def->liquid_count, tiles))
+        if (band_start(s, def->liquid, regions, def->liquid_count, tiles)) {
+            count -= (int64_t)band_hidden_particles(s);
+            r = sim_check_memory(s, (double)count, (double)tile_count, error);
+        } else {
             r = fail(error, BRIM_ERROR_MEMORY, "out of memory for %zu tiles", tile_count);
-        count -= (int64_t)band_hidden_particles(s);
-        if (r == BRIM_OK) r = sim_check_memory(s, (double)count, (double)tile_count, error);
+        }
     }
     free(tiles);
     if (r != BRIM_OK) return r;

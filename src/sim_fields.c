@@ -1,6 +1,7 @@
 // Fields as dense arrays, for output and hosts.
 #include "base/error.h"
 #include "sim.h"
+#include "step/band.h"
 #include <math.h>
 #include <string.h>
 
@@ -51,6 +52,49 @@ static bool box_has(const Box *b, const int at[3]) {
     return true;
 }
 
+bool brim_sim_bounds(const BrimSim *sim, int low[3], int high[3]) {
+    const Grid *g = &sim->grid;
+    bool any = false;
+    for (int a = 0; a < 3; a++) low[a] = high[a] = 0;
+    for (int t = 0; t < g->tile_count; t++)
+        for (int r = 0; r < g->tile_rows; r++) {
+            size_t at = (size_t)t * (size_t)g->tile_rows + (size_t)r;
+            unsigned row = sim->particles.occupied[at] | (sim->band ? sim->hidden[at] : 0u);
+            if (!row) continue;
+            TileCoord c = g->coord[t];
+            const int first[3] = {c.x * TILE + __builtin_ctz(row), c.y * TILE + (r & 7),
+                                  c.z * TILE + (r >> 3)};
+            const int last[3] = {c.x * TILE + 32 - __builtin_clz(row), first[1] + 1, first[2] + 1};
+            for (int a = 0; a < 3; a++) {
+                if (!any || first[a] < low[a]) low[a] = first[a];
+                if (!any || last[a] > high[a]) high[a] = last[a];
+            }
+            any = true;
+        }
+    return any;
+}
+
+/// Adds what particles would give to the cells around one below a band, were it full of them.
+static void add_below(const BrimSim *s, const Box *box, int slot, int cell) {
+    static const float weight[3] = {0.125f, 0.75f, 0.125f};
+    TileCoord c = s->grid.coord[slot];
+    const int *n = s->grid.cells;
+    const int me[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
+                       s->dim == 3 ? c.z * TILE + (cell >> 6) : 0};
+    float part = band_part(s, slot, cell);
+    for (int k = s->dim == 3 ? 0 : 9; k < (s->dim == 3 ? 27 : 18); k++) {
+        const int step[3] = {k % 3, k / 3 % 3, k / 9};
+        float share = part;
+        int at[3];
+        for (int a = 0; a < 3; a++) {
+            at[a] = me[a] + step[a] - 1;
+            at[a] = at[a] < 0 ? 0 : at[a] >= n[a] ? n[a] - 1 : at[a];
+            if (a < s->dim) share *= weight[step[a]];
+        }
+        if (box_has(box, at)) box->out[box_index(box, at[0], at[1], at[2])] += share;
+    }
+}
+
 /// Trilinear density at cell centres relative to the full seeding; what falls beyond the domain
 /// counts for the cell before it, as for a mirror image.
 static void density(const BrimSim *s, const Box *box, size_t floats) {
@@ -75,6 +119,12 @@ static void density(const BrimSim *s, const Box *box, size_t floats) {
                 box->out[box_index(box, at[0], at[1], at[2])] +=
                     part * weight[0][k & 1] * weight[1][k >> 1 & 1] * weight[2][k >> 2];
         }
+    }
+    for (int t = 0; t < s->grid.tile_count && s->band; t++) {
+        TileMask hidden = mask_load(&s->grid, s->hidden, t);
+        for (int z = 0; z < s->grid.tile_depth; z++)
+            for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1)
+                add_below(s, box, t, z * 64 + __builtin_ctzll(bits));
     }
 }
 

@@ -49,7 +49,7 @@ static void heal(void) {
     atomic_store(&left, -1);
 }
 
-static Case greedy_case(int dim) {
+static Case greedy_case(int dim, int band_width) {
     Case c = case_box(dim, 1, 24, 24, dim == 3 ? 16 : 1);
     case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.3f, 0.6f, 0.6f}));
     case_solid(&c, ball((BrimVec3){0.7f, 0.1f, 0.3f}, 0.1f));
@@ -62,19 +62,20 @@ static Case greedy_case(int dim) {
     c.drains[0] = brim_default_drain_def();
     c.drains[0].shape = box_between((BrimVec3){0.9f, 0, 0}, (BrimVec3){1, 0.1f, 1});
     c.def.transfer = BRIM_TRANSFER_APIC;
+    c.def.band_width = band_width;
     return c;
 }
 
 TEST(creating_survives_every_failing_allocation) {
     for (int dim = 2; dim <= 3; dim++)
-        for (int once = 0; once < 4 - dim; once++) {
+        for (int once = 0; once < 6 - dim; once++) {
             BrimResult r = BRIM_ERROR_MEMORY;
             int tries = 0;
             for (; r != BRIM_OK && tries < 1000; tries++) {
-                Case c = greedy_case(dim);
+                Case c = greedy_case(dim, once >= 4 - dim ? 3 : 0);
                 BrimSim *sim = NULL;
                 BrimError error = {0};
-                fail_after(tries, once);
+                fail_after(tries, once & 1);
                 r = case_create(&c, &sim, &error);
                 heal();
                 CHECK(r == BRIM_OK || (r == BRIM_ERROR_MEMORY && !sim && error.message[0]));
@@ -85,10 +86,10 @@ TEST(creating_survives_every_failing_allocation) {
 }
 
 TEST(stepping_survives_every_failing_allocation) {
-    for (int dim = 2; dim <= 3; dim++) {
-        int lost = 0, fine = 0;
+    for (int k = 0; k < 3; k++) {
+        int dim = k ? 2 : 3, lost = 0, fine = 0;
         for (int tries = 0; fine < 2 && tries < 1000; tries += dim == 2 ? 1 : 3) {
-            Case c = greedy_case(dim);
+            Case c = greedy_case(dim, k == 2 ? 3 : 0);
             BrimSim *sim;
             BrimError error = {0};
             CHECK_OK(case_create(&c, &sim, &error), error);
@@ -110,7 +111,7 @@ TEST(adding_a_solid_survives_every_failing_allocation) {
         BrimResult r = BRIM_ERROR_MEMORY;
         int tries = 0;
         for (; r != BRIM_OK && tries < 100; tries++) {
-            Case c = greedy_case(dim);
+            Case c = greedy_case(dim, 0);
             BrimSim *sim;
             BrimError error = {0};
             CHECK_OK(case_create(&c, &sim, &error), error);
@@ -131,7 +132,7 @@ TEST(adding_a_solid_survives_every_failing_allocation) {
 }
 
 TEST(meshing_survives_every_failing_allocation) {
-    Case c = greedy_case(3);
+    Case c = greedy_case(3, 0);
     BrimSim *sim;
     BrimError error;
     CHECK_OK(case_create(&c, &sim, &error), error);
@@ -154,7 +155,7 @@ TEST(meshing_survives_every_failing_allocation) {
 }
 
 TEST(saving_and_loading_survive_every_failing_allocation) {
-    Case c = greedy_case(2);
+    Case c = greedy_case(2, 0);
     BrimSim *sim, *other;
     BrimError error;
     BrimSolidDef extra = brim_default_solid_def();

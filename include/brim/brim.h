@@ -350,12 +350,16 @@ BRIM_API BrimParticles brim_sim_particles(const BrimSim *sim);
 typedef enum BrimField {
     BRIM_FIELD_PRESSURE,  ///< Pa, 1 component
     BRIM_FIELD_VELOCITY,  ///< m/s, 3 components, averaged to cell centres
-    BRIM_FIELD_LEVEL_SET, ///< m, negative in the liquid, cut at two cells
-    BRIM_FIELD_DENSITY,   ///< of particles relative to the full seeding, 1 component
+    BRIM_FIELD_LEVEL_SET, ///< m, negative in the liquid, cut at two cells; below a narrow band's
+                          ///< surface at its width and two
+    BRIM_FIELD_DENSITY,   ///< relative to the full seeding, 1 component; full below a narrow band
     BRIM_FIELD_SOLID,     ///< m, signed distance to the solids, negative inside
 } BrimField;
 
 BRIM_API int brim_field_components(BrimField field);
+/// The smallest box of cells that holds all liquid, also that below a narrow band: low[] <= cell <
+/// high[]. False when there is none.
+BRIM_API bool brim_sim_bounds(const BrimSim *sim, int low[3], int high[3]);
 /// Copies a field to a dense array [cells z][y][x][components]. Cells without a tile read as air.
 BRIM_API BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out,
                                    size_t out_floats, BrimError *error);
@@ -578,7 +582,8 @@ typedef struct BrimMesh {
     uint32_t (*triangle)[3]; ///< [triangle_count]
 } BrimMesh;
 
-/// Makes surfaces for the frames of one scene: holds its solids. 3D only.
+/// Makes surfaces for the frames of one scene: holds its solids. 3D only; not with a narrow band,
+/// whose frames lack the water below it: brim_sim_mesh knows it.
 typedef struct BrimMesher BrimMesher;
 
 BRIM_API BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def,

@@ -48,16 +48,14 @@ bool memory_grow(void **array, size_t *capacity, size_t element, size_t count, s
     return true;
 }
 
-bool memory_shrink(void **array, size_t *capacity, size_t element, size_t count) {
-    if (!memory_spare(*capacity, count)) return true;
+void memory_shrink(void **array, size_t *capacity, size_t element, size_t count) {
     size_t wanted = count + count / 16;
-    void *p = memory_new(wanted * element);
-    if (!p) return false;
+    void *p = memory_spare(*capacity, count) ? memory_new(wanted * element) : NULL;
+    if (!p) return;
     memcpy(p, *array, count * element);
     free(*array);
     *array = p;
     *capacity = wanted;
-    return true;
 }
 
 bool memory_fit(void **array, size_t *capacity, size_t element, size_t count) {

@@ -29,9 +29,9 @@ static inline bool memory_spare(size_t capacity, size_t count) {
     return capacity > 64 && count + count / 4 < capacity;
 }
 
-/// Gives back what `count` elements do not need, when that is much; keeps them. False when out of
-/// memory: *array is then as it was.
-bool memory_shrink(void **array, size_t *capacity, size_t element, size_t count);
+/// Gives back what `count` elements do not need, when that is much; keeps them. Without room to
+/// move to *array stays as it was.
+void memory_shrink(void **array, size_t *capacity, size_t element, size_t count);
 
 /// Floats that several users take turns with: none of them finds there what it left.
 typedef struct WorkMemory {

@@ -31,23 +31,15 @@ static double cell_size(const BrimSimDef *def) {
     return (double)def->size.x / def->cells[0];
 }
 
-/// first and last cell of the values along one axis, with margin, inside 0..cells; one cell at
-/// least.
-static void clip_axis(const float *values, size_t n, double h, int cells, int *first, int *last) {
-    float low = INFINITY, high = -INFINITY;
-    for (size_t i = 0; i < n; i++) low = fminf(low, values[i]), high = fmaxf(high, values[i]);
-    double a = floor((double)low / h) - MARGIN, b = floor((double)high / h) + 1 + MARGIN;
-    *first = a > 0 ? (a < cells - 1 ? (int)a : cells - 1) : 0;
-    *last = b < cells ? (b > *first + 1 ? (int)b : *first + 1) : cells;
-}
-
-CellBox vti_box(const BrimSimDef *def, const BrimParticles *particles) {
+CellBox vti_box(const BrimSimDef *def, const CellBox *liquid) {
     CellBox box = {.last = {def->cells[0], def->cells[1], def->cells[2]}};
     if (domain_cells(def) <= WHOLE_CELLS) return box;
-    const float *const positions[3] = {particles->x, particles->y, particles->z};
-    for (int a = 0; a < def->dim; a++)
-        clip_axis(positions[a], particles->count, cell_size(def), def->cells[a], &box.first[a],
-                  &box.last[a]);
+    if (!liquid) return (CellBox){.last = {1, 1, 1}};
+    for (int a = 0; a < def->dim; a++) {
+        int first = liquid->first[a] - MARGIN, last = liquid->last[a] + MARGIN;
+        box.first[a] = first > 0 ? first : 0;
+        box.last[a] = last < def->cells[a] ? last : def->cells[a];
+    }
     return box;
 }
 
@@ -119,8 +111,9 @@ BrimResult brim_write_fields(const BrimSim *sim, const char *path, BrimError *er
     FileWriter *w;
     BrimResult result = file_create(path, &w, error);
     if (result != BRIM_OK) return result;
-    BrimParticles particles = brim_sim_particles(sim);
-    CellBox box = vti_box(brim_sim_def(sim), &particles);
+    CellBox liquid;
+    bool any = brim_sim_bounds(sim, liquid.first, liquid.last);
+    CellBox box = vti_box(brim_sim_def(sim), any ? &liquid : NULL);
     write_xml(w, sim, &box);
     for (int i = 0; i < FIELDS && result == BRIM_OK; i++)
         result = write_field(w, sim, &box, fields[i].field, error);

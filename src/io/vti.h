@@ -8,6 +8,7 @@ typedef struct CellBox {
     int first[3], last[3];
 } CellBox;
 
-/// What to write: the whole domain, or, when that has more than 2^24 cells, the bounding box of the
-/// particles with a margin of three cells, clipped to the domain.
-CellBox vti_box(const BrimSimDef *def, const BrimParticles *particles);
+/// What to write: the whole domain, or, when that has more than 2^24 cells, the liquid's bounds
+/// (NULL when there is none) with a margin of three cells, clipped to the domain; one cell at
+/// least.
+CellBox vti_box(const BrimSimDef *def, const CellBox *liquid);

@@ -50,10 +50,13 @@ bool particles_reserve(Particles *p, size_t count) {
     return count <= p->capacity || resize(p, memory_reserve(p->capacity, count));
 }
 
-bool particles_release(Particles *p, const Grid *g) {
-    size_t tiles = (size_t)g->tile_count;
-    if (memory_spare(p->capacity, p->count) && !resize(p, p->count + p->count / 16)) return false;
-    return memory_shrink((void **)&p->cell_start, &p->start_capacity, 4,
-                         tiles * (size_t)g->tile_cells + 1) &&
-           memory_shrink((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows);
+void particles_release(Particles *p, const Grid *g) {
+    size_t tiles = (size_t)g->tile_count, fewer = p->count + p->count / 16;
+    if (memory_spare(p->capacity, p->count)) {
+        (void)resize(p, fewer); // what finds no room to move to stays larger than told
+        p->capacity = fewer;
+    }
+    memory_shrink((void **)&p->cell_start, &p->start_capacity, 4,
+                  tiles * (size_t)g->tile_cells + 1);
+    memory_shrink((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows);
 }

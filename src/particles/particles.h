@@ -41,8 +41,8 @@ void particles_free(Particles *p);
 size_t particles_bytes(const Particles *p);
 /// Room for `count` particles in all; keeps those there are. False when out of memory.
 bool particles_reserve(Particles *p, size_t count);
-/// Gives back memory that more particles needed on more tiles. False when out of memory.
-bool particles_release(Particles *p, const Grid *g);
+/// Gives back memory that more particles needed on more tiles.
+void particles_release(Particles *p, const Grid *g);
 
 /// Range of a tile's particles.
 static inline uint32_t tile_first(const Particles *p, const Grid *g, int slot) {

@@ -30,10 +30,19 @@ static TileMask carried_faces(const BrimSim *s, int slot, int axis, const float 
     return wanted;
 }
 
-/// One component of a tile. Faces deeper than r = R - 1 take the velocity carried along, the others
-/// the particles' (eq. 3); with `density` a blend by the particles' weight (eq. 2). Where no
-/// particle gave a velocity the interior has only its own. (velocity: carried along; old: the
-/// particles', where they reached the tile) => velocity, old, known
+/// Lower faces of a tile's cells that touch hidden ones: particles are on one side at most.
+static TileMask hidden_faces(const BrimSim *s, int slot, int axis) {
+    TileMask faces = mask_load(&s->grid, s->hidden, slot);
+    TileMask low = mask_neighbour(&s->grid, s->hidden, slot, axis, -1);
+    for (int z = 0; z < s->grid.tile_depth; z++) faces.slice[z] |= low.slice[z];
+    return faces;
+}
+
+/// One component of a tile. Faces deeper than r = R - 1, and those of hidden cells, take the
+/// velocity carried along, the others the particles' (eq. 3); with `density` a blend by the
+/// particles' weight (eq. 2). Where no particle gave a velocity the interior has only its own.
+/// (velocity: carried along; old: the particles', where they reached the tile) => velocity, old,
+/// known
 static void combine_component(BrimSim *s, int slot, int axis, bool reached) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
@@ -42,15 +51,16 @@ static void combine_component(BrimSim *s, int slot, int axis, bool reached) {
     bool blend = s->def.band_combine == BRIM_BAND_DENSITY;
     float inner = band_inner(s);
     TileMask wanted = carried_faces(s, slot, axis, carried);
-    TileMask known = mask_load(g, s->known[axis], slot);
+    TileMask known = mask_load(g, s->known[axis], slot), hidden = hidden_faces(s, slot, axis);
     if (!reached) memset(u, 0, (size_t)g->tile_cells * sizeof *u);
     for (int z = 0; z < g->tile_depth; z++) {
         for (uint64_t bits = wanted.slice[z]; bits; bits &= bits - 1) {
             int i = z * 64 + __builtin_ctzll(bits);
-            bool given = known.slice[z] & (bits & -bits);
+            uint64_t bit = bits & -bits;
+            bool given = known.slice[z] & bit;
             if (blend && given)
                 u[i] = carried[i] + fminf(1, weight[i]) * (u[i] - carried[i]);
-            else if (!given || (!blend && face_phi(s, slot, i, axis) < -inner))
+            else if (!given || hidden.slice[z] & bit || face_phi(s, slot, i, axis) < -inner)
                 u[i] = carried[i];
         }
         known.slice[z] |= wanted.slice[z];

@@ -167,7 +167,7 @@ static bool far_below(const BrimSim *s, int slot, const Passes *p) {
 /// stay deep for ever and fill what room a solid leaves. A hidden cell lies at the band's lower
 /// edge, where it gets particles; any other has them, or will be air.
 static float sealed_depth(const BrimSim *s, int64_t cell) {
-    return band_bit(s->hidden, cell) ? (float)s->def.band_width - 0.5f : UNSEEN;
+    return band_bit(s->hidden, cell) ? (float)s->def.band_width - 0.75f : UNSEEN;
 }
 
 static bool solids_move(const BrimSim *s) {

@@ -11,11 +11,11 @@
 /// Depth of liquid at a port, cells.
 static const float AT_PORT = 0.5f;
 
-/// Cells around ports that are as shallow: those that a step may cross; where steps are fixed, a
-/// guess.
+/// Cells around ports that are as shallow: those that a step may cross.
 static float port_reach(const BrimSim *s) {
-    static const float LEAST = 2, MOST = 8, GUESS = 5;
-    return s->def.step > 0 ? GUESS : fmaxf(LEAST, fminf((float)s->def.cfl, MOST));
+    static const float LEAST = 2, MOST = 8;
+    float cells = s->def.step > 0 ? ceilf((float)reach_estimate(s)) : (float)s->def.cfl;
+    return fmaxf(LEAST, fminf(cells, MOST));
 }
 
 /// Whether a port with these bounds may have a say in a tile, or `more` cells around it.

@@ -4,11 +4,14 @@
 #include "step/emit.h"
 #include <string.h>
 
-/// Cells in which a region's lattice has a point => liquid; how many in `rhs`.
-static void mark_liquid(BrimSim *s, const Shape *const *shapes, int count) {
+/// Cells in which a region's lattice has a point => liquid; how many in `rhs`. Regions of particles
+/// at random places are not full and have nothing to hide.
+static void mark_liquid(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                        int count) {
     uint32_t *points = (uint32_t *)(void *)s->rhs;
     memset(points, 0, sim_cells(s) * sizeof *points);
-    for (int i = 0; i < count; i++) emit_cells(s, shapes, i, points);
+    for (int i = 0; i < count; i++)
+        if (liquid[i].particles == 0) emit_cells(s, shapes, i, points);
     for (size_t r = 0; r < sim_rows(s); r++) {
         uint8_t bits = 0;
         for (size_t x = 0; x < TILE; x++) bits |= (uint8_t)((points[r * TILE + x] > 0) << x);
@@ -18,7 +21,8 @@ static void mark_liquid(BrimSim *s, const Shape *const *shapes, int count) {
         s->phi[i] = s->liquid[i >> 3] >> (i & 7) & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
 }
 
-bool band_start(BrimSim *s, const Shape *const *shapes, int count, const uint8_t *tiles) {
+bool band_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes, int count,
+                const uint8_t *tiles) {
     for (size_t i = 0; i < grid_box(&s->grid); i++)
         if (tiles[i]) s->sort.reach[i] |= 1u << TILE_SELF;
     if (!stage_sort(s)) return false;
@@ -27,14 +31,13 @@ bool band_start(BrimSim *s, const Shape *const *shapes, int count, const uint8_t
     memset(s->interior, 0, rows);
     memset(s->hidden, 0, rows);
     memset(s->traced, TRACED_NONE, (size_t)s->grid.tile_count);
-    mark_liquid(s, shapes, count);
+    mark_liquid(s, liquid, shapes, count);
     band_distance(s);
     for (size_t i = 0; i < sim_cells(s); i++) {
         if (!band_deep_near(s, (int)(i / (size_t)s->grid.tile_cells))) continue;
-        bool liquid = s->liquid[i >> 3] >> (i & 7) & 1;
-        s->interior[i >> 3] |= (uint8_t)((liquid && s->phi[i] < -1) << (i & 7));
-        s->hidden[i >> 3] |=
-            (uint8_t)((liquid && s->phi[i] < (float)-s->def.band_width) << (i & 7));
+        bool wet = s->liquid[i >> 3] >> (i & 7) & 1;
+        s->interior[i >> 3] |= (uint8_t)((wet && s->phi[i] < -1) << (i & 7));
+        s->hidden[i >> 3] |= (uint8_t)((wet && s->phi[i] < (float)-s->def.band_width) << (i & 7));
     }
     return true;
 }

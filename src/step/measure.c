@@ -72,11 +72,10 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     float speed2[TILE * TILE * TILE];
     bool any = false;
     for (int z = 0; z < g->tile_depth; z++) any |= hidden.slice[z] != 0;
-    if (any && !s->primed) memset(speed2, 0, sizeof speed2);
-    if (any && s->primed) {
+    if (any) { // before the first step velocities wait in `old`
         TileView velocity[3];
         for (int a = 0; a < s->dim; a++)
-            velocity[a] = tile_view(g, slot, s->velocity[a], tile_unknown);
+            velocity[a] = tile_view(g, slot, (s->primed ? s->velocity : s->old)[a], tile_unknown);
         s->faces->speeds(velocity, &hidden, s->dim, speed2);
     }
     for (int r = 0; r < g->tile_rows && any; r++) {

@@ -95,8 +95,8 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
 /// Makes every field that is needed, large enough for so many tiles; keeps contents. False when
 /// out of memory.
 bool fields_reserve(BrimSim *s, size_t tiles);
-/// Gives back memory that a larger flow needed: fields, particles, work. False when out of memory.
-bool fields_release(BrimSim *s);
+/// Gives back memory that a larger flow needed: fields, particles, work.
+void fields_release(BrimSim *s);
 /// The same for the fields of solids.
 bool solid_fields_reserve(BrimSim *s, size_t tiles);
 /// The same for those with thin walls.

@@ -69,7 +69,7 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
 
     BrimResult result = s->primed ? BRIM_OK : prime(s, &clock, error);
     if (result != BRIM_OK) return result;
-    if (!fields_release(s)) return out_of_memory(s, "begin", error);
+    fields_release(s);
     s->dt = s->dt_next;
     double next = s->time + s->dt, frame_end = (double)(s->frame + 1) / s->def.frame_rate;
     int frame = s->frame;

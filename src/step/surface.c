@@ -259,7 +259,7 @@ static void measure_beside(BrimSim *s, int slot, uint8_t *found) {
 /// Cells of a tile that stand on a floor: a wall or a shut face where gravity points.
 static TileMask on_floor(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    BrimVec3 gravity = gravity_at(s, s->time);
+    BrimVec3 gravity = gravity_at(s, s->solid_time); // the end of the step, here and when resumed
     const float pull[3] = {gravity.x, gravity.y, s->dim == 3 ? gravity.z : 0};
     int axis = 0;
     for (int a = 1; a < s->dim; a++)

@@ -28,7 +28,7 @@ test_reproduce_refuses_a_folder_without_the_scene() {
 test_reproduce_writes_table_curves_and_plot() {
     small_rabbit
     brim_gives 0 reproduce idp-fig9 -o res --scenes small --threads 1
-    says out "all 2 within the band"
+    says out "all 2 within their range"
     there res/idp-fig9.csv res/idp-fig9-table.csv res/idp-fig9.svg res/idp-fig9.png
     [ "$(ls res | wc -l)" -eq 4 ] || give_up "other files in res: $(ls res)"
     head -n 1 res/idp-fig9.csv | grep -q '^trial,frame,step,time,' || give_up "no head"
@@ -39,13 +39,13 @@ test_reproduce_writes_table_curves_and_plot() {
     ! command -v xmllint >/dev/null || xmllint --noout res/idp-fig9.svg || give_up "no XML"
 }
 
-test_reproduce_fails_outside_the_band() {
+test_reproduce_fails_outside_its_range() {
     small_rabbit
     # without the rabbit nothing is displaced: the rise is no number
     sed -i '/^solids:/,$d' small/rabbit-2d.yaml
     brim_gives 1 reproduce idp-fig9 -o res --scenes small
     says out "OUTSIDE"
-    says out "outside the band"
+    says out "outside their range"
     grep -q ',OUTSIDE$' res/idp-fig9-table.csv || give_up "the table does not tell"
 }
 
