@@ -174,6 +174,26 @@ TEST(band_of_drops_that_flatten_keeps_them) {
     CHECK_NEAR(kept, 1, 0.03);
 }
 
+/// A particle alone beside a thin wall and a tile's side falls no faster than it should.
+TEST(band_beside_a_thin_wall_lets_a_drop_fall) {
+    for (int width = 0; width <= 3; width += 3) {
+        Case c = case_box(2, 1, 32, 32, 1);
+        const float h = 1.0f / 32;
+        case_liquid(&c, box_between((BrimVec3){16.02f * h, 28 * h, 0},
+                                    (BrimVec3){16.04f * h, 28.02f * h, 0}));
+        c.liquid[0].particles = 1;
+        case_solid(&c, box_between((BrimVec3){13.6f * h, 0, 0}, (BrimVec3){14.6f * h, 1, 0}));
+        c.def.band_width = width;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK(brim_sim_particles(sim).count == 1);
+        CHECK_OK(run_until(sim, 0.3, &error), error);
+        CHECK_NEAR(brim_sim_stats(sim)->max_speed / (9.81 * brim_sim_time(sim)), 1, 0.1);
+        brim_sim_destroy(&sim);
+    }
+}
+
 /// What hosts and files see of the liquid includes that below the band.
 TEST(band_fields_include_the_liquid_below) {
     for (int dim = 2; dim <= 3; dim++) {

@@ -95,8 +95,7 @@ static void leave_tile(BrimSim *s, int slot, bool reached) {
 static void combine_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    bool whole = all_carried(s, slot), near = particles_near(s, slot), reached = false;
-    for (int a = 0; a < s->dim && !whole; a++) reached |= mask_any(g, s->known[a], slot);
+    bool whole = all_carried(s, slot), near = particles_near(s, slot), reached = s->reached[slot];
     if (!s->traced[slot]) {
         leave_tile(s, slot, reached);
         return;

@@ -53,6 +53,7 @@ static bool resize(BrimSim *s, size_t after) {
         uint8_t **masks[] = {&s->interior, &s->hidden, &s->full, &s->below, &s->rigid};
         for (int i = 0; i < 5; i++) ok = ok && grow(masks[i], rows, before, after);
         ok = ok && grow(&s->traced, 1, before, after);
+        ok = ok && grow(&s->reached, 1, before, after);
         ok = ok && grow(&s->marks, band_marks(s), before, after);
         ok = ok && grow(&s->deepest, sizeof *s->deepest, before, after);
         ok = ok && grow(&s->shallowest, sizeof *s->shallowest, before, after);
@@ -154,6 +155,7 @@ void fields_free(BrimSim *s) {
     free(s->rigid);
     free(s->swallowed);
     free(s->traced);
+    free(s->reached);
     free(s->marks);
     free(s->deepest);
     free(s->shallowest);
@@ -188,7 +190,7 @@ size_t fields_bytes(const BrimSim *s) {
     size_t per_tile =
         4 * cells + rows + 10 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
     for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
-    if (s->band) per_tile += 5 * rows + 9 + band_marks(s);
+    if (s->band) per_tile += 5 * rows + 10 + band_marks(s);
     if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 2) * rows;
     if (s->density) per_tile += cells;
     if (s->pushed) per_tile += rows;

@@ -175,6 +175,8 @@ struct BrimSim {
                                ///< With a band where particles are near, and from its trace on what
                                ///< the grid carries along
     uint8_t *known[3];         ///< [rows] faces with a velocity
+    uint8_t *reached; ///< [tiles] with a band: particles gave `old` a velocity there, also on
+                      ///< faces beyond thin walls, which are not known
 
     // surface
     float *phi;      ///< [cells] signed distance to the liquid's surface in cells, cut at +-2;

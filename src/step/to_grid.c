@@ -151,7 +151,7 @@ static void forget_beyond_walls(const BrimSim *s, int slot, int axis, TileMask *
 }
 
 /// Sums the blocks that reach a tile and divides. => velocity, old, known; with a band only old,
-/// and that only in tiles that particles reach
+/// and that only in tiles that particles reach: reached
 static void gather_tile(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     size_t floats = block_floats(s), sides = (size_t)s->dim * component_floats(s);
@@ -168,6 +168,7 @@ static void gather_tile(BrimSim *s, int slot) {
         near.block[n] = s->work.at + (size_t)s->scatter_at[t] * floats;
         near.side[n] = near.block[n] + sides;
     }
+    if (s->band) s->reached[slot] = reached != 0;
     if (s->band && !reached) {
         for (int a = 0; a < s->dim; a++) mask_store(g, s->known[a], slot, &(TileMask){{0}});
         return;
