@@ -335,7 +335,8 @@ static bool find_wedges(const BrimSim *s, int slot, uint8_t *found) {
             for (int n = 0; n < 2 * s->dim; n++) {
                 int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
                 int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
-                if (next < 0) dry |= !at_wall(s, slot, cell, n);
+                if (at_wall(s, slot, cell, n)) continue; // tiles reach beyond the far ones
+                dry |= next < 0;
                 if (next < 0 || open_part(s, n >> 1, face) == 0) continue;
                 bool rock = s->rock[next >> 3] >> (next & 7) & 1;
                 bool full = s->liquid[next >> 3] >> (next & 7) & 1;
