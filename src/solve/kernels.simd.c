@@ -281,41 +281,45 @@ INLINE f8 narrow(const Wide *v) {
 #endif
 
 /// b - A x of a row in double precision, rounded once.
-INLINE f8 residual_row(const View *v, f8 b, const float *diag, int z, int y, int i, int depth) {
+INLINE f8 residual_row(const View *v, f8 b, const float *diag, int z, int y, int i, int depth,
+                       Kind kind) {
     Around n = around(v, z, y, i, depth);
-    f8 x = load(v->x + i), a = load(v->ax + i);
+    const bool read = kind == MIXED; // else all faces between unknowns have the same coefficient
+    f8 x = load(v->x + i), d = kind == REGULAR ? v->diag : load(diag + i);
+    f8 a = read ? load(v->ax + i) : v->a;
     Wide sum = wide(b);
-    add_product(&sum, -load(diag + i), x);
+    add_product(&sum, -d, x);
     add_product(&sum, a, shift_up(v->xm[i + 7], x));
-    add_product(&sum, shift_down(a, v->axp[i]), shift_down(x, v->xp[i]));
-    add_product(&sum, load(v->ay + i), load(n.ym));
-    add_product(&sum, load(n.ayp), load(n.yp));
+    add_product(&sum, read ? shift_down(a, v->axp[i]) : a, shift_down(x, v->xp[i]));
+    add_product(&sum, read ? load(v->ay + i) : a, load(n.ym));
+    add_product(&sum, read ? load(n.ayp) : a, load(n.yp));
     if (depth > 1) {
-        add_product(&sum, load(v->az + i), load(n.zm));
-        add_product(&sum, load(n.azp), load(n.zp));
+        add_product(&sum, read ? load(v->az + i) : a, load(n.zm));
+        add_product(&sum, read ? load(n.azp) : a, load(n.zp));
     }
-    return narrow(&sum);
+    return kind == UNIFORM ? keep(narrow(&sum), positive(d)) : narrow(&sum);
 }
 
-INLINE TileMost residual_tile(const Level *l, int slot, const float *b, const float *field,
-                              float *r, int depth) {
+INLINE void residual_tile(const Level *l, int slot, const float *b, const float *field, float *r,
+                          TileMost *out, int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const float *diag = l->diag + at;
     b += at, r += at;
     f8 most = {}, most_b = {};
-    EACH_ROW(l->rows[slot], depth, {
-        f8 rhs = load(b + i), rest = residual_row(&v, rhs, diag, z, y, i, depth);
+    EACH_ROW(rows_of(l, slot, depth, kind), depth, {
+        f8 rhs = load(b + i), rest = residual_row(&v, rhs, diag, z, y, i, depth, kind);
         store(r + i, rest);
         most = larger(most, rest);
         most_b = larger(most_b, rhs);
     });
-    return (TileMost){largest(most), largest(most_b)};
+    *out = (TileMost){largest(most), largest(most_b)};
 }
 
 static TileMost residual(const Level *l, int slot, const float *b, const float *x, float *r) {
-    return l->grid->tile_depth > 1 ? residual_tile(l, slot, b, x, r, TILE)
-                                   : residual_tile(l, slot, b, x, r, 1);
+    TileMost most = {0, 0};
+    BY_KIND(l, slot, residual_tile, l, slot, b, x, r, &most)
+    return most;
 }
 
 // ----------------------------------------------------------------------------------- smoother

@@ -185,8 +185,7 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
             faces.slice[z] = wet & ~cut.slice[z] & open;
         }
         TileView view = tile_view(g, slot, q, tile_zeros);
-        s->faces->subtract(&around, &faces, a, g->tile_depth, &view, NULL, d,
-                           s->coefficient[a] + base);
+        s->faces->subtract(&around, &faces, a, g->tile_depth, &view, NULL, d, NULL);
         TileMask shut = shut_faces(s, slot, 2 * a);
         for (int z = 0; z < g->tile_depth; z++) {
             for (uint64_t bits = beside.slice[z]; bits; bits &= bits - 1) {

@@ -51,8 +51,8 @@ typedef struct FaceKernels {
     /// The system of a tile (see project.c); pressure *= scale. phi: NULL for surfaces half way.
     void (*build)(const Around *around, const TileView velocity[3], const TileView *phi, int dim,
                   float scale, const SystemTile *out);
-    /// velocity -= pressure's difference on the given faces, which touch liquid; gradient: what was
-    /// subtracted.
+    /// velocity -= pressure's difference on the given faces, which touch liquid; gradient, or NULL:
+    /// what was subtracted.
     void (*subtract)(const Around *around, const TileMask *faces, int axis, int depth,
                      const TileView *pressure, const TileView *phi, float *velocity,
                      float *gradient);

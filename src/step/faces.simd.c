@@ -203,9 +203,10 @@ INLINE void subtract_axis(const Around *around, const TileMask *faces, int depth
             f8 part = theta(choose(here, mine, its), choose(here, its, mine));
             difference = choose(here & below, difference, difference / part);
         }
-        f8 before = load(velocity + row * 8), kept = load(gradient + row * 8);
+        f8 before = load(velocity + row * 8);
         store(velocity + row * 8, choose(lanes, before - difference, before));
-        store(gradient + row * 8, choose(lanes, difference, kept));
+        if (gradient)
+            store(gradient + row * 8, choose(lanes, difference, load(gradient + row * 8)));
     })
 }
 
