@@ -52,8 +52,8 @@ static void last_line(const char *path, char *text, size_t size) {
     if (file) fclose(file);
 }
 
-int film_encode(const char *folder, double frame_rate, const char *path) {
-    char pictures[PATH_MAX], partial[PATH_MAX], log[PATH_MAX], rate[32], why[512];
+int film_encode(const char *folder, int count, double frame_rate, const char *path) {
+    char pictures[PATH_MAX], partial[PATH_MAX], log[PATH_MAX], rate[32], frames[32], why[512];
     if (snprintf(pictures, sizeof pictures, "%s/%%06d.png", folder) >= PATH_MAX ||
         snprintf(log, sizeof log, "%s/ffmpeg.log", folder) >= PATH_MAX ||
         snprintf(partial, sizeof partial, "%s.brim-tmp", path) >= PATH_MAX) {
@@ -61,6 +61,7 @@ int film_encode(const char *folder, double frame_rate, const char *path) {
         return EXIT_INPUT;
     }
     snprintf(rate, sizeof rate, "%.9g", frame_rate);
+    snprintf(frames, sizeof frames, "%d", count); // of an attempt before there may be more
     // H.264 of this kind wants even sides; players expect the colours of high definition
     const char *const command[] = {
         "ffmpeg",
@@ -72,6 +73,8 @@ int film_encode(const char *folder, double frame_rate, const char *path) {
         rate,
         "-i",
         pictures,
+        "-frames:v",
+        frames,
         "-vf",
         "crop=trunc(iw/2)*2:trunc(ih/2)*2,scale=out_color_matrix=bt709:out_range=tv",
         "-c:v",

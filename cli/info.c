@@ -2,6 +2,11 @@
 #include "cli.h"
 #include <sys/stat.h>
 
+/// Of several failures the damaged file is the one to tell.
+static int worse(int before, int now) {
+    return before == EXIT_DAMAGED ? before : now;
+}
+
 int command_info(int argc, char **argv) {
     const Option options[] = {{0}};
     const Usage usage = {
@@ -24,7 +29,7 @@ int command_info(int argc, char **argv) {
         if (stat(argv[i], &status) == 0 && S_ISDIR(status.st_mode)) {
             report_error("%s is a folder; name a file in it, such as %s/particles/000000.ply",
                          argv[i], argv[i]);
-            code = EXIT_INPUT;
+            code = worse(code, EXIT_INPUT);
             continue;
         }
         char text[4096];
@@ -32,7 +37,7 @@ int command_info(int argc, char **argv) {
         if (brim_describe_file(argv[i], text, sizeof text, &error) == BRIM_OK)
             printf("%s%s\n", i > 1 ? "\n" : "", text);
         else
-            code = report_result(&error, false);
+            code = worse(code, report_result(&error, false));
     }
     return code;
 }

@@ -1,6 +1,7 @@
 // The brim command: finds the subcommand and hands it its arguments.
 #include "cli.h"
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,6 +95,7 @@ static void wait_briefly(char **argv) {
 
 int main(int argc, char **argv) {
     wait_briefly(argv);
+    signal(SIGXFSZ, SIG_IGN); // a file too large for ulimit is an error to report, not an end
     if (argc < 2) {
         print_help();
         return EXIT_INPUT;

@@ -292,8 +292,8 @@ static int report(const char *folder, const Arguments *a) {
     int code = run_open(&run, folder);
     if (code != EXIT_DONE) return code;
     if (!run.scene) {
-        report_error("%s holds no run.json, so the scene is unknown; 'brim plot' needs only "
-                     "stats.csv",
+        report_error("the scene of %s is unknown: no run.json, or one that cannot be read; 'brim "
+                     "plot' needs only stats.csv",
                      run.folder);
         code = EXIT_INPUT;
     }

@@ -223,10 +223,12 @@ static int draw_numbered(Job *job) {
     return code;
 }
 
+/// Removes the pictures of a film, and those that a longer attempt before left behind it.
 static void remove_pictures(const char *folder, int count) {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0;; i++) {
         char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/%06d.png", folder, i) < PATH_MAX) unlink(path);
+        if (snprintf(path, sizeof path, "%s/%06d.png", folder, i) >= PATH_MAX) break;
+        if (unlink(path) != 0 && i >= count) break;
     }
     rmdir(folder);
 }
@@ -253,7 +255,7 @@ static int draw_film(Job *job) {
         printf("%s\n", folder);
         return EXIT_DONE;
     }
-    code = film_encode(folder, rate, film);
+    code = film_encode(folder, job->frames.count, rate, film);
     if (code != EXIT_DONE) return code;
     remove_pictures(folder, job->frames.count);
     printf("%s: %d frames at %g a second\n", film, job->frames.count, rate);

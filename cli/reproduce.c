@@ -242,6 +242,10 @@ static void release(Result *r) {
 }
 
 static int reproduce(Result *r) {
+    if (!*r->folder) {
+        report_error("the name of the folder is empty");
+        return EXIT_INPUT;
+    }
     if (!make_folders(r->folder)) return EXIT_IO;
     r->experiment->run(r);
     if (r->code == EXIT_DONE && r->sheet.failed) result_fail(r, EXIT_MEMORY, "out of memory");

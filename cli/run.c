@@ -263,7 +263,8 @@ int command_run(int argc, char **argv) {
                 "  surface/NNNNNN.ply    closed surface, when output.surface is ply or obj\n"
                 "  checkpoints/          from which --resume continues, bit for bit\n"
                 "  stats.csv, run.json   one row a step; the scene after defaults\n\n"
-                "A folder that is not empty is refused without --resume or --overwrite.\n"
+                "A folder with a run is refused without --resume or --overwrite, one with other\n"
+                "files always.\n"
                 "Ctrl-C finishes the step, writes a checkpoint and leaves with exit code 130; a\n"
                 "second Ctrl-C quits at once. The result is the same bits for any --threads.",
         .options = options,

@@ -34,8 +34,9 @@ static int read_scene(Run *run, const char *path) {
         report_error("%s has no \"scene\"; it is not the record of a run", path);
         return EXIT_INPUT;
     }
+    // A run that was copied without its meshes still has its statistics.
     if (brim_scene_parse(value, length, path, NULL, 0, &run->scene, &error) != BRIM_OK)
-        return report_result(&error, false);
+        report_warning("going on without the scene: %s", error.message);
     return EXIT_DONE;
 }
 

@@ -224,7 +224,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     int64_t count = 0;
     const Shape *const *regions = (const Shape *const *)shapes;
     // What does not fit by its particles alone need not be counted to the end.
-    int64_t most = (int64_t)(sim_memory_limit(s) / sizeof(float[7])) + 1;
+    int64_t most = (int64_t)fmin(sim_memory_limit(s) / sizeof(float[7]), 1e15) + 1;
     for (int i = 0; i < def->liquid_count && count <= most; i++)
         count += emit_count(s, &def->liquid[i], regions, i, most, tiles);
     size_t tile_count = sim_dilate(s, tiles);

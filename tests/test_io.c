@@ -547,7 +547,9 @@ TEST(io_stats_rows_and_resume) {
     CHECK(out);
     fputs("4,0.33", out);
     fclose(out);
-    CHECK_OK(stats_open(path, 5, &f, &error), error);
+    CHECK(stats_open(path, 5, &f, &error) == BRIM_ERROR_DAMAGED && !f);
+    CHECK(strstr(error.message, "step 4"));
+    CHECK_OK(stats_open(path, 3, &f, &error), error);
     stats_close(&f);
     CHECK(file_is(path, whole));
 

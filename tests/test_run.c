@@ -232,6 +232,10 @@ TEST(run_refusals_touch_nothing) {
     CHECK(open_run(NULL, "foreign", fresh, &run, &error) == BRIM_ERROR_INPUT && !run);
     CHECK(open_run(NULL, "foreign", resume, &run, &error) == BRIM_ERROR_INPUT && !run);
     CHECK(strstr(error.message, "no run to resume") && !exists(at("foreign/run.json")));
+    put_text(at("foreign/stats.csv"), "theirs");
+    BrimRunOptions overwrite = {.overwrite = true};
+    CHECK(open_run(NULL, "foreign", overwrite, &run, &error) == BRIM_ERROR_INPUT && !run);
+    CHECK(file_is(at("foreign/stats.csv"), "theirs"));
 
     put_text(at("file"), "x");
     CHECK(open_run(NULL, "file", fresh, &run, &error) == BRIM_ERROR_IO && !run);
@@ -247,6 +251,56 @@ TEST(run_overwrite_replaces_the_run_alone) {
     CHECK(exists(at("again/particles/000001.ply")) && !exists(at("again/particles/000002.ply")));
     CHECK(!exists(at("again/checkpoints/step-00000018.brim")));
     CHECK(file_is(at("again/notes.txt"), "mine"));
+}
+
+TEST(run_in_a_folder_without_a_name_is_refused) {
+    BrimError error;
+    BrimRun *run;
+    BrimScene *scene = scene_with(NULL);
+    CHECK(brim_run_open(scene, "", NULL, &run, &error) == BRIM_ERROR_INPUT && !run);
+    brim_scene_destroy(&scene);
+}
+
+/// Rows that somebody took are missed, not skipped.
+TEST(run_resume_misses_rows) {
+    BrimError error;
+    BrimRun *run;
+    CHECK_OK(run_for("rows", fresh, 20, NULL, &error), error);
+    size_t bytes;
+    char *rows = get_file(at("rows/stats.csv"), &bytes), *end = rows;
+    for (int i = 0; i < 5; i++) end = strchr(end, '\n') + 1;
+    put_file(at("rows/stats.csv"), rows, (size_t)(end - rows));
+    CHECK(open_run(NULL, "rows", resume, &run, &error) == BRIM_ERROR_DAMAGED && !run);
+    CHECK(strstr(error.message, "stats.csv") && strstr(error.message, "step 5"));
+    put_file(at("rows/stats.csv"), rows, bytes);
+    free(rows);
+    CHECK_OK(run_for("rows", resume, 10, NULL, &error), error);
+    CHECK(unlink(at("rows/stats.csv")) == 0); // then a new one begins at the checkpoint
+    for (int i = 0; i < 3; i++) CHECK_OK(run_for("rows", resume, 3, NULL, &error), error);
+}
+
+/// A checkpoint that cannot be read may be whole: it stays, and nothing starts over.
+TEST(run_resume_leaves_what_it_cannot_read) {
+    BrimError error;
+    BrimRun *run;
+    CHECK_OK(run_for("unread", fresh, 14, NULL, &error), error);
+    static const char *const names[] = {"unread/checkpoints/step-00000006.brim",
+                                        "unread/checkpoints/step-00000012.brim"};
+    for (int i = 0; i < 2; i++) {
+        char aside[512];
+        snprintf(aside, sizeof aside, "%s", at(i ? "unread/b" : "unread/a"));
+        CHECK(rename(at(names[i]), aside) == 0);
+        CHECK_OK(folder_make(at(names[i]), &error), error); // no regular file
+    }
+    CHECK(open_run(NULL, "unread", resume, &run, &error) == BRIM_ERROR_IO && !run);
+    CHECK(exists(at(names[0])) && exists(at(names[1])));
+    for (int i = 0; i < 2; i++) {
+        char aside[512];
+        snprintf(aside, sizeof aside, "%s", at(i ? "unread/b" : "unread/a"));
+        CHECK(rmdir(at(names[i])) == 0 && rename(aside, at(names[i])) == 0);
+    }
+    CHECK_OK(run_for("unread", resume, 1000, NULL, &error), error);
+    CHECK(same_as_whole("unread", &error));
 }
 
 TEST(run_has_its_folder_to_itself) {

@@ -522,7 +522,7 @@ BRIM_API BrimSim *brim_run_sim(BrimRun *run);
 BRIM_API BrimResult brim_run_checkpoint(BrimRun *run, BrimError *error);
 /// What --resume did: the checkpoint used, damaged ones passed over. "" for a new run.
 BRIM_API const char *brim_run_message(const BrimRun *run);
-/// Damaged checkpoints that were passed over; the message names them.
+/// Checkpoints that were passed over, damaged or unreadable; the message names them.
 BRIM_API int brim_run_passed_over(const BrimRun *run);
 /// The newest checkpoint in the folder, "" when there is none.
 BRIM_API const char *brim_run_last_checkpoint(const BrimRun *run);

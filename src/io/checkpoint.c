@@ -306,9 +306,10 @@ BrimResult checkpoint_open_stream(FILE *in, uint64_t bytes, const char *path,
     c->path = path_new("%s", path);
     c->chunk = memory_new(CHECKPOINT_CHUNK);
     c->planes = memory_new(CHECKPOINT_CHUNK);
-    BrimResult result = c->path && c->chunk ? read_header(c, bytes, error)
-                                            : fail(error, BRIM_ERROR_MEMORY,
-                                                   "out of memory while reading '%s'", path);
+    BrimResult result =
+        c->path && c->chunk && c->planes
+            ? read_header(c, bytes, error)
+            : fail(error, BRIM_ERROR_MEMORY, "out of memory while reading '%s'", path);
     if (result == BRIM_OK) result = read_table(c, bytes, error);
     for (int i = 0; i < c->table.count && result == BRIM_OK; i++)
         result = verify_section(c, &c->table.entry[i], error);

@@ -158,11 +158,27 @@ static BrimResult sync_folder_of(const char *path, BrimError *error) {
     return result;
 }
 
+/// Whether the temporary file is still the one that we write, and not that of another process.
+static bool still_ours(const FileWriter *w) {
+    struct stat mine, there;
+    return fstat(w->descriptor, &mine) == 0 && lstat(w->temp, &there) == 0 &&
+           mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
 BrimResult file_commit(FileWriter **writer, BrimError *error) {
     FileWriter *w = *writer;
     *writer = NULL;
     flush(w);
     if (!w->failure && fsync(w->descriptor) != 0) w->failure = errno;
+    if (!still_ours(w)) {
+        BrimResult result = w->failure ? file_status(w, error)
+                                       : fail(error, BRIM_ERROR_IO,
+                                              "cannot write '%s': another process took away or "
+                                              "replaced what was written of it",
+                                              w->path);
+        writer_free(w);
+        return result;
+    }
     if (close(w->descriptor) != 0 && !w->failure) w->failure = errno;
     w->descriptor = -1;
     if (!w->failure && rename(w->temp, w->path) != 0) w->failure = errno;
@@ -177,7 +193,7 @@ BrimResult file_commit(FileWriter **writer, BrimError *error) {
 
 void file_abort(FileWriter **writer) {
     if (!writer || !*writer) return;
-    unlink((*writer)->temp);
+    if (still_ours(*writer)) unlink((*writer)->temp);
     writer_free(*writer);
     *writer = NULL;
 }

@@ -19,7 +19,8 @@ void file_print(FileWriter *writer, const char *format, ...) __attribute__((form
 uint64_t file_written(const FileWriter *writer);
 /// BRIM_OK, or the first failure.
 BrimResult file_status(const FileWriter *writer, BrimError *error);
-/// Frees the writer whether it succeeds or not; on failure the temporary file is gone.
+/// Frees the writer whether it succeeds or not; on failure the temporary file is gone,
+/// unless another process put its own there.
 BrimResult file_commit(FileWriter **writer, BrimError *error);
 /// Gives up: removes the temporary file. Accepts NULL and a writer that is NULL.
 void file_abort(FileWriter **writer);

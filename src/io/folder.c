@@ -171,13 +171,22 @@ static BrimResult remove_from(const char *folder, const char *part, bool tempora
     return result;
 }
 
-static const char *const parts[] = {PARTICLES, FIELDS, SURFACE, CHECKPOINTS, ""};
+/// Checkpoints first: a run whose removal was cut short and that is resumed then starts from the
+/// beginning, and not from where its frames are gone.
+static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS, SURFACE, ""};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-BrimResult folder_clear(const char *folder, BrimError *error) {
+BrimResult folder_empty(const char *folder, BrimError *error) {
     BrimResult result = BRIM_OK;
-    for (int i = 0; i < PARTS && result == BRIM_OK; i++)
+    for (int i = 0; i < PARTS && result == BRIM_OK; i++) {
         result = remove_from(folder, parts[i], false, error);
+        if (i == 0 && result == BRIM_OK) folder_sync(folder, NULL);
+    }
+    return result;
+}
+
+BrimResult folder_clear(const char *folder, BrimError *error) {
+    BrimResult result = folder_empty(folder, error);
     if (result != BRIM_OK) return result;
     char *path = path_new("%s/run.json", folder);
     if (!path) return no_memory(folder, error);

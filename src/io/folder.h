@@ -28,7 +28,10 @@ BrimResult folder_state(const char *folder, FolderState *state, BrimError *error
 BrimResult folder_lock(const char *folder, int *lock, BrimError *error);
 /// Creates the folders for what a run writes.
 BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, BrimError *error);
-/// Removes the files of a run, run.json last, then the folders that this left empty.
+/// Removes the files of a run but run.json, checkpoints first, and the folders that this left
+/// empty.
+BrimResult folder_empty(const char *folder, BrimError *error);
+/// The same, and run.json last.
 BrimResult folder_clear(const char *folder, BrimError *error);
 /// Removes leftovers of writing.
 void folder_sweep(const char *folder);

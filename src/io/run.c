@@ -22,6 +22,7 @@ struct BrimRun {
     uint64_t scene_hash;
     FolderState found; ///< what the folder was before
     int lock;          ///< descriptor of the folder, -1 while not taken
+    bool began;        ///< in a folder that was new or empty, and is ours
 
     BrimSim *sim;
     int frames; ///< at which the run ends
@@ -31,7 +32,9 @@ struct BrimRun {
     char *last_checkpoint; ///< its path
     int64_t *candidates;   ///< resume: steps of the checkpoints that were there, newest first
     int candidate_count;
-    int passed_over; ///< the first so many candidates were damaged
+    int passed_over;  ///< so many candidates could not be used; those not even read are -1 in the
+                      ///< list
+    BrimError unread; ///< of the newest of these
     char message[4096];
 };
 
@@ -66,6 +69,20 @@ static BrimResult check_scene_is_same(const BrimRun *r, BrimError *error) {
     return result;
 }
 
+/// Takes a folder, unless another run came first and left something.
+static BrimResult lock_folder(BrimRun *r, FolderState expected, BrimError *error) {
+    FolderState now;
+    BrimResult result = folder_lock(r->folder, &r->lock, error);
+    if (result == BRIM_OK) result = folder_state(r->folder, &now, error);
+    if (result != BRIM_OK) return result;
+    if (now != expected)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "another run has just written into '%s': choose another folder, or start again",
+                    r->folder);
+    r->began = now == FOLDER_EMPTY;
+    return BRIM_OK;
+}
+
 static BrimResult check_folder(BrimRun *r, BrimError *error) {
     if (r->options.resume && r->options.overwrite)
         return fail(error, BRIM_ERROR_INPUT,
@@ -73,17 +90,18 @@ static BrimResult check_folder(BrimRun *r, BrimError *error) {
                     r->folder);
     BrimResult result = folder_state(r->folder, &r->found, error);
     if (result != BRIM_OK) return result;
-    bool occupied = r->found == FOLDER_RUN || r->found == FOLDER_OTHER;
-    if (occupied && !r->options.resume && !r->options.overwrite)
+    if (r->found == FOLDER_RUN && !r->options.resume && !r->options.overwrite)
         return fail(error, BRIM_ERROR_INPUT,
-                    "the folder '%s' %s: go on with the run in it (--resume), replace the run in "
-                    "it (--overwrite), or choose another folder",
-                    r->folder, r->found == FOLDER_RUN ? "holds a run" : "is not empty");
-    if (r->found == FOLDER_OTHER && r->options.resume)
-        return fail(error, BRIM_ERROR_INPUT,
-                    "the folder '%s' holds files but no run to resume: choose another folder",
+                    "the folder '%s' holds a run: go on with the run in it (--resume), replace the "
+                    "run in it (--overwrite), or choose another folder",
                     r->folder);
-    if (r->found != FOLDER_MISSING) result = folder_lock(r->folder, &r->lock, error);
+    if (r->found == FOLDER_OTHER)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "the folder '%s' holds files but no run%s: choose another folder", r->folder,
+                    r->options.resume      ? " to resume"
+                    : r->options.overwrite ? " to replace"
+                                           : "");
+    if (r->found != FOLDER_MISSING) result = lock_folder(r, r->found, error);
     if (r->found == FOLDER_RUN && r->options.resume && result == BRIM_OK)
         result = check_scene_is_same(r, error);
     return result;
@@ -95,9 +113,11 @@ static void remember_checkpoint(BrimRun *r, char *path, int64_t step) {
     r->saved = step;
 }
 
-/// Loads one checkpoint. A damaged one is passed over: BRIM_OK and no simulation.
-static BrimResult try_checkpoint(BrimRun *r, const BrimSimDef *def, int64_t step,
+/// Loads one checkpoint. One that is damaged or cannot be read is passed over: BRIM_OK and no
+/// simulation.
+static BrimResult try_checkpoint(BrimRun *r, const BrimSimDef *def, int64_t *candidate,
                                  BrimError *error) {
+    int64_t step = *candidate;
     char *path = checkpoint_path(r->folder, step);
     if (!path) return no_memory(r, error);
     BrimError reason;
@@ -110,6 +130,10 @@ static BrimResult try_checkpoint(BrimRun *r, const BrimSimDef *def, int64_t step
     if (result == BRIM_ERROR_DAMAGED || result == BRIM_ERROR_IO) {
         note(r, "Passed over a checkpoint: %s", reason.message);
         r->passed_over++;
+        if (result == BRIM_ERROR_IO) {
+            *candidate = -1;
+            if (!r->unread.message[0]) r->unread = reason;
+        }
         return BRIM_OK;
     }
     return fail(error, result, "%s", reason.message);
@@ -120,8 +144,15 @@ static BrimResult make_sim(BrimRun *r, const BrimSimDef *def, BrimError *error) 
         BrimResult result =
             folder_checkpoints(r->folder, &r->candidates, &r->candidate_count, error);
         for (int i = 0; i < r->candidate_count && !r->sim && result == BRIM_OK; i++)
-            result = try_checkpoint(r, def, r->candidates[i], error);
+            result = try_checkpoint(r, def, &r->candidates[i], error);
         if (result != BRIM_OK || r->sim) return result;
+        // It may be whole: to start over would throw away what it holds.
+        if (r->unread.message[0])
+            return fail(
+                error, BRIM_ERROR_IO,
+                "%s\nNo other checkpoint can be resumed from: make it readable, or remove it "
+                "to start from the beginning",
+                r->unread.message);
         note(r, "No %scheckpoint in %s: starting from the beginning.",
              r->passed_over ? "sound " : "", r->folder);
     }
@@ -146,6 +177,7 @@ static bool is_complete(BrimRun *r) {
 /// Damaged checkpoints get another name: they are kept for a look and no longer count.
 static void put_damaged_aside(const BrimRun *r) {
     for (int i = 0; i < r->passed_over; i++) {
+        if (r->candidates[i] < 0) continue;
         char *path = checkpoint_path(r->folder, r->candidates[i]);
         char *aside = path ? path_new("%s.damaged", path) : NULL;
         if (aside) rename(path, aside);
@@ -157,9 +189,9 @@ static BrimResult take_folder(BrimRun *r, const BrimScene *scene, BrimError *err
     BrimResult result = BRIM_OK;
     if (r->found == FOLDER_MISSING) {
         result = folder_make(r->folder, error);
-        if (result == BRIM_OK) result = folder_lock(r->folder, &r->lock, error);
+        if (result == BRIM_OK) result = lock_folder(r, FOLDER_EMPTY, error);
     }
-    if (result == BRIM_OK && r->options.overwrite) result = folder_clear(r->folder, error);
+    if (result == BRIM_OK && r->options.overwrite) result = folder_empty(r->folder, error);
     if (result != BRIM_OK) return result;
     folder_sweep(r->folder);
     put_damaged_aside(r);
@@ -225,7 +257,7 @@ static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error)
     if (is_complete(r)) return BRIM_OK;
     result = take_folder(r, scene, error);
     if (result == BRIM_OK) result = begin_output(r, error);
-    if (result == BRIM_OK || r->found > FOLDER_EMPTY) return result;
+    if (result == BRIM_OK || !r->began) return result;
     // A new run that could not begin leaves the place as it was.
     folder_clear(r->folder, NULL);
     if (r->found == FOLDER_MISSING) rmdir(r->folder);
@@ -238,6 +270,7 @@ BrimResult brim_run_open(const BrimScene *scene, const char *folder, const BrimR
     *run = NULL;
     NEED(scene, error);
     NEED(folder, error);
+    if (!*folder) return fail(error, BRIM_ERROR_INPUT, "the name of the run's folder is empty");
     BrimRun *r = calloc(1, sizeof *r);
     char *copy = path_new("%s", folder);
     if (!r || !copy) {

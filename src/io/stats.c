@@ -40,7 +40,14 @@ static size_t format_row(const BrimStats *stats, char row[ROW_BYTES]) {
     return n;
 }
 
-/// Copies the rows up to `step` that are whole and in order.
+static int count_commas(const char *line) {
+    int n = 0;
+    for (; *line; line++) n += *line == ',';
+    return n;
+}
+
+/// Copies the rows up to `step`. A checkpoint never knows more than the rows that were synced
+/// before it: where some are missing, somebody took them.
 static BrimResult copy_rows(const char *path, int64_t step, FileWriter *out, BrimError *error) {
     uint64_t bytes;
     FILE *in = file_open(path, &bytes, error);
@@ -50,15 +57,27 @@ static BrimResult copy_rows(const char *path, int64_t step, FileWriter *out, Bri
     // An empty file is one whose header never reached the disk.
     bool same = !fgets(line, sizeof line, in) || strcmp(line, header) == 0;
     long long last = 0;
+    bool later = true; // no row up to `step`: begun at a checkpoint, or not at all
     while (same && fgets(line, sizeof line, in)) {
-        long long at;
-        if (!strchr(line, '\n') || sscanf(line, "%lld,", &at) != 1 || at <= last || at > step)
-            break;
+        long long at = 0;
+        if (!strchr(line, '\n')) break;
+        bool whole = count_commas(line) == count_commas(header) && sscanf(line, "%lld,", &at) == 1;
+        if (whole && at > step) break;
+        later = false;
+        if (!whole || at < 1 || (last && at != last + 1)) break;
         file_write(out, line, strlen(line));
         last = at;
     }
+    int code = ferror(in) ? errno : 0;
     fclose(in);
-    if (same) return BRIM_OK;
+    if (code) return file_fail(error, "read", path, code);
+    if (same && (later || last == step)) return BRIM_OK;
+    if (same)
+        return fail(
+            error, BRIM_ERROR_DAMAGED,
+            "'%s' lacks the row of step %lld, and the checkpoint is of step %lld: put it back, "
+            "or remove the file, then resume; without it rows begin at the checkpoint",
+            path, last + 1, (long long)step);
     return fail(error, BRIM_ERROR_INPUT,
                 "'%s' has other columns than this version of Brim writes: rename it, then resume",
                 path);

@@ -15,7 +15,9 @@ typedef struct StatsFile StatsFile;
 
 /// Opens the file for rows after `step`: keeps the rows up to it, cuts the later ones and a torn
 /// last line. A file that does not exist is begun with its header row. The file is replaced only
-/// when complete. BRIM_ERROR_INPUT when it has other columns than this version writes.
+/// when complete. BRIM_ERROR_INPUT when it has other columns than this version writes,
+/// BRIM_ERROR_DAMAGED when rows up to `step` are missing; one that was begun at a later checkpoint
+/// may lack all of them.
 BrimResult stats_open(const char *path, int64_t step, StatsFile **file, BrimError *error);
 /// Appends a row; on failure the file ends as it did before.
 BrimResult stats_append(StatsFile *file, const BrimStats *stats, BrimError *error);

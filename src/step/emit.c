@@ -99,9 +99,9 @@ static void leave_out_solid(const Appender *a, const Solid *solid, SeedBatch *b,
             continue;
         }
         float part = 0.5f + d[k] / a->spacing;
-        uint64_t place =
-            hash_3((uint64_t)floorf(x[k] / a->spacing), (uint64_t)floorf(y[k] / a->spacing),
-                   (uint64_t)floorf(z[k] / a->spacing));
+        uint64_t place = hash_3((uint64_t)(int64_t)floorf(x[k] / a->spacing),
+                                (uint64_t)(int64_t)floorf(y[k] / a->spacing),
+                                (uint64_t)(int64_t)floorf(z[k] / a->spacing));
         in[i] = part > hash_unit(hash_3(a->s->def.seed, place, 1), 0);
         if (in[i] && part < 1)
             move_off(solid, a->s->dim, d[k], 0.5f * part * a->spacing, 0.25f * a->spacing, b, i);
@@ -124,7 +124,8 @@ static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
         for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
     }
     for (int k = 0; k < a->s->solid_count; k++)
-        if (solid_exists(a->s->solids[k], a->s->time)) leave_out_solid(a, a->s->solids[k], b, in);
+        if (solid_exists(a->s->solids[k], a->s->solid_time))
+            leave_out_solid(a, a->s->solids[k], b, in);
     const Grid *g = &a->s->grid;
     for (int i = 0; i < b->count; i++)
         in[i] &= b->x[i] > 0 && b->y[i] > 0 && b->x[i] < (float)g->cells[0] * a->s->dx &&

@@ -61,9 +61,18 @@ test_folder_that_is_not_empty_is_refused() {
     echo precious >d/file
     before=$(fingerprint d)
     brim_gives 2 run scene.yaml -o d
-    says err "--overwrite"
+    says err "no run"
     brim_gives 2 run scene.yaml -o d --resume
+    brim_gives 2 run scene.yaml -o d --overwrite
     [ "$(fingerprint d)" = "$before" ] || give_up "the folder changed"
+}
+
+test_a_file_beyond_ulimit_is_an_error() {
+    write_scene
+    (ulimit -f 8 && exec "$BRIM" run scene.yaml -o d --quiet) >out 2>err
+    code=$?
+    [ "$code" -eq 3 ] || give_up "exit code $code, not 3"
+    says err "cannot write"
 }
 
 test_overwrite_discards_the_earlier_run() {
