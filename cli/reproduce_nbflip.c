@@ -213,7 +213,7 @@ const Experiment nbflip_experiments[] = {
     {"nbflip-fig4", "waves in a tank: energy with the band joined by eq. 2 and eq. 3",
      PAPER ", figure 4", "20 s", "10 s", "5 s instead of 10", figure4},
     {"nbflip-table1", "pour, letters, dam with cylinders, dam: particles, memory and time",
-     PAPER ", table 1", "1 h", "6 min", "half the resolution", table1},
+     PAPER ", table 1", "1 h", "5 min", "half the resolution", table1},
     {"nbflip-match", "a dam break with the band against one without", PAPER ", section 4", "2 min",
      "10 s", "half the resolution", match},
     {0},
