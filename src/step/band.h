@@ -35,6 +35,15 @@ static inline bool band_bit(const uint8_t *mask, int64_t cell) {
     return mask[cell >> 3] >> (cell & 7) & 1;
 }
 
+/// Whether any of the 27 tiles around one has a bit in a mask.
+static inline bool band_any_near(const BrimSim *s, const uint8_t *mask, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && mask_any(&s->grid, mask, t)) return true;
+    }
+    return false;
+}
+
 /// Whether a port is so near a tile that it has a say in its depths.
 bool band_port_near(const BrimSim *s, int slot);
 /// The same of sources alone.

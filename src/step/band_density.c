@@ -75,10 +75,7 @@ bool band_all_hidden(const BrimSim *s, int slot) {
 void band_weigh(const BrimSim *s, int slot, float *density) {
     enum { EDGE = TILE + 2 };
     const Grid *g = &s->grid;
-    bool any = false;
-    for (int n = 0; n < 27 && !any; n++)
-        any = g->neighbour[slot][n] >= 0 && mask_any(g, s->hidden, g->neighbour[slot][n]);
-    if (!any) return;
+    if (!band_any_near(s, s->hidden, slot)) return;
     float block[EDGE * EDGE * EDGE], along_x[EDGE * EDGE * TILE], along_y[EDGE * TILE * TILE];
     int depth = s->dim == 3 ? EDGE : 1;
     block_load(g, slot, s->rhs, PLACE_CELL, &s->sides, 1, 0, block);

@@ -16,15 +16,6 @@
 
 // ---------------------------------------------------------------------------------- particles go
 
-/// Whether any of the 27 tiles around one has a bit in a mask.
-static bool any_near(const BrimSim *s, const uint8_t *mask, int slot) {
-    for (int n = 0; n < 27; n++) {
-        int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0 && mask_any(&s->grid, mask, t)) return true;
-    }
-    return false;
-}
-
 /// Marks the particles of [first, end) that are in hidden cells, and those of the rim that are too
 /// many.
 static void take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end) {
@@ -108,7 +99,7 @@ static bool find_risen(BrimSim *s, const BandExchange *e, RisenTile *risen) {
         int thread = omp_get_thread_num();
         const ThreadScratch *scratch = &s->scratch[thread];
         size_t first = scratch->risen_count;
-        if (mask_any(&s->grid, e->rim, t) && any_near(s, s->hidden, t))
+        if (mask_any(&s->grid, e->rim, t) && band_any_near(s, s->hidden, t))
             fine = band_rising(s, e, t) && fine;
         risen[t] = (RisenTile){.thread = (uint32_t)thread,
                                .first = (uint32_t)first,
@@ -160,7 +151,7 @@ static float surplus(const BrimSim *s, const BandNext *next) {
     const uint8_t *beside = missing > 0 ? s->hidden : next->hidden; // where `make` or `take`
     double cells = 0;                                               // look at a rim
     for (int t = 0; t < s->grid.tile_count; t++) {
-        if (!mask_any(&s->grid, next->edge, t) || !any_near(s, beside, t)) continue;
+        if (!mask_any(&s->grid, next->edge, t) || !band_any_near(s, beside, t)) continue;
         for (int z = 0; z < s->grid.tile_depth; z++)
             cells += __builtin_popcountll(mask_word(&s->grid, next->edge, t, z));
     }
@@ -176,7 +167,7 @@ bool band_resample(BrimSim *s) {
     bool far = crosses_tiles(s); // then look at all
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
     for (int t = 0; t < s->grid.tile_count; t++)
-        if (far || any_near(s, e.hidden, t))
+        if (far || band_any_near(s, e.hidden, t))
             take(s, &e, tile_first(&s->particles, &s->grid, t),
                  tile_end(&s->particles, &s->grid, t));
     take(s, &e, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);

@@ -28,12 +28,7 @@ bool band_deep_near(const BrimSim *s, int slot) {
 /// Whether there is something to carry to a tile: deep liquid, or such that was hidden a step ago
 /// and is not deep any more.
 static bool carried_to(const BrimSim *s, int slot) {
-    if (band_deep_near(s, slot)) return true;
-    for (int n = 0; n < 27; n++) {
-        int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0 && mask_any(&s->grid, s->hidden, t)) return true;
-    }
-    return false;
+    return band_deep_near(s, slot) || band_any_near(s, s->hidden, slot);
 }
 
 /// Whether all around a tile is as deep as depths go.
