@@ -1,9 +1,9 @@
 // What a run will cost, told before anything is spent.
+#include "band/band.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/timer.h"
 #include "sim.h"
-#include "step/band.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

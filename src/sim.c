@@ -1,11 +1,11 @@
 // Making, stepping and looking into a simulation.
 #include "sim.h"
+#include "band/band.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/def_hash.h"
 #include "scene/check.h"
-#include "step/band.h"
-#include "step/solid_fine.h"
+#include "walls/solid_fine.h"
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>

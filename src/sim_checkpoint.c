@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "io/checkpoint.h"
 #include "sim.h"
-#include "step/solid_fine.h"
+#include "walls/solid_fine.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // Fields as dense arrays, for output and hosts.
+#include "band/band.h"
 #include "base/error.h"
 #include "sim.h"
-#include "step/band.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // The narrow band: like particles everywhere, with far fewer of them.
+#include "band/band.h"
 #include "cases.h"
 #include "scratch.h"
-#include "step/band.h"
 #include "test.h"
 
 /// Deep water with all that has a state: a slanted surface that sloshes, a turning solid, a source

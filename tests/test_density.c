@@ -1,8 +1,8 @@
 // The density projection: what it measures, and that it keeps the liquid's volume.
 #include "cases.h"
-#include "step/density.h"
-#include "step/solid_part.h"
 #include "test.h"
+#include "volume/density.h"
+#include "walls/solid_part.h"
 
 // ------------------------------------------------------------------------------- measuring
 

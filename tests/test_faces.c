@@ -1,6 +1,6 @@
 // Row kernels on cells and faces against plain loops over cells, on every instruction set.
 #include "base/hash.h"
-#include "step/faces.h"
+#include "projection/faces.h"
 #include "surface/level_set.h"
 #include "test.h"
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // Solids hold, drive and do not let in: thin walls, cups, moving obstacles, very large steps.
 #include "cases.h"
-#include "step/solid_thin.h"
 #include "step/state.h"
 #include "test.h"
+#include "walls/solid_thin.h"
 
 /// Particles on the far side of x = `x`.
 static int beyond(const BrimSim *sim, double x) {

@@ -1,40 +1,82 @@
-// Kernels of the narrow band (Ferstl et al. 2016): the liquid that the grid carries.
+// The narrow band (Ferstl et al. 2016): particles live only near the surface; below the band the
+// grid carries the liquid. One file for each part: start.c, trace.c, resample.c and rise.c,
+// density.c, distance.c, combine.c, port.c.
 #pragma once
-#include "base/simd.h"
-#include "grid/block.h"
+#include "grid/mask.h"
+#include "step/stages.h"
 
-/// The largest tile.
-enum { BAND_CELLS = TILE * TILE * TILE };
+/// Masks of the step to come, on the tiles before the sort: [rows] each, in `diagonal`.
+typedef struct BandNext {
+    uint8_t *interior, *hidden;
+    uint8_t *rim;  ///< cells outside `hidden` into which liquid without particles may have come
+    uint8_t *edge; ///< those beside it, where the account is made good
+    bool deep;     ///< some liquid is deep; for band_trace, as the next
+    bool far;      ///< some may go farther than the next tile
+} BandNext;
 
-/// All pairs of a tile's rows.
-#define BAND_ALL_PAIRS 0xffffffffu
+static inline BandNext band_next(const BrimSim *s) {
+    uint8_t *first = (uint8_t *)(void *)s->diagonal;
+    size_t rows = sim_rows(s);
+    return (BandNext){first, first + rows, first + 2 * rows, first + 3 * rows, false, false};
+}
 
-/// Depth of cells that no distance reaches, in cells.
-#define BAND_FAR 1e9f
+/// Depth below which faces take the grid's own velocity, in cells: r = R - 1 of eq. (3).
+static inline float band_inner(const BrimSim *s) {
+    return (float)(s->def.band_width - 1);
+}
 
-typedef struct TraceParams {
-    const float *velocity[3]; ///< blocks, m/s; not a number where none is known
-    int halo, dim;
-    int substeps;
-    float scale; ///< of a sub-step over dx: velocity to cells, s/m
-} TraceParams;
+/// Depths are cut here: enough to tell the band's edge after a step.
+static inline float band_cut(const BrimSim *s) {
+    return (float)(s->def.band_width + 2);
+}
 
-typedef struct BandKernels {
-    /// Paths back in time from the cell centres of a tile, fourth-order Runge-Kutta. => back: by
-    /// how many cells the liquid in each centre came, not a number where a velocity is missing.
-    void (*trace)(const TraceParams *params, float back[3][BAND_CELLS]);
-    /// Paths of the lower faces of a tile along an axis from those of its cells: the mean of two,
-    /// or on the tile's own lower side the line through the next two. => out [cells of a tile]
-    void (*face_paths)(const float *back, int axis, int dim, float *out);
-    /// Values of a block at its own nodes less `back`; `missing` where back is not a number.
-    /// Trilinear, or `sharp`: with second differences, from one cell more of the halo. Only pairs
-    /// of rows with a bit in `pairs`; the others are missing. => out [cells of a tile]
-    void (*carry)(const float *block, int halo, int dim, bool sharp, uint32_t pairs,
-                  const float back[3][BAND_CELLS], float missing, float *out);
-    /// One pass of |grad depth| = 1 over a tile. In: depths of the tile and one cell around it, a
-    /// block of halo 1, BAND_FAR where there is no liquid; `fixed` [rows]: cells that stay. The new
-    /// depth is at most the old one. => out [cells]; returns whether any changed.
-    bool (*deepen)(const float *block, int dim, const uint8_t *fixed, float *out);
-} BandKernels;
+/// The masks' bit of a cell by its index into fields.
+static inline bool band_bit(const uint8_t *mask, int64_t cell) {
+    return mask[cell >> 3] >> (cell & 7) & 1;
+}
 
-BRIM_KERNELS(BandKernels, band_kernels)
+/// Whether any of the 27 tiles around one has a bit in a mask.
+static inline bool band_any_near(const BrimSim *s, const uint8_t *mask, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && mask_any(&s->grid, mask, t)) return true;
+    }
+    return false;
+}
+
+/// Whether a port is so near a tile that it has a say in its depths.
+bool band_port_near(const BrimSim *s, int slot);
+/// The same of sources alone.
+bool band_source_near(const BrimSim *s, int slot);
+/// Takes the particles that displacements pushed into hidden cells near sources. (key) => key,
+/// swallowed; false when out of memory
+bool band_swallow(BrimSim *s);
+/// The largest depth that ports allow in the cells of a tile, in cells => depth [cells]
+void band_port_depths(const BrimSim *s, int slot, float *depth);
+/// Whether a tile or one beside it holds liquid as deep as the grid's own velocity goes.
+bool band_deep_near(const BrimSim *s, int slot);
+/// Part of a cell that hidden liquid fills, 0 to 1.
+static inline float band_part(const BrimSim *s, int slot, int cell) {
+    int64_t i = (int64_t)slot * s->grid.tile_cells + cell;
+    if (!band_bit(s->hidden, i)) return 0;
+    return s->solid_count ? 1 - solid_volume_of(s, i) : 1;
+}
+/// Particles that all hidden liquid would have.
+double band_hidden_particles(const BrimSim *s);
+/// => full: cells with particles, and interior ones
+void band_full(BrimSim *s);
+/// Hidden cells of a tile, and slivers of liquid in solids beside such. (hidden, rock, occupied)
+TileMask band_below_cells(const BrimSim *s, int slot);
+/// The same of all tiles => below, rigid
+void band_below(BrimSim *s);
+/// A velocity component at a point given in its own nodes, in cells of the domain; its gradient
+/// over a cell when not NULL. 0 where none is known.
+float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);
+
+/// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
+/// => rhs: parts of cells that are hidden
+void band_weigh_begin(BrimSim *s);
+/// Whether a tile and all around it are hidden, and far from solids: the density is that at rest.
+bool band_all_hidden(const BrimSim *s, int slot);
+/// Adds the hidden liquid to a tile's density [cells]. (rhs) => density
+void band_weigh(const BrimSim *s, int slot, float *density);

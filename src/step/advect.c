@@ -1,6 +1,6 @@
 // Stage 4: particles move with the flow.
-#include "step/solid_fine.h"
 #include "step/stages.h"
+#include "walls/solid_fine.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // Stage 15: what the statistics say of a step.
+#include "band/band.h"
 #include "base/error.h"
 #include "grid/mask.h"
-#include "step/band.h"
-#include "step/solid_masks.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Stage 5: particles into tiles and cells; fields that outlive a step follow their tiles.
-#include "step/solid_fine.h"
 #include "step/stages.h"
+#include "walls/solid_fine.h"
 #include <math.h>
 #include <string.h>
 

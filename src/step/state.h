@@ -3,7 +3,7 @@
 // Shapes: [faces] and [cells] are fields on the grid, slot * tile_cells + cell; [rows] are masks of
 // one byte a row of eight cells; [tiles] one value a tile. Velocities live on lower faces.
 #pragma once
-#include "band/band.h"
+#include "band/kernels.h"
 #include "base/memory.h"
 #include "base/simd.h"
 #include "grid/block.h"
@@ -12,9 +12,9 @@
 #include "particles/particles.h"
 #include "particles/sort.h"
 #include "particles/transfer.h"
+#include "projection/faces.h"
 #include "solid/solid.h"
 #include "solve/solve.h"
-#include "step/faces.h"
 #include "surface/level_set.h"
 
 /// Cells that particles may go into solids where the density projection pushes them out again: less

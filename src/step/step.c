@@ -5,8 +5,8 @@
 // Each step is therefore chosen one step ahead; `velocity_time` keeps the account.
 #include "base/error.h"
 #include "base/timer.h"
-#include "step/solid_fine.h"
 #include "step/stages.h"
+#include "walls/solid_fine.h"
 #include <math.h>
 
 typedef struct Clock {

@@ -3,8 +3,8 @@
 // write to one place and the sums are the same for any number of them.
 #include "base/memory.h"
 #include "grid/mask.h"
-#include "step/solid_fine.h"
 #include "step/stages.h"
+#include "walls/solid_fine.h"
 #include <omp.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Stage 12: grid -> particles, by FLIP's blend or with APIC's gradients.
-#include "step/band.h"
+#include "band/band.h"
 #include <omp.h>
 
 /// At the lower edge of a band the grid takes no velocity from particles: there they take the

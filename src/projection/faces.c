@@ -1,4 +1,4 @@
-#include "step/faces.h"
+#include "projection/faces.h"
 #include "surface/level_set.h"
 #include <math.h>
 

@@ -6,11 +6,11 @@
 //   sum over faces of open_f (q_c - q_neighbour) = -outflow        (cut cells, Batty et al. 2007)
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
+#include "band/band.h"
 #include "base/error.h"
-#include "step/band.h"
-#include "step/density.h"
-#include "step/solid_masks.h"
 #include "step/stages.h"
+#include "volume/density.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 // Cells far above rest density: their particles are spread over sub-cells, since particles on one
 // spot are moved alike by any displacement and would never part (section 3.2 of the density paper).
 #include "base/hash.h"
-#include "step/density.h"
-#include "step/solid_fine.h"
-#include "step/solid_masks.h"
+#include "volume/density.h"
+#include "walls/solid_fine.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 
 /// Cells above this many times the rest density are spread.

@@ -1,7 +1,7 @@
-#include "step/solid_fine.h"
-#include "step/solid_masks.h"
-#include "step/solid_thin.h"
+#include "walls/solid_fine.h"
 #include "step/stages.h"
+#include "walls/solid_masks.h"
+#include "walls/solid_thin.h"
 #include <omp.h>
 #include <string.h>
 

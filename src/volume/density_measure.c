@@ -1,7 +1,7 @@
 // Density at cell centres, eq. (12) of the density paper, and which cells it counts in.
-#include "step/band.h"
-#include "step/density.h"
-#include "step/solid_masks.h"
+#include "band/band.h"
+#include "volume/density.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // Particles inside solids push out: section 3.3 of the density paper. They give the displacement of
 // the faces around them, which the solve then takes as a wall that moves.
 #include "grid/mask.h"
-#include "step/density.h"
-#include "step/solid_fine.h"
+#include "volume/density.h"
+#include "walls/solid_fine.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>

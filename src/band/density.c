@@ -7,9 +7,9 @@
 // But for the surroundings of sources, hidden cells are rigid: too much liquid lifts the surface
 // where it is. What a source deep in the liquid pushes into them is swallowed, and flows on from
 // there by the pressure.
+#include "band/band.h"
 #include "grid/mask.h"
-#include "step/band.h"
-#include "step/solid_masks.h"
+#include "walls/solid_masks.h"
 #include <string.h>
 
 void band_full(BrimSim *s) {

@@ -1,7 +1,7 @@
 // Band, stage 7: the particles' velocity near the surface, the grid's own below.
+#include "band/band.h"
 #include "grid/mask.h"
-#include "step/band.h"
-#include "step/solid_masks.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // Stage 8: where the liquid is. Cells near the surface get a distance from the particles; the
 // rest is known to be deep inside or far outside from which cells hold particles.
-#include "step/band.h"
-#include "step/solid_masks.h"
+#include "band/band.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
 

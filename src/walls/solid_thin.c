@@ -1,4 +1,4 @@
-#include "step/solid_thin.h"
+#include "walls/solid_thin.h"
 #include "grid/grid.h"
 #include <string.h>
 

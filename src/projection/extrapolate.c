@@ -1,8 +1,8 @@
 // Stage 11: velocity beyond the liquid. Layer by layer a face that touches known ones takes their
 // mean; then faces on walls get the walls' velocity. What stays unknown is marked as not a number:
 // a particle that gets there flies on by itself.
-#include "step/solid_masks.h"
 #include "step/stages.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Band: how a simulation begins. Liquid deeper than the band gets no particles.
+#include "band/band.h"
 #include "base/memory.h"
-#include "step/band.h"
 #include "step/emit.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // Which liquid came up into the band.
 #pragma once
-#include "step/band.h"
+#include "band/band.h"
 
 /// An exchange of particles across the band's edge.
 typedef struct BandExchange {

@@ -1,4 +1,4 @@
-#include "step/faces.h"
+#include "projection/faces.h"
 #include <math.h>
 
 #pragma GCC diagnostic ignored "-Wpsabi"

@@ -1,5 +1,5 @@
 // Rows of cells at once: a lane is a cell.
-#include "band/band.h"
+#include "band/kernels.h"
 #include "grid/sample.h"
 
 /// The cells of a vector of a tile, in block coordinates of their low corners.

@@ -3,8 +3,8 @@
 // A path back in time (Runge-Kutta 4) is followed from each cell centre; a face takes the mean of
 // the paths of its two cells, which is as exact as the linear interpolation at the path's end. So a
 // cell costs one path and not four, and a tile needs nothing of its neighbours but velocities.
-#include "step/band.h"
-#include "step/solid_masks.h"
+#include "band/band.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 // Anywhere in the part, whatever the scene's jitter: else a flow slower than the gap between points
 // and the cell's sides would carry particles down and never bring any up. A point whose path begins
 // in a hidden cell holds liquid that had no particle.
-#include "step/band_rise.h"
+#include "band/rise.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "particles/seed.h"
-#include "step/solid_masks.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <omp.h>
 

@@ -1,9 +1,9 @@
 // Stage 2: solids on the grid: distance at cell corners, open parts of faces, wall velocity.
 #include "grid/mask.h"
-#include "step/solid_fine.h"
-#include "step/solid_part.h"
-#include "step/solid_thin.h"
 #include "step/stages.h"
+#include "walls/solid_fine.h"
+#include "walls/solid_part.h"
+#include "walls/solid_thin.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "step/solid_part.h"
+#include "walls/solid_part.h"
 #include "grid/grid.h"
 #include <string.h>
 

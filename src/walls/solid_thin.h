@@ -1,6 +1,6 @@
 // Thin walls as the nodes of a tile see them: where solids part what lies outside them.
 #pragma once
-#include "step/solid_part.h"
+#include "walls/solid_part.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
 // inwards through the liquid by |grad phi| = 1, a layer a pass. Neither walls nor solids are a
 // surface: cells inside solids take the depth of the liquid beside them, so that the level set can
 // be carried along a wall without being worn down by it.
-#include "step/band.h"
-#include "step/solid_masks.h"
+#include "band/band.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
 

@@ -4,11 +4,11 @@
 // In cells, with the error e = density - 1 cut at +-1/2, displacements d on faces solve
 //   sum over faces of open_f d_f + (1 - open_f) push_f = e,    d = -(q_i - q_(i-1)),    air: q = 0
 // which is eq. (10), (11) and (18) with q = p2 dt^2 / (rho dx^2): the pressure's stencil.
-#include "step/density.h"
+#include "volume/density.h"
+#include "band/band.h"
 #include "base/error.h"
-#include "step/band.h"
-#include "step/solid_fine.h"
-#include "step/solid_masks.h"
+#include "walls/solid_fine.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 // when it enters a hidden cell. So liquid is made and taken as the flow moves it across the band's
 // edge, no more on one side than on the other, and never by how many particles a cell happens to
 // hold.
+#include "band/rise.h"
 #include "base/hash.h"
 #include "grid/mask.h"
 #include "particles/seed.h"
-#include "step/band_rise.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 // Liquid near them counts as shallow at any depth, as far around as the flow may get in a step, so
 // that it is made of particles: they bring a source's momentum, and what leaves is counted. Ports
 // are so all the time, at work or not: one that opens finds its particles there.
+#include "band/band.h"
 #include "base/memory.h"
-#include "step/band.h"
 #include "step/emit.h"
 #include <math.h>
 

@@ -1,0 +1,43 @@
+#!/bin/bash
+# One hash for each scene, small and short, of its last frame and its statistics without timings and
+# memory. A change that only moves code leaves all of them as they were:
+#
+#   scripts/bits.sh build > before; ...; scripts/bits.sh build | diff before -
+set -eu
+cd "$(dirname "$0")/.."
+brim=${1:-build}/brim
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+bits() { # bits NAME SCENE [--set ...]
+    local name=$1 scene=$2 out="$folder/run" columns
+    shift 2
+    "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 "$@"
+    # columns named ms_* and memory_bytes are not part of the result
+    columns=$(head -n 1 "$out/stats.csv" | tr ',' '\n' | grep -nvE '^(ms_|memory_bytes)' | cut -d: -f1 | paste -sd,)
+    printf '%s %s\n' "$({ cat "$(ls "$out"/particles/*.ply | tail -n 1)"; cut -d, -f"$columns" "$out/stats.csv"; } | sha256sum | cut -c1-16)" "$name"
+}
+
+bits dam dam --set domain.cells=48 --frames 12
+bits dam-apic dam --set domain.cells=48 --set solver.transfer=apic --frames 6
+bits dam-none dam --set domain.cells=48 --set solver.volume=none --frames 6
+bits dam-averaged dam --set domain.cells=48 --set solver.volume=averaged --frames 6
+bits dam-direct dam --set domain.cells=48 --set solver.volume=direct --frames 6
+bits dam-flags dam --set domain.cells=48 --set solver.surface=flags --frames 6
+bits double-dam-2d double-dam-2d --frames 20
+bits double-dam-3d double-dam-3d --set domain.cells=[32,64,32] --frames 20
+bits hydrostatic-2d hydrostatic-2d --frames 10
+bits sloshing-2d sloshing-2d --set domain.cells=64 --frames 10
+bits inflow-cup inflow-cup --set domain.cells=[24,32,24] --frames 20
+bits cup-band inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --frames 20
+bits rabbit-2d rabbit-2d --set domain.cells=[93,93] --frames 6
+bits rotating-cuboid rotating-cuboid --set domain.cells=32 --frames 10
+bits cuboid-band rotating-cuboid --set domain.cells=32 --set band.width=3 --frames 10
+bits collapsed-basin collapsed-basin --set domain.cells=24 --frames 30
+bits one-cell one-cell --set domain.cells=16 --frames 6
+bits river river --set domain.cells=160 --frames 4
+bits band-waves band-waves --frames 8
+bits band-apic band-waves --set solver.transfer=apic --frames 8
+bits band-pour band-pour --set domain.cells=[32,64,32] --frames 12
+bits band-letters band-letters --set domain.cells=[64,48,32] --frames 12
+bits band-dam-cylinders band-dam-cylinders --set domain.cells=50 --frames 16
