@@ -177,7 +177,7 @@ static double disk_bytes(const BrimSim *s, double particles, double tiles, doubl
     if (o->surface != BRIM_SURFACE_OUTPUT_NONE)
         frame += vertices * (o->surface == BRIM_SURFACE_OUTPUT_OBJ ? 140 : 62);
     double checkpoint =
-        (s->particles.affine ? 64 : 28) * particles + 16 * tiles * s->grid.tile_cells;
+        4 * particle_numbers(&s->particles) * particles + 16 * tiles * s->grid.tile_cells;
     return frames * frame + 2 * checkpoint + 300 * steps;
 }
 

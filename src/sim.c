@@ -57,6 +57,7 @@ static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *er
         Source *source = &s->sources[s->source_count++];
         source->def = def->sources[i];
         BrimResult r = shape_new(&source->def.shape, s->dim, s->dx, &source->shape, error);
+        source->origin = (uint32_t)(def->liquid_count + i);
         if (r == BRIM_OK) r = emit_prepare(s, source, i, error);
         if (r != BRIM_OK) return of_item(r, "sources", i, error);
     }
@@ -89,7 +90,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->level_set = level_set_kernels_for(s->isa);
     s->faces = face_kernels_for(s->isa);
     s->profile = level_set_profile(s->dim);
-    s->particles.affine = def->transfer == BRIM_TRANSFER_APIC;
+    s->particles.carries = attributes_wanted(def->transfer == BRIM_TRANSFER_APIC, def->attributes);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
     s->poisson = poisson_new(s->isa, s->threads, &s->work);
@@ -150,7 +151,8 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
     double per_tile = 4 * floats * s->grid.tile_cells + masks * s->grid.tile_rows + 160;
     double block = // or the solver's six vectors, which are smaller
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
-    double per_particle = (flip ? 28 : 64) + 12 + 1; // attributes; key, order, spare; movers
+    double per_particle =
+        4 * particle_numbers(&s->particles) + 12 + 1; // attributes; key, order, spare; movers
     return 9 * (double)grid_box(&s->grid) + tiles * (per_tile + block) + particles * per_particle +
            (double)s->threads_most * sizeof(ThreadScratch);
 }
@@ -334,14 +336,21 @@ const char *brim_sim_isa_name(const BrimSim *sim) {
 
 BrimParticles brim_sim_particles(const BrimSim *sim) {
     const Particles *p = &sim->particles;
-    return (BrimParticles){.count = p->count,
-                           .x = p->attr[ATTR_X],
-                           .y = p->attr[ATTR_Y],
-                           .z = p->attr[ATTR_Z],
-                           .vx = p->attr[ATTR_VX],
-                           .vy = p->attr[ATTR_VY],
-                           .vz = p->attr[ATTR_VZ],
-                           .id = p->id};
+    BrimParticles all = {.count = p->count,
+                         .x = p->attr[ATTR_X],
+                         .y = p->attr[ATTR_Y],
+                         .z = p->attr[ATTR_Z],
+                         .vx = p->attr[ATTR_VX],
+                         .vy = p->attr[ATTR_VY],
+                         .vz = p->attr[ATTR_VZ],
+                         .id = particle_words(p, ATTR_ID)};
+    for (int row = 0; row < ROW_COUNT; row++) {
+        const AttributeRow *a = &attribute_rows[row];
+        if (a->when != ATTRIBUTE_ASKED || !particles_carry(p, row)) continue;
+        all.extra[all.extra_count++] =
+            (BrimAttribute){a->files, a->unit, a->type == ATTRIBUTE_WORD, p->attr[a->first]};
+    }
+    return all;
 }
 
 const BrimStats *brim_sim_stats(const BrimSim *sim) {

@@ -19,20 +19,6 @@ typedef struct SavedState {
     BrimStats stats;
 } SavedState;
 
-enum { NAME_BYTES = 24 };
-
-static void attribute_name(int a, char name[NAME_BYTES]) {
-    static const char *const names[] = {"x", "y", "z", "vx", "vy", "vz"};
-    if (a < ATTR_AFFINE)
-        snprintf(name, NAME_BYTES, "%s", names[a]);
-    else
-        snprintf(name, NAME_BYTES, "affine%d", a - ATTR_AFFINE);
-}
-
-static int attribute_count(const BrimSim *s) {
-    return s->particles.affine ? ATTR_MAX : ATTR_AFFINE;
-}
-
 static const char *const velocity_names[3] = {"grid u", "grid v", "grid w"};
 
 // -------------------------------------------------------------------------------------- save
@@ -100,12 +86,12 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     state.solid_count = s->solid_count, state.stats = s->stats;
     BrimResult r = checkpoint_put(w, CHECKPOINT_META, &meta, sizeof meta, error);
     if (r == BRIM_OK) r = checkpoint_put(w, "state", &state, sizeof state, error);
-    for (int a = 0; a < attribute_count(s) && r == BRIM_OK; a++) {
-        char name[NAME_BYTES];
+    for (int a = 0; a < ATTR_MAX && r == BRIM_OK; a++) {
+        char name[ATTRIBUTE_NAME];
+        if (!p->attr[a]) continue;
         attribute_name(a, name);
         r = checkpoint_put(w, name, p->attr[a], p->count * sizeof(float), error);
     }
-    if (r == BRIM_OK) r = checkpoint_put(w, "id", p->id, p->count * sizeof *p->id, error);
     if (r == BRIM_OK) r = put_grid(w, s, error);
     return r == BRIM_OK ? put_solids(w, s, error) : r;
 }
@@ -134,12 +120,12 @@ static BrimResult read_particles(Checkpoint *c, BrimSim *s, size_t count, const 
     if (!particles_reserve(p, count + 1))
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for %zu particles", path, count);
     BrimResult r = BRIM_OK;
-    for (int a = 0; a < attribute_count(s) && r == BRIM_OK; a++) {
-        char name[NAME_BYTES];
+    for (int a = 0; a < ATTR_MAX && r == BRIM_OK; a++) {
+        char name[ATTRIBUTE_NAME];
+        if (!p->attr[a]) continue;
         attribute_name(a, name);
         r = checkpoint_read(c, name, p->attr[a], count * sizeof(float), error);
     }
-    if (r == BRIM_OK) r = checkpoint_read(c, "id", p->id, count * sizeof *p->id, error);
     p->count = count;
     return r;
 }

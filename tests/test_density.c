@@ -81,18 +81,19 @@ TEST(density_projection_moves_particles_and_not_velocities) {
         CHECK_OK(case_create(&c, &s, &error), error);
         Particles *p = &s->particles;
         size_t n = p->count;
-        for (size_t i = 0; i < n; i++) p->attr[ATTR_VY][i] = (float)p->id[i];
+        for (size_t i = 0; i < n; i++) p->attr[ATTR_VY][i] = (float)particle_words(p, ATTR_ID)[i];
         // by id: the projection sorts again
         float *before = malloc(n * 15 * sizeof *before);
         CHECK(before);
-        int attributes = p->affine ? ATTR_MAX : ATTR_AFFINE;
+        int attributes = particles_carry(p, ROW_AFFINE) ? ATTR_END_AFFINE + 1 : ATTR_AFFINE;
         for (size_t i = 0; i < n; i++) {
-            for (int a = 0; a < attributes; a++) before[15 * p->id[i] + (size_t)a] = p->attr[a][i];
+            for (int a = 0; a < attributes; a++)
+                before[15 * particle_words(p, ATTR_ID)[i] + (size_t)a] = p->attr[a][i];
         }
         CHECK_OK(stage_density(s, &error), error);
         int moved = 0, changed = 0;
         for (size_t i = 0; i < n; i++) {
-            const float *was = before + 15 * (size_t)p->id[i];
+            const float *was = before + 15 * (size_t)particle_words(p, ATTR_ID)[i];
             moved += was[0] != p->attr[0][i] || was[1] != p->attr[1][i];
             for (int a = ATTR_VX; a < attributes; a++) changed += was[a] != p->attr[a][i];
         }

@@ -39,7 +39,7 @@ static float unit(uint32_t id, int round, int axis) {
 static void wander(World *w, int round) {
     Particles *p = &w->particles;
     for (size_t i = 0; i < p->count; i++) {
-        uint32_t id = p->id[i];
+        uint32_t id = particle_words(p, ATTR_ID)[i];
         float at[3] = {0};
         for (int a = 0; a < w->grid.dim; a++) {
             float extent = (float)w->grid.cells[a];
@@ -61,7 +61,7 @@ static void append(World *w, uint32_t first, uint32_t count) {
         size_t i = p->count++;
         for (int a = 0; a < ATTR_AFFINE; a++) p->attr[a][i] = 0;
         p->attr[ATTR_VX][i] = (float)(first + k); // belongs to its id
-        p->id[i] = first + k;
+        particle_words(p, ATTR_ID)[i] = first + k;
     }
 }
 
@@ -80,7 +80,7 @@ static bool sorted_right(const World *w) {
                 uint32_t key =
                     cell_key(g, 1, p->attr[ATTR_X][k], p->attr[ATTR_Y][k], p->attr[ATTR_Z][k]);
                 if (key != box * (uint32_t)g->tile_cells + (uint32_t)i) return false;
-                if (p->attr[ATTR_VX][k] != (float)p->id[k]) return false;
+                if (p->attr[ATTR_VX][k] != (float)particle_words(p, ATTR_ID)[k]) return false;
             }
         }
     }
@@ -131,7 +131,7 @@ static Ledger plain_count(uint32_t ids, int rounds) {
 
 static uint64_t world_hash(const World *w) {
     const Particles *p = &w->particles;
-    uint64_t h = hash_bytes(0, p->id, p->count * 4);
+    uint64_t h = hash_bytes(0, particle_words(p, ATTR_ID), p->count * 4);
     for (int a = 0; a < ATTR_AFFINE; a++) h = hash_bytes(h, p->attr[a], p->count * 4);
     return hash_bytes(h, w->grid.slot_of, grid_box(&w->grid) * 4);
 }
@@ -173,7 +173,7 @@ TEST(sort_keeps_the_order_within_a_cell) {
     append(&w, 0, 1000);
     for (int round = 0; round < 3; round++) {
         for (size_t i = 0; i < w.particles.count; i++) { // all in four cells of one tile
-            uint32_t id = w.particles.id[i];
+            uint32_t id = particle_words(&w.particles, ATTR_ID)[i];
             w.particles.attr[ATTR_X][i] = 8.5f + (float)(id % 2);
             w.particles.attr[ATTR_Y][i] = 8.5f + (float)(id / 2 % 2);
             w.particles.key[i] =
@@ -182,8 +182,10 @@ TEST(sort_keeps_the_order_within_a_cell) {
         SortCounts gone;
         CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 1, 2, &gone));
         for (size_t i = 1; i < w.particles.count; i++)
-            if (w.particles.id[i] % 4 == w.particles.id[i - 1] % 4)
-                CHECK(w.particles.id[i] > w.particles.id[i - 1]);
+            if (particle_words(&w.particles, ATTR_ID)[i] % 4 ==
+                particle_words(&w.particles, ATTR_ID)[i - 1] % 4)
+                CHECK(particle_words(&w.particles, ATTR_ID)[i] >
+                      particle_words(&w.particles, ATTR_ID)[i - 1]);
     }
     world_free(&w);
 }
@@ -258,7 +260,7 @@ TEST(tiles_lie_as_far_as_the_reach_of_the_tile_that_a_particle_comes_from) {
     const float x[2] = {4.5f, 44.5f}; // one each in the middle of the first and the last tile
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 2; i++) {
-            uint32_t id = w.particles.id[i];
+            uint32_t id = particle_words(&w.particles, ATTR_ID)[i];
             w.particles.attr[ATTR_X][i] = x[id], w.particles.attr[ATTR_Y][i] = 4.5f;
             w.particles.key[i] = cell_key(&w.grid, 1, x[id], 4.5f, 0);
         }

@@ -332,7 +332,7 @@ static void write_field(BrimSim *s, bool constant) {
         const double x[3] = {p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]};
         for (int a = 0; a < s->dim; a++) {
             p->attr[ATTR_VX + a][i] = (float)field_at(a, x, constant);
-            for (int b = 0; b < s->dim && p->affine; b++)
+            for (int b = 0; b < s->dim && particles_carry(p, ROW_AFFINE); b++)
                 p->attr[ATTR_AFFINE + 3 * a + b][i] =
                     constant ? 0 : (float)(affine_slope[a][b] * s->dx);
         }
@@ -467,7 +467,8 @@ TEST(particles_to_grid_conserves_momentum) {
             CHECK(s);
             Particles *p = &s->particles;
             for (size_t i = 0; i < p->count; i++)
-                for (int k = ATTR_VX; k < (p->affine ? ATTR_MAX : ATTR_AFFINE); k++)
+                for (int k = ATTR_VX;
+                     k < (particles_carry(p, ROW_AFFINE) ? ATTR_END_AFFINE + 1 : ATTR_AFFINE); k++)
                     if (k >= ATTR_AFFINE || k < ATTR_VX + dim)
                         p->attr[k][i] = 2 * unit((int)i, k) - 1;
             CHECK(stage_to_grid(s));

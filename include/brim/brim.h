@@ -252,6 +252,12 @@ typedef struct BrimOutputDef {
     int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
 } BrimOutputDef;
 
+/// What particles may carry besides position, velocity and id.
+typedef enum BrimAttributeBit {
+    BRIM_ATTRIBUTE_AGE = 1,    ///< s since it was seeded or emitted
+    BRIM_ATTRIBUTE_SOURCE = 2, ///< which liquid it came from; sources count on behind the last one
+} BrimAttributeBit;
+
 /// Everything that defines a simulation. Start from brim_default_sim_def(). All pointers are
 /// read by brim_sim_create and need not outlive it.
 typedef struct BrimSimDef {
@@ -289,6 +295,7 @@ typedef struct BrimSimDef {
 
     int particles_per_cell; ///< a square (2D) or cube (3D) number
     float jitter;           ///< 0 to 1, of the spacing between particles
+    uint32_t attributes;    ///< what else particles carry: bits of BrimAttributeBit
     uint32_t seed;
 
     int threads; ///< 0 = one for each core
@@ -334,6 +341,14 @@ BRIM_API const BrimSimDef *brim_sim_def(const BrimSim *sim);
 BRIM_API int brim_sim_threads(const BrimSim *sim);
 BRIM_API const char *brim_sim_isa_name(const BrimSim *sim);
 
+/// A number that particles carry beyond position, velocity and id.
+typedef struct BrimAttribute {
+    const char *name, *unit;
+    bool whole;         ///< values are uint32_t, else float
+    const void *values; ///< [count]
+} BrimAttribute;
+enum { BRIM_EXTRA_MAX = 8 };
+
 /// The particles where they are, without copying. Valid until the next call that changes the
 /// simulation. Velocities may be written before the first step and between steps. With a narrow
 /// band there are none below it. Particles are in storage order; `id` is stable, unique and counts
@@ -343,6 +358,8 @@ typedef struct BrimParticles {
     const float *x, *y, *z; ///< m
     float *vx, *vy, *vz;    ///< m/s
     const uint32_t *id;
+    int extra_count; ///< attributes that the def asked for
+    BrimAttribute extra[BRIM_EXTRA_MAX];
 } BrimParticles;
 
 BRIM_API BrimParticles brim_sim_particles(const BrimSim *sim);

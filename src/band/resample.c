@@ -28,7 +28,8 @@ static void take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end
         int64_t cell = (int64_t)slot * cells + key[i] % cells;
         bool goes = band_bit(e->hidden, cell);
         if (e->extra < 0 && band_bit(e->edge, cell)) {
-            uint64_t h = hash_3(s->def.seed, s->particles.id[i], (uint64_t)s->step + 1);
+            uint64_t h = hash_3(s->def.seed, particle_words(&s->particles, ATTR_ID)[i],
+                                (uint64_t)s->step + 1);
             goes |= hash_unit(h, 0) < -e->extra;
         }
         if (goes) key[i] = KEY_HIDDEN;
@@ -42,17 +43,44 @@ static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i)
     Particles *p = &s->particles;
     TileCoord c = s->grid.coord[slot];
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
+    bool affine = particles_carry(p, ROW_AFFINE);
     for (int a = 0; a < 3; a++) {
         float gradient[3] = {0}, v = 0;
         if (a < s->dim) {
             float node[3] = {0};
             for (int b = 0; b < s->dim; b++)
                 node[b] = (float)tile[b] + from[b] - (a == b ? 0 : 0.5f);
-            v = band_velocity(s, a, node, p->affine ? gradient : NULL);
+            v = band_velocity(s, a, node, affine ? gradient : NULL);
         }
         p->attr[ATTR_VX + a][i] = v;
-        for (int b = 0; b < 3 && p->affine; b++) p->attr[ATTR_AFFINE + 3 * a + b][i] = gradient[b];
+        for (int b = 0; b < 3 && affine; b++) p->attr[ATTR_AFFINE + 3 * a + b][i] = gradient[b];
     }
+}
+
+/// What the grid does not carry along below a band, particle i takes from the nearest particle of
+/// the cells around it; from none it is as new.
+static void inherit(BrimSim *s, uint32_t i) {
+    Particles *p = &s->particles;
+    const Grid *g = &s->grid;
+    float least = INFINITY;
+    uint32_t nearest = i;
+    int at[3] = {0};
+    particle_start(p, i, 0);
+    for (int a = 0; a < s->dim; a++) at[a] = (int)(p->attr[ATTR_X + a][i] * s->inv_dx);
+    for (int n = 0; n < (s->dim == 3 ? 27 : 9); n++) {
+        int64_t cell = grid_cell(g, at[0] + n % 3 - 1, at[1] + n / 3 % 3 - 1,
+                                 s->dim == 3 ? at[2] + n / 9 - 1 : 0);
+        if (cell < 0) continue;
+        for (uint32_t k = p->cell_start[cell]; k < p->cell_start[cell + 1]; k++) {
+            float d2 = 0;
+            for (int a = 0; a < s->dim; a++) {
+                float d = p->attr[ATTR_X + a][k] - p->attr[ATTR_X + a][i];
+                d2 += d * d;
+            }
+            if (d2 < least) least = d2, nearest = k;
+        }
+    }
+    particle_inherit(p, i, nearest);
 }
 
 /// Makes particle i of a tile.
@@ -63,6 +91,7 @@ static void fill_point(BrimSim *s, int slot, const Risen *risen, uint32_t i) {
     for (int a = 0; a < 3; a++)
         p->attr[ATTR_X + a][i] = a < s->dim ? ((float)tile[a] + risen->at[a]) * s->dx : 0;
     give_velocity(s, slot, risen->from, i);
+    if (particles_inherit(p)) inherit(s, i);
     p->key[i] =
         cell_key(&s->grid, s->inv_dx, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
 }
@@ -127,7 +156,7 @@ static bool make(BrimSim *s, const BandExchange *e) {
             uint32_t place = risen[t].place + k;
             fill_point(s, t, &s->scratch[risen[t].thread].risen[risen[t].first + k],
                        (uint32_t)first + place);
-            p->id[first + place] = s->next_id + place;
+            particle_words(p, ATTR_ID)[first + place] = s->next_id + place;
         }
     s->next_id += (uint32_t)sum;
     s->resampled += (int64_t)sum;

@@ -64,6 +64,7 @@ static uint64_t add_settings(uint64_t h, const BrimSimDef *d) {
     ADD(h, d->advection), ADD(h, d->surface), ADD(h, d->tolerance), ADD(h, d->max_iterations);
     ADD(h, d->preconditioner), ADD(h, d->particles_per_cell), ADD(h, d->jitter), ADD(h, d->seed);
     if (d->band_width) ADD(h, d->band_width), ADD(h, d->band_combine), ADD(h, d->band_order);
+    if (d->attributes) ADD(h, d->attributes);
     ADD(h, d->volume), ADD(h, d->volume_tolerance), ADD(h, d->volume_time);
     ADD(h, d->pressure_from), ADD(h, d->gravity_key_count);
     for (int i = 0; i < d->gravity_key_count; i++)

@@ -20,9 +20,12 @@ enum {
     BLOCK = 32,     ///< ids that are tested at once
 };
 
-typedef struct Record {
-    uint32_t word[7]; ///< id, x, y, z, vx, vy, vz; little-endian
-} Record;
+/// Words of a record: id, x, y, z, vx, vy, vz, and those asked for; little-endian.
+enum { PLAIN_WORDS = 7 };
+
+static size_t record_words(const BrimParticles *p) {
+    return PLAIN_WORDS + (size_t)p->extra_count;
+}
 
 typedef struct Range {
     uint32_t first, width; ///< first <= id < first + width
@@ -31,35 +34,36 @@ typedef struct Range {
 
 /// Room for one range at a time.
 typedef struct Batch {
-    Record *records;  ///< by id
-    uint32_t *index;  ///< the particles, in storage order
-    uint64_t *marks;  ///< a bit for each id
-    uint32_t *before; ///< marks before each word of them
+    uint32_t *records; ///< by id
+    uint32_t *index;   ///< the particles, in storage order
+    uint64_t *marks;   ///< a bit for each id
+    uint32_t *before;  ///< marks before each word of them
 } Batch;
 
 static void batch_free(Batch *b) {
     free(b->records), free(b->index), free(b->marks), free(b->before);
 }
 
-static bool batch_init(Batch *b, Range largest) {
+static bool batch_init(Batch *b, Range largest, size_t words_a_record) {
     size_t words = (size_t)largest.width / 64 + 1;
-    b->records = memory_new(largest.count * sizeof *b->records);
+    b->records = memory_new(largest.count * words_a_record * sizeof *b->records);
     b->index = memory_new(largest.count * sizeof *b->index);
     b->marks = memory_new(words * sizeof *b->marks);
     b->before = memory_new(words * sizeof *b->before);
     return b->records && b->index && b->marks && b->before;
 }
 
-static uint32_t float_word(const float *values, size_t i) {
+/// One of an array of four-byte values as a little-endian word.
+static uint32_t word_at(const void *values, size_t i) {
     uint32_t word = 0;
-    if (values) memcpy(&word, &values[i], sizeof word);
+    if (values) memcpy(&word, (const char *)values + i * sizeof word, sizeof word);
     return htole32(word);
 }
 
-static Record record_at(const BrimParticles *p, size_t i) {
-    return (Record){{htole32(p->id[i]), float_word(p->x, i), float_word(p->y, i),
-                     float_word(p->z, i), float_word(p->vx, i), float_word(p->vy, i),
-                     float_word(p->vz, i)}};
+static void write_record(const BrimParticles *p, size_t i, uint32_t *out) {
+    const void *plain[PLAIN_WORDS] = {p->id, p->x, p->y, p->z, p->vx, p->vy, p->vz};
+    for (int k = 0; k < PLAIN_WORDS; k++) out[k] = word_at(plain[k], i);
+    for (int k = 0; k < p->extra_count; k++) out[PLAIN_WORDS + k] = word_at(p->extra[k].values, i);
 }
 
 /// Lists the particles of a range from the block of n ids that starts at `at`.
@@ -93,8 +97,8 @@ static bool fill(Batch *b, const BrimParticles *p, const Range *range) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t offset = p->id[b->index[i]] - range->first;
         uint64_t lower = b->marks[offset / 64] & ((1ull << offset % 64) - 1);
-        b->records[b->before[offset / 64] + (uint32_t)__builtin_popcountll(lower)] =
-            record_at(p, b->index[i]);
+        size_t place = b->before[offset / 64] + (uint32_t)__builtin_popcountll(lower);
+        write_record(p, b->index[i], b->records + place * record_words(p));
     }
     return true;
 }
@@ -135,7 +139,7 @@ static bool write_ranges(FileWriter *w, const BrimParticles *p, const Range *ran
         Batch *b = &batches[omp_get_thread_num()];
         unique = fill(b, p, &ranges[i]) && unique;
 #pragma omp ordered
-        file_write(w, b->records, ranges[i].count * sizeof *b->records);
+        file_write(w, b->records, ranges[i].count * record_words(p) * sizeof *b->records);
     }
     return unique;
 }
@@ -151,7 +155,8 @@ static BrimResult write_records(FileWriter *w, const BrimParticles *p, int threa
         int count = cut_ranges(histogram, shift, ranges, &largest);
         threads = threads < MAX_THREADS ? threads : MAX_THREADS;
         threads = threads < count ? threads : count;
-        for (int i = 0; i < threads; i++) ready = ready && batch_init(&batches[i], largest);
+        for (int i = 0; i < threads; i++)
+            ready = ready && batch_init(&batches[i], largest, record_words(p));
         if (ready && count) unique = write_ranges(w, p, ranges, count, batches, threads);
     }
     for (int i = 0; i < MAX_THREADS; i++) batch_free(&batches[i]);
@@ -172,6 +177,9 @@ BrimResult ply_write(const char *path, const BrimParticles *particles, double ti
                BRIM_VERSION_STRING, time, frame, particles->count);
     static const char *const names[] = {"x", "y", "z", "vx", "vy", "vz"};
     for (int i = 0; i < 6; i++) file_print(w, "property float %s\n", names[i]);
+    for (int i = 0; i < particles->extra_count; i++)
+        file_print(w, "property %s %s\n", particles->extra[i].whole ? "uint" : "float",
+                   particles->extra[i].name);
     file_print(w, "end_header\n");
     result = write_records(w, particles, threads > 1 ? threads : 1, error);
     if (result != BRIM_OK) {

@@ -5,7 +5,6 @@
 
 void particles_free(Particles *p) {
     for (int a = 0; a < ATTR_MAX; a++) free(p->attr[a]);
-    free(p->id);
     free(p->key);
     free(p->order);
     free(p->spare);
@@ -14,12 +13,39 @@ void particles_free(Particles *p) {
     *p = (Particles){0};
 }
 
-static int attribute_count(const Particles *p) {
-    return p->affine ? ATTR_MAX : ATTR_AFFINE;
+int particle_numbers(const Particles *p) {
+    int numbers = 0;
+    for (int row = 0; row < ROW_COUNT; row++)
+        if (particles_carry(p, row)) numbers += attribute_rows[row].numbers;
+    return numbers;
+}
+
+void particle_start(Particles *p, size_t i, uint32_t origin) {
+    for (int row = 0; row < ROW_COUNT; row++) {
+        const AttributeRow *r = &attribute_rows[row];
+        if (r->start == ATTRIBUTE_GIVEN || !particles_carry(p, row)) continue;
+        for (int k = r->first; k < r->first + r->numbers; k++)
+            particle_words(p, k)[i] = r->start == ATTRIBUTE_ORIGIN ? origin : 0;
+    }
+}
+
+bool particles_inherit(const Particles *p) {
+    for (int row = 0; row < ROW_COUNT; row++)
+        if (particles_carry(p, row) && attribute_rows[row].start != ATTRIBUTE_GIVEN) return true;
+    return false;
+}
+
+void particle_inherit(Particles *p, size_t i, size_t from) {
+    for (int row = 0; row < ROW_COUNT; row++) {
+        const AttributeRow *r = &attribute_rows[row];
+        if (r->start == ATTRIBUTE_GIVEN || !particles_carry(p, row)) continue;
+        for (int k = r->first; k < r->first + r->numbers; k++)
+            particle_words(p, k)[i] = particle_words(p, k)[from];
+    }
 }
 
 size_t particles_bytes(const Particles *p) {
-    return p->capacity * 4 * (size_t)(attribute_count(p) + 4) + p->start_capacity * 4 +
+    return p->capacity * 4 * (size_t)(particle_numbers(p) + 3) + p->start_capacity * 4 +
            p->mask_capacity;
 }
 
@@ -36,9 +62,9 @@ static bool resize_one(void **array, size_t capacity, size_t keep) {
 /// Gives all arrays of particles another size. False when out of memory.
 static bool resize(Particles *p, size_t capacity) {
     bool ok = true;
-    for (int a = 0; a < attribute_count(p) && ok; a++)
-        ok = resize_one((void **)&p->attr[a], capacity, p->count);
-    ok = ok && resize_one((void **)&p->id, capacity, p->count);
+    for (int a = 0; a < ATTR_MAX && ok; a++)
+        if (particles_carry(p, attribute_row(a)))
+            ok = resize_one((void **)&p->attr[a], capacity, p->count);
     ok = ok && resize_one((void **)&p->key, capacity, p->count);
     ok = ok && resize_one((void **)&p->order, capacity, 0);
     ok = ok && resize_one((void **)&p->spare, capacity, 0);

@@ -2,10 +2,7 @@
 #pragma once
 #include "brim/brim.h"
 #include "grid/grid.h"
-
-/// Float attributes in the order in which they are stored. The affine matrix (APIC only) holds the
-/// change of velocity component a over one cell along axis b at ATTR_AFFINE + 3 a + b, m/s.
-enum { ATTR_X, ATTR_Y, ATTR_Z, ATTR_VX, ATTR_VY, ATTR_VZ, ATTR_AFFINE, ATTR_MAX = 15 };
+#include "particles/attributes.h"
 
 /// Arrays may be read this far beyond their end by kernels that take whole vectors.
 enum { PARTICLE_PADDING = 16 };
@@ -18,14 +15,14 @@ enum {
     KEY_GONE = KEY_HIDDEN ///< the lowest of them
 };
 
-/// Bytes a particle: 28 in attributes (64 with APIC) and 12 in key, order and spare.
+/// Bytes a particle: 28 in attributes (APIC: 36 more; 4 for each other number that it carries) and
+/// 12 in key, order and spare.
 typedef struct Particles {
     size_t count;  ///< sorted ones and those of the tail
     size_t sorted; ///< [0, sorted) are in tile order; the tail was appended since
     size_t capacity;
-    bool affine;
-    float *attr[ATTR_MAX]; ///< [count]; NULL where unused
-    uint32_t *id;          ///< [count]
+    uint32_t carries;      ///< rows of the table of attributes that there are, as bits
+    float *attr[ATTR_MAX]; ///< [count]; NULL where unused. Words are read by particle_words
     uint32_t *key;         ///< [count] tile box index * tile_cells + cell; written by advect, emit
     uint32_t *order;       ///< [count] scratch of the sort
     float *spare;          ///< [count] scratch: the array that a sorted attribute goes to
@@ -35,6 +32,24 @@ typedef struct Particles {
     uint32_t *cell_start; ///< [tiles * tile_cells + 1] first particle of each cell
     uint8_t *occupied;    ///< [tiles * tile_rows] cells that hold a particle
 } Particles;
+
+/// Whether particles have a row of the table of attributes.
+static inline bool particles_carry(const Particles *p, int row) {
+    return p->carries >> row & 1;
+}
+/// An attribute of words.
+static inline uint32_t *particle_words(const Particles *p, int place) {
+    return (uint32_t *)(void *)p->attr[place];
+}
+
+/// Values of a new particle for the rows that the table gives one. origin: which liquid or source
+/// it came from.
+void particle_start(Particles *p, size_t i, uint32_t origin);
+/// Whether there are such rows, and the same values as another particle's.
+bool particles_inherit(const Particles *p);
+void particle_inherit(Particles *p, size_t i, size_t from);
+/// Numbers that a particle carries.
+int particle_numbers(const Particles *p);
 
 /// Frees the arrays.
 void particles_free(Particles *p);

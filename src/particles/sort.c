@@ -184,16 +184,15 @@ static uint32_t find_starts(const Grid *g, SortScratch *s) {
 /// Brings every attribute into the new order, one array after the other through the spare.
 static void gather_attributes(Particles *p, size_t count, int threads) {
     const uint32_t *order = p->order;
-    int attributes = p->affine ? ATTR_MAX : ATTR_AFFINE;
-    for (int a = 0; a <= attributes; a++) {
-        // Ids and floats are both four bytes: moved as floats' bits they stay what they are.
-        uint32_t **array = a < attributes ? (uint32_t **)(void *)&p->attr[a] : &p->id;
-        const uint32_t *in = *array;
+    for (int a = 0; a < ATTR_MAX; a++) {
+        if (!p->attr[a]) continue;
+        // Words and floats are both four bytes: moved as bits they stay what they are.
+        const uint32_t *in = particle_words(p, a);
         uint32_t *out = (uint32_t *)(void *)p->spare;
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (size_t i = 0; i < count; i++) out[i] = in[order[i]];
-        p->spare = (float *)(void *)*array;
-        *array = out;
+        p->spare = p->attr[a];
+        p->attr[a] = (float *)(void *)out;
     }
 }
 

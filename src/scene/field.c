@@ -50,6 +50,7 @@ int field_get(const Field *field, const void *base, int dim, double out[3]) {
     case STORE_CHOICE:
         return out[0] = *(const int *)at, 1;
     case STORE_UINT:
+    case STORE_SET:
         return out[0] = *(const uint32_t *)at, 1;
     case STORE_FLAG:
         return out[0] = *(const bool *)at, 1;
@@ -83,6 +84,7 @@ void field_set(const Field *field, void *base, const double in[3]) {
         *(int *)at = (int)in[0];
         break;
     case STORE_UINT:
+    case STORE_SET:
         *(uint32_t *)at = (uint32_t)in[0];
         break;
     case STORE_FLAG:
@@ -108,6 +110,8 @@ static void read_initial(const Field *field, double out[3]) {
     if (field->store == STORE_CHOICE) {
         int index = choice_index(field->info.range, text);
         out[0] = index < 0 ? 0 : index;
+    } else if (field->store == STORE_SET) {
+        return; // all sets are empty at first
     } else if (field->store == STORE_FLAG) {
         out[0] = strcmp(text, "true") == 0;
     } else {
@@ -180,6 +184,13 @@ static double store_limit(FieldStore store) {
     }
 }
 
+/// Words of "age, source".
+static int choice_count(const char *choices) {
+    int count = *choices != 0;
+    for (; *choices; choices++) count += *choices == ',';
+    return count;
+}
+
 bool field_allows(const Field *field, double value) {
     bool may_be_infinite = strcmp(field->info.initial, ".inf") == 0;
     if (isnan(value)) return false;
@@ -194,6 +205,8 @@ bool field_allows(const Field *field, double value) {
         choice_name(field->info.range, (int)value, name, sizeof name);
         return *name != 0;
     }
+    if (field->store == STORE_SET)
+        return value >= 0 && value < 1u << choice_count(field->info.range);
     Range range = read_range(field->info.range);
     if (range.zero && value == 0) return true;
     return value <= range.high && (range.open ? value > range.low : value >= range.low);
@@ -224,6 +237,9 @@ void field_allowed(const Field *field, int dim, char *out, size_t size) {
     case STORE_SIDES:
     case STORE_KIND:
         snprintf(out, size, "one of %s", info->range);
+        break;
+    case STORE_SET:
+        snprintf(out, size, "a list of words, each one of %s", info->range);
         break;
     case STORE_CELLS:
         snprintf(out, size, "one whole number or a list of %d, each%s", dim, range);

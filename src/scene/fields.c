@@ -122,6 +122,12 @@ static const Field sim_fields[] = {
       "random shift at seeding, of the spacing between particles"},
      AT(FLOAT, SIM(jitter))},
 
+    {{"particles.attributes", "list", "[]", "age, source", "",
+      "what particles carry besides position and velocity, in frames too: age, time since seeding "
+      "or emission (s); source, the number of the liquid, or behind those of the source, that they "
+      "came from"},
+     AT(SET, SIM(attributes))},
+
     {{"seed", "integer", "1", "0 to 4294967295", "", "of all random numbers"}, AT(UINT, SIM(seed))},
     {{"threads", "integer", "0", "0 to 1024", "",
       "0 = one for each core; results do not depend on it"},

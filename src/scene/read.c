@@ -54,6 +54,29 @@ static bool read_choice(Reader *r, const Field *field, const Node *node, double 
     return index >= 0;
 }
 
+/// A list of words of the range text, each once or more.
+static bool read_set(Reader *r, const Field *field, const Node *node, double *value) {
+    uint32_t bits = 0;
+    if (node->kind != NODE_LIST) {
+        refuse_value(r, node, field);
+        return false;
+    }
+    int i = 0;
+    for (const Node *n = node->first; n; n = n->next, i++) {
+        int index = n->kind == NODE_TEXT ? choice_index(field->info.range, n->text) : -1;
+        if (index >= 0) {
+            bits |= 1u << index;
+            continue;
+        }
+        size_t before = path_index(r, i);
+        refuse_value(r, n, field);
+        path_pop(r, before);
+        return false;
+    }
+    *value = bits;
+    return true;
+}
+
 /// A list of as many numbers as the simulation has dimensions. In 2D a third one may be given if
 /// it says nothing: 0, or for a turn, which is about z, the first two 0.
 static bool read_vector(Reader *r, const Field *field, const Node *node, double value[3]) {
@@ -258,6 +281,9 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
     case STORE_FLAG:
     case STORE_CHOICE:
         good = read_choice(r, field, node, value);
+        break;
+    case STORE_SET:
+        good = read_set(r, field, node, value);
         break;
     case STORE_VECTOR:
     case STORE_TURN:

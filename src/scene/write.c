@@ -133,6 +133,18 @@ static void write_numbers(Writer *w, const Field *field, const void *base) {
     if (list) fputc(']', w->out);
 }
 
+static void write_set(Writer *w, const Field *field, uint32_t bits) {
+    char name[32];
+    fputc('[', w->out);
+    for (int i = 0; bits; i++, bits >>= 1) {
+        if (!(bits & 1)) continue;
+        choice_name(field->info.range, i, name, sizeof name);
+        write_text(w, name);
+        if (bits >> 1) fputs(", ", w->out);
+    }
+    fputc(']', w->out);
+}
+
 static void write_value(Writer *w, const Field *field, const void *base) {
     const char *at = (const char *)base + field->offset;
     const BrimSimDef *def = base;
@@ -147,6 +159,9 @@ static void write_value(Writer *w, const Field *field, const void *base) {
     case STORE_CHOICE:
         choice_name(field->info.range, *(const int *)at, name, sizeof name);
         write_text(w, name);
+        break;
+    case STORE_SET:
+        write_set(w, field, *(const uint32_t *)at);
         break;
     case STORE_GRAVITY:
         if (def->gravity_key_count > 0)

@@ -304,7 +304,14 @@ static void advect_tile(BrimSim *s, int slot) {
     find_keys(s, slot);
 }
 
+/// Attribute `age`: all grow older by a step.
+static void grow_older(BrimSim *s) {
+    float *age = s->particles.attr[ATTR_AGE], dt = (float)s->dt;
+    for (size_t i = 0; age && i < s->particles.count; i++) age[i] += dt;
+}
+
 void stage_advect(BrimSim *s) {
+    grow_older(s);
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
     for (int t = 0; t < s->grid.tile_count; t++) advect_tile(s, t);
 }

@@ -16,6 +16,7 @@ typedef struct Appender {
     const Shape *shape;
     float spacing;
     BrimVec3 velocity, spin, centre;
+    uint32_t origin; ///< for the attribute `source`
     bool jitter;
     bool dry;       ///< only counts
     uint8_t *tiles; ///< [tile box] marks tiles that get particles, when dry; may be NULL
@@ -168,9 +169,10 @@ static void append(Appender *a, float x, float y, float z) {
     // change of velocity over a cell: a rigid rotation's gradient is its cross product matrix
     const float turn[9] = {0,          -a->spin.z, a->spin.y, a->spin.z, 0,
                            -a->spin.x, -a->spin.y, a->spin.x, 0};
-    for (int k = ATTR_AFFINE; p->affine && k < ATTR_MAX; k++)
+    for (int k = ATTR_AFFINE; p->attr[ATTR_AFFINE] && k <= ATTR_END_AFFINE; k++)
         p->attr[k][i] = turn[k - ATTR_AFFINE] * s->dx;
-    p->id[i] = s->next_id++;
+    particle_words(p, ATTR_ID)[i] = s->next_id++;
+    particle_start(p, i, a->origin);
     p->key[i] = cell_key(&s->grid, s->inv_dx, at[0], at[1], at[2]);
 }
 
@@ -302,6 +304,7 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
                   .velocity = def->velocity,
                   .spin = def->spin,
                   .centre = def->shape.position,
+                  .origin = (uint32_t)index,
                   .jitter = true,
                   .hide = s->band != NULL,
                   .earlier = shapes,
@@ -411,6 +414,7 @@ static bool emit_source(BrimSim *s, const Source *source) {
                   .shape = source->shape,
                   .spacing = spacing,
                   .velocity = source->def.velocity,
+                  .origin = source->origin,
                   .jitter = true,
                   .back = back,
                   .windows = (int)fmaxf(1, ceilf(sqrtf(length) / spacing))};

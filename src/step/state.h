@@ -43,6 +43,7 @@ typedef struct Source {
     Shape *shape;
     float low[3], high[3]; ///< bounds, cut to the domain
     float drift[3];        ///< speed of the lattice, m/s
+    uint32_t origin;       ///< its particles' attribute `source`
     double points;         ///< cross-section: points that enter when it drifts by one spacing
 } Source;
 
@@ -279,8 +280,8 @@ static inline Span sim_span(const BrimSim *s, int slot, int halo) {
                  .dim = s->dim,
                  .corner = {(float)(c.x * TILE - halo), (float)(c.y * TILE - halo),
                             (float)(c.z * TILE - halo)}};
-    for (int a = 0; a < (p->affine ? ATTR_MAX : ATTR_AFFINE); a++)
-        span.attr[a] = p->attr[a] + first;
+    for (int a = 0; a < ATTR_MAX; a++)
+        if (p->attr[a]) span.attr[a] = p->attr[a] + first;
     return span;
 }
 

@@ -115,7 +115,7 @@ static void scatter_tile(BrimSim *s, int slot) {
     *touched = find_rows(s, slot);
     clear_rows(s, touched, block);
     Span span = sim_span(s, slot, 1);
-    s->transfer->to_block(&span, s->particles.affine, block);
+    s->transfer->to_block(&span, particles_carry(&s->particles, ROW_AFFINE), block);
     fold_sides(s, slot, touched, block);
     if (touched->columns & (1 | 1 << (SCATTER_EDGE - 1))) pack_sides(s, touched, block);
 }

@@ -24,7 +24,7 @@ static void take_grid_velocity(BrimSim *s, int slot, const Span *span, ThreadScr
 }
 
 void stage_to_particles(BrimSim *s) {
-    bool affine = s->particles.affine;
+    bool affine = particles_carry(&s->particles, ROW_AFFINE);
     // FLIP: ratio (v + new - old) + (1 - ratio) new = ratio v + (new - ratio old); the bracket is
     // what extrapolate left in `old`.
     float ratio = affine ? 0.0f : s->def.flip_ratio;

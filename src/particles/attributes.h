@@ -1,0 +1,64 @@
+// What a particle carries, said once. Room, sort, spans, checkpoints and frames follow from this
+// table: a new attribute is a row here, and its physics.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/// A row: NAME, names in files (one for each number, or one for all: then numbered), numbers, type
+/// (FLOAT, WORD: uint32_t), when it is there, whether frames have it (FRAME, INNER), value of a new
+/// particle (GIVEN by who makes it, ZERO, ORIGIN: which liquid or source it came from), unit,
+/// meaning. Rows that are there when ASKED for are the choices of the scene's particles.attributes,
+/// in this order.
+#define PARTICLE_ATTRIBUTES(A)                                                              \
+    A(X, "x y z", 3, FLOAT, ALWAYS, FRAME, GIVEN, "m", "position")                          \
+    A(VX, "vx vy vz", 3, FLOAT, ALWAYS, FRAME, GIVEN, "m/s", "velocity")                    \
+    A(AFFINE, "affine", 9, FLOAT, APIC, INNER, GIVEN, "m/s",                                \
+      "change of velocity component a over one cell along axis b, at 3 a + b")              \
+    A(ID, "id", 1, WORD, ALWAYS, FRAME, GIVEN, "", "unique number; counts from 0")          \
+    A(AGE, "age", 1, FLOAT, ASKED, FRAME, ZERO, "s", "time since it was seeded or emitted") \
+    A(SOURCE, "source", 1, WORD, ASKED, FRAME, ORIGIN, "",                                  \
+      "where it came from: the number of its liquid; those of sources follow the last liquid's")
+
+/// Places of the numbers: ATTR_X, ATTR_Y, ATTR_Z, ...; all have four bytes.
+enum {
+#define PLACE(NAME, FILES, NUMBERS, ...) ATTR_##NAME, ATTR_END_##NAME = ATTR_##NAME + (NUMBERS)-1,
+    PARTICLE_ATTRIBUTES(PLACE)
+#undef PLACE
+        ATTR_MAX,
+    ATTR_Y = ATTR_X + 1,
+    ATTR_Z = ATTR_X + 2,
+    ATTR_VY = ATTR_VX + 1,
+    ATTR_VZ = ATTR_VX + 2,
+};
+
+/// The rows: ROW_X, ROW_VX, ...
+enum {
+#define NUMBER(NAME, ...) ROW_##NAME,
+    PARTICLE_ATTRIBUTES(NUMBER)
+#undef NUMBER
+        ROW_COUNT
+};
+
+typedef enum AttributeType { ATTRIBUTE_FLOAT, ATTRIBUTE_WORD } AttributeType;
+typedef enum AttributeWhen { ATTRIBUTE_ALWAYS, ATTRIBUTE_APIC, ATTRIBUTE_ASKED } AttributeWhen;
+typedef enum AttributeStart { ATTRIBUTE_GIVEN, ATTRIBUTE_ZERO, ATTRIBUTE_ORIGIN } AttributeStart;
+
+typedef struct AttributeRow {
+    int first, numbers; ///< places
+    const char *files;  ///< names of the numbers, or one for all
+    AttributeType type;
+    AttributeWhen when;
+    bool frame; ///< written to frames
+    AttributeStart start;
+    const char *unit, *meaning;
+} AttributeRow;
+
+extern const AttributeRow attribute_rows[ROW_COUNT];
+
+enum { ATTRIBUTE_NAME = 24 };
+/// Row that a place belongs to.
+int attribute_row(int place);
+/// Name of a place in files.
+void attribute_name(int place, char name[ATTRIBUTE_NAME]);
+/// Rows that a simulation has, as bits. asked: bits of particles.attributes.
+uint32_t attributes_wanted(bool apic, uint32_t asked);
