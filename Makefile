@@ -35,9 +35,11 @@ Q := $(if $(V),,@)
 
 # No note on vectors as arguments: they never leave the file that was compiled for them.
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-psabi
+# Tasks of a team take what all of them are given; not each has use for it.
+WARN += -Wno-unused-parameter
 # No fused multiply-add and no reordered sums: same bits on every instruction set.
 MATH := -ffp-contract=off -fno-math-errno -fno-trapping-math
-ALL_CFLAGS = -std=gnu17 $(OPT) $(CFLAGS) $(WARN) $(MATH) -fopenmp -fPIC -fvisibility=hidden \
+ALL_CFLAGS = -std=gnu17 $(OPT) $(CFLAGS) $(WARN) $(MATH) -fopenmp -pthread -fPIC -fvisibility=hidden \
              -D_GNU_SOURCE -Iinclude $(CPPFLAGS) $(PKG_CFLAGS) $(SANITIZE)
 LIBS = -fopenmp $(PKG_LIBS) -lm
 # Only the library itself and its tests see internal headers; the rest has brim.h alone.
@@ -153,8 +155,9 @@ $(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link)
 
-# The tests let allocations fail.
-WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
+# The tests let allocations and threads fail, and run more threads than there are cores.
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
+        -Wl,--wrap=pthread_create,--wrap=team_cores
 $(BUILD)/unit-tests: $(TEST_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link) $(WRAP)

@@ -133,7 +133,8 @@ static void solve_once(const Problem *p, BrimPreconditioner preconditioner, Solv
     size_t cells = (size_t)p->grid.tile_count * (size_t)p->grid.tile_cells;
     float *rhs = new_floats(cells), *x = new_floats(cells);
     memcpy(rhs, p->rhs, cells * sizeof *rhs);
-    Poisson *solver = poisson_new(BRIM_ISA_AUTO, core_count(), NULL);
+    Team *team = team_new(core_count());
+    Poisson *solver = poisson_new(BRIM_ISA_AUTO, team, NULL);
     double start = now_ms();
     if (!solver || !poisson_prepare(solver, &p->grid, NULL, p->a[0], p->a[1], p->a[2], p->diag))
         give_up("no memory for the pressure solver");
@@ -150,6 +151,7 @@ static void solve_once(const Problem *p, BrimPreconditioner preconditioner, Solv
     if (best->solve_ms == 0 || solved - prepared < best->solve_ms)
         best->solve_ms = solved - prepared;
     poisson_free(&solver);
+    team_free(&team);
     free(rhs);
     free(x);
 }

@@ -7,7 +7,6 @@
 #include "scene/check.h"
 #include "walls/solid_fine.h"
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +75,8 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->def = *def;
     s->def_hash = def_hash(def);
     s->isa = isa_choose(def->isa);
-    s->threads_most = def->threads > 0 ? def->threads : omp_get_num_procs();
-    s->threads = s->threads_most;
+    s->threads_most = team_size(def->threads);
+    s->team = team_new(s->threads_most);
     s->dim = def->dim;
     s->dx = def->size.x / (float)def->cells[0];
     s->inv_dx = (float)def->cells[0] / def->size.x;
@@ -93,7 +92,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->particles.carries = attributes_wanted(def->transfer == BRIM_TRANSFER_APIC, def->attributes);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
-    s->poisson = poisson_new(s->isa, s->threads, &s->work);
+    s->poisson = s->team ? poisson_new(s->isa, s->team, &s->work) : NULL;
     if (!s->gravity_keys || !s->scratch || !s->poisson)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     if (def->gravity_key_count)
@@ -130,7 +129,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.sources = NULL, s->def.source_count = 0;
     s->def.drains = NULL, s->def.drain_count = 0;
     s->def.gravity_keys = s->gravity_keys;
-    s->def.threads = s->threads, s->def.isa = s->isa;
+    s->def.threads = s->threads_most, s->def.isa = s->isa;
     *sim = s;
     return BRIM_OK;
 }
@@ -286,6 +285,7 @@ void brim_sim_destroy(BrimSim **sim) {
     sort_free(&s->sort);
     grid_free(&s->grid);
     poisson_free(&s->poisson);
+    team_free(&s->team);
     free(s);
     *sim = NULL;
 }
@@ -365,8 +365,7 @@ static BrimResult solids_changed(BrimSim *s, BrimError *error) {
     if (!fields_reserve(s, s->field_tiles) || !solids_arrange(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
                     s->grid.tile_count);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++) solids_sample_tile(s, t);
+    tiles_for(s, solids_sample_tile, NULL);
     if (!fine_arrange(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a thin solid on %d tiles",
                     s->grid.tile_count);
@@ -376,8 +375,9 @@ static BrimResult solids_changed(BrimSim *s, BrimError *error) {
 /// Samples the solids that were there before a change for which the memory did not suffice. Thin
 /// walls may then be coarse.
 static void solids_restored(BrimSim *s) {
-    for (int t = 0; t < s->grid.tile_count && s->solid_count; t++) solids_sample_tile(s, t);
-    if (s->solid_count) fine_arrange(s);
+    if (!s->solid_count) return;
+    tiles_for(s, solids_sample_tile, NULL);
+    fine_arrange(s);
 }
 
 BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,

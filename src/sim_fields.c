@@ -149,6 +149,30 @@ static void solid_row(const BrimSim *s, const Box *box, int y, int z, float *out
     }
 }
 
+/// A field to be read.
+typedef struct Reading {
+    const BrimSim *s;
+    const Box *box;
+    BrimField field;
+} Reading;
+
+/// Reads a row of the box, counted along y, then z.
+static void read_row(void *context, int index, int thread) {
+    const Reading *r = context;
+    const Box *box = r->box;
+    int rows = box->high[1] - box->low[1];
+    int y = box->low[1] + index % rows, z = box->low[2] + index / rows;
+    size_t parts = (size_t)brim_field_components(r->field);
+    float *row = box->out + box_index(box, box->low[0], y, z) * parts;
+    if (r->field == BRIM_FIELD_SOLID) {
+        solid_row(r->s, box, y, z, row);
+        return;
+    }
+    for (int x = box->low[0]; x < box->high[0]; x++)
+        cell_values(r->s, r->field, (const int[3]){x, y, z},
+                    row + (size_t)(x - box->low[0]) * parts);
+}
+
 BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
                               const int high[3], float *out, size_t out_floats, BrimError *error) {
     NEED(sim, error);
@@ -172,18 +196,8 @@ BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low
         density(sim, &box, need);
         return BRIM_OK;
     }
-#pragma omp parallel for num_threads(sim->threads) schedule(static)
-    for (int z = low[2]; z < high[2]; z++)
-        for (int y = low[1]; y < high[1]; y++) {
-            float *row = out + box_index(&box, low[0], y, z) * parts;
-            if (field == BRIM_FIELD_SOLID) {
-                solid_row(sim, &box, y, z, row);
-                continue;
-            }
-            for (int x = low[0]; x < high[0]; x++)
-                cell_values(sim, field, (const int[3]){x, y, z},
-                            row + (size_t)(x - low[0]) * parts);
-        }
+    Reading reading = {sim, &box, field};
+    team_for(sim->team, (high[1] - low[1]) * (high[2] - low[2]), 16, read_row, &reading);
     return BRIM_OK;
 }
 
@@ -206,16 +220,32 @@ static float distance_of_shapes(const BrimSim *s, const float at[3]) {
     return nearest;
 }
 
+/// Points whose distance from the solids is asked for, part by part.
+typedef struct Points {
+    const BrimSim *s;
+    const float *x, *y, *z;
+    float *out;
+    size_t count;
+} Points;
+
+enum { POINTS_PART = 1024 };
+
+static void measure_points(void *context, int index, int thread) {
+    const Points *p = context;
+    const BrimSim *s = p->s;
+    size_t first = (size_t)index * POINTS_PART, end = first + POINTS_PART;
+    for (size_t i = first; i < end && i < p->count; i++) {
+        const float at[3] = {p->x[i], p->y[i], s->dim == 3 ? p->z[i] : 0};
+        float gradient[3];
+        int64_t cell = grid_cell(&s->grid, (int)floorf(at[0] * s->inv_dx),
+                                 (int)floorf(at[1] * s->inv_dx), (int)floorf(at[2] * s->inv_dx));
+        bool sampled = cell >= 0 && s->solid_count;
+        p->out[i] = sampled ? solid_lookup(s, at, gradient) : distance_of_shapes(s, at);
+    }
+}
+
 void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x, const float *y,
                              const float *z, float *out) {
-#pragma omp parallel for num_threads(sim->threads) schedule(static)
-    for (size_t i = 0; i < count; i++) {
-        const float at[3] = {x[i], y[i], sim->dim == 3 ? z[i] : 0};
-        float gradient[3];
-        int64_t cell =
-            grid_cell(&sim->grid, (int)floorf(at[0] * sim->inv_dx),
-                      (int)floorf(at[1] * sim->inv_dx), (int)floorf(at[2] * sim->inv_dx));
-        bool sampled = cell >= 0 && sim->solid_count;
-        out[i] = sampled ? solid_lookup(sim, at, gradient) : distance_of_shapes(sim, at);
-    }
+    Points points = {sim, x, y, z, out, count};
+    team_for(sim->team, (int)((count + POINTS_PART - 1) / POINTS_PART), 1, measure_points, &points);
 }

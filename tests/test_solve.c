@@ -81,10 +81,12 @@ static double largest_residual(const System *s, const float *rhs) {
 
 static bool solve_with(System *s, BrimIsa isa, int threads, const PoissonParams *params,
                        PoissonReport *report) {
-    Poisson *p = poisson_new(isa, threads, NULL);
+    Team *team = team_new(threads);
+    Poisson *p = poisson_new(isa, team, NULL);
     bool sound = p && poisson_prepare(p, &s->grid, NULL, s->a[0], s->a[1], s->a[2], s->diag) &&
                  poisson_solve(p, s->rhs, s->x, params, report);
     poisson_free(&p);
+    team_free(&team);
     return sound;
 }
 
@@ -274,10 +276,12 @@ TEST(solve_does_not_read_tiles_without_unknowns) {
     CHECK(s.grid.tile_count < all.grid.tile_count);
     PoissonReport report, all_report;
     CHECK(solve_with(&s, BRIM_ISA_AUTO, 2, &multigrid_params, &report));
-    Poisson *p = poisson_new(BRIM_ISA_AUTO, 2, NULL);
+    Team *team = team_new(2);
+    Poisson *p = poisson_new(BRIM_ISA_AUTO, team, NULL);
     CHECK(p && poisson_prepare(p, &all.grid, used, all.a[0], all.a[1], all.a[2], all.diag));
     CHECK(poisson_solve(p, all.rhs, all.x, &multigrid_params, &all_report));
     poisson_free(&p);
+    team_free(&team);
     CHECK(report.iterations == all_report.iterations && report.residual == all_report.residual);
     for (int t = 0; t < s.grid.tile_count; t++) {
         TileCoord at = s.grid.coord[t];
@@ -632,7 +636,7 @@ TEST(solve_closed_within_a_coarse_cell) {
 
 /// One solver for systems of changing shape: it must leave nothing of the last one behind.
 TEST(solve_reuse) {
-    Poisson *p = poisson_new(BRIM_ISA_AUTO, 1, NULL);
+    Poisson *p = poisson_new(BRIM_ISA_AUTO, NULL, NULL);
     for (int round = 0; round < 6; round++) {
         uint64_t seed = (uint64_t)round % 3;
         System s = seed == 1 ? random_system(2, 50, 50, 1, 1) : random_system(3, 40, 40, 30, seed);

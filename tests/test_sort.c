@@ -142,6 +142,7 @@ TEST(sort_is_right_and_the_same_for_any_thread_count) {
         uint64_t expected = 0;
         for (int k = 0; k < 4; k++) {
             World w;
+            Team *team = team_new(threads[k]);
             CHECK(world_init(&w, dim));
             append(&w, 0, COUNT / 2);
             Ledger sum = {0};
@@ -149,8 +150,7 @@ TEST(sort_is_right_and_the_same_for_any_thread_count) {
                 if (round == 2) append(&w, COUNT / 2, COUNT / 2); // into the unsorted tail
                 wander(&w, round);
                 SortCounts gone;
-                CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, REACH, threads[k],
-                                     &gone));
+                CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, REACH, team, &gone));
                 sort_take_reach(&w.sort, &w.grid, w.reach);
                 sum.drained += gone.drained, sum.left += gone.left;
                 Ledger plain = plain_count(round < 2 ? COUNT / 2 : COUNT, round);
@@ -163,6 +163,7 @@ TEST(sort_is_right_and_the_same_for_any_thread_count) {
             if (k == 0) expected = h;
             CHECK(h == expected);
             world_free(&w);
+            team_free(&team);
         }
     }
 }
@@ -180,7 +181,7 @@ TEST(sort_keeps_the_order_within_a_cell) {
                 cell_key(&w.grid, 1, w.particles.attr[ATTR_X][i], w.particles.attr[ATTR_Y][i], 0);
         }
         SortCounts gone;
-        CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 1, 2, &gone));
+        CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 1, NULL, &gone));
         for (size_t i = 1; i < w.particles.count; i++)
             if (particle_words(&w.particles, ATTR_ID)[i] % 4 ==
                 particle_words(&w.particles, ATTR_ID)[i - 1] % 4)
@@ -194,11 +195,11 @@ TEST(sort_of_nothing) {
     World w;
     CHECK(world_init(&w, 3));
     SortCounts gone;
-    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 2, 2, &gone));
+    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 2, NULL, &gone));
     CHECK(w.grid.tile_count == 0 && w.particles.count == 0);
     append(&w, 0, 10);
     for (int i = 0; i < 10; i++) w.particles.key[i] = i % 2 ? KEY_LEFT : KEY_DRAINED;
-    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 2, 2, &gone));
+    CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 2, NULL, &gone));
     CHECK(gone.left == 5 && gone.drained == 5 && w.particles.count == 0 && w.grid.tile_count == 0);
     world_free(&w);
 }
@@ -265,7 +266,7 @@ TEST(tiles_lie_as_far_as_the_reach_of_the_tile_that_a_particle_comes_from) {
             w.particles.key[i] = cell_key(&w.grid, 1, x[id], 4.5f, 0);
         }
         SortCounts gone;
-        CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, SLOW, 2, &gone));
+        CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, SLOW, NULL, &gone));
         sort_take_reach(&w.sort, &w.grid, w.reach);
         if (round == 0) {
             CHECK(w.grid.tile_count == 2 && w.reach[0] == SLOW && w.reach[1] == SLOW);

@@ -92,7 +92,7 @@ static void leave_tile(BrimSim *s, int slot, bool reached) {
     }
 }
 
-static void combine_tile(BrimSim *s, int slot) {
+static void combine_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     bool whole = all_carried(s, slot), near = particles_near(s, slot), reached = s->reached[slot];
@@ -119,6 +119,5 @@ void band_swap(BrimSim *s) {
 }
 
 void band_combine(BrimSim *s) {
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++) combine_tile(s, t);
+    tiles_for(s, combine_tile, NULL);
 }

@@ -35,13 +35,14 @@ TileMask band_below_cells(const BrimSim *s, int slot) {
     return below;
 }
 
+static void below_tile(BrimSim *s, int slot, int thread, void *context) {
+    TileMask below = band_below_cells(s, slot), none = {{0}};
+    mask_store(&s->grid, s->below, slot, &below);
+    mask_store(&s->grid, s->rigid, slot, band_source_near(s, slot) ? &none : &below);
+}
+
 void band_below(BrimSim *s) {
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 16)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        TileMask below = band_below_cells(s, t), none = {{0}};
-        mask_store(&s->grid, s->below, t, &below);
-        mask_store(&s->grid, s->rigid, t, band_source_near(s, t) ? &none : &below);
-    }
+    tiles_for(s, below_tile, NULL);
 }
 
 double band_hidden_particles(const BrimSim *s) {
@@ -51,15 +52,16 @@ double band_hidden_particles(const BrimSim *s) {
     return sum * s->def.particles_per_cell;
 }
 
+static void part_tile(BrimSim *s, int slot, int thread, void *context) {
+    float *part = s->rhs + (size_t)slot * (size_t)s->grid.tile_cells;
+    bool any = mask_any(&s->grid, s->hidden, slot), plain = !any;
+    if (any && !solid_here(s, slot)) plain = mask_full(&s->grid, s->hidden, slot);
+    for (int i = 0; i < s->grid.tile_cells && plain; i++) part[i] = any ? 1 : 0;
+    for (int i = 0; i < s->grid.tile_cells && !plain; i++) part[i] = band_part(s, slot, i);
+}
+
 void band_weigh_begin(BrimSim *s) {
-#pragma omp parallel for num_threads(s->threads) schedule(static)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        float *part = s->rhs + (size_t)t * (size_t)s->grid.tile_cells;
-        bool any = mask_any(&s->grid, s->hidden, t), plain = !any;
-        if (any && !solid_here(s, t)) plain = mask_full(&s->grid, s->hidden, t);
-        for (int i = 0; i < s->grid.tile_cells && plain; i++) part[i] = any ? 1 : 0;
-        for (int i = 0; i < s->grid.tile_cells && !plain; i++) part[i] = band_part(s, t, i);
-    }
+    tiles_for(s, part_tile, NULL);
 }
 
 bool band_all_hidden(const BrimSim *s, int slot) {

@@ -24,6 +24,9 @@ typedef struct Passes {
     uint8_t *changed[2]; ///< tiles whose depths the last and this pass changed
     float *depth[2];
     bool sealed; ///< no liquid has air beside it, and a moving solid may change that
+    int pass;
+    TeamCount tiles_changed; ///< in this pass
+    uint8_t *known, *done;   ///< cells of solids with a depth before and after a layer
 } Passes;
 
 static Passes passes_of(BrimSim *s) {
@@ -40,7 +43,8 @@ static Passes passes_of(BrimSim *s) {
 }
 
 /// Which cells of a tile are air, and which are shut off by solids.
-static void sort_cells(const BrimSim *s, int slot, Passes *p) {
+static void sort_cells(BrimSim *s, int slot, int thread, void *context) {
+    Passes *p = context;
     const Grid *g = &s->grid;
     TileMask liquid = mask_load(g, s->liquid, slot), air = mask_inside(g, slot);
     TileMask shut = closed_cells(s, slot), rock = rock_cells(s, slot);
@@ -67,7 +71,8 @@ static TileMask beside_air(const BrimSim *s, int slot, const Passes *p) {
 }
 
 /// Finds a tile's cells beside air. A tile in which all liquid lies beside air is done.
-static void light_tile(BrimSim *s, int slot, Passes *p) {
+static void light_tile(BrimSim *s, int slot, int thread, void *context) {
+    Passes *p = context;
     const Grid *g = &s->grid;
     TileMask liquid = mask_load(g, s->liquid, slot), surface = beside_air(s, slot, p), fixed;
     uint64_t any = 0, deep = 0;
@@ -96,7 +101,8 @@ static float beside_depth(float phi) {
 }
 
 /// Depths to begin with.
-static void begin_tile(BrimSim *s, int slot, const Passes *p) {
+static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Passes *p = context;
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     if (!p->around[slot]) return;
@@ -141,19 +147,21 @@ static bool pass_tile(BrimSim *s, int slot, const Passes *p, int from) {
                            p->depth[1 - from] + base);
 }
 
+/// A pass over a tile where something changed in the last one.
+static void run_pass(BrimSim *s, int slot, int thread, void *context) {
+    Passes *p = context;
+    int from = p->pass & 1;
+    uint8_t *last = p->changed[from], *next = p->changed[1 - from];
+    bool wanted = p->near[slot] && (p->pass ? awake(s, last, slot) : begins(s, p, slot));
+    next[slot] = wanted && pass_tile(s, slot, p, from);
+    team_add(&p->tiles_changed, next[slot]);
+}
+
 static void run_passes(BrimSim *s, Passes *p) {
-    int tiles = s->grid.tile_count, count = s->def.band_width + 3;
-    for (int pass = 0; pass < count; pass++) {
-        int from = pass & 1;
-        bool any = false;
-        uint8_t *last = p->changed[from], *next = p->changed[1 - from];
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8) reduction(| : any)
-        for (int t = 0; t < tiles; t++) {
-            bool wanted = p->near[t] && (pass ? awake(s, last, t) : begins(s, p, t));
-            next[t] = wanted && pass_tile(s, t, p, from);
-            any |= next[t];
-        }
-        if (!any) break;
+    for (p->pass = 0; p->pass < s->def.band_width + 3; p->pass++) {
+        p->tiles_changed = 0;
+        tiles_for(s, run_pass, p);
+        if (p->tiles_changed == 0) break;
     }
 }
 
@@ -177,7 +185,8 @@ static bool solids_move(const BrimSim *s) {
 }
 
 /// (depth) => phi of the liquid that is not beside air; deepest
-static void end_tile(BrimSim *s, int slot, const Passes *p) {
+static void end_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Passes *p = context;
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const uint8_t *fixed = p->fixed + (size_t)slot * (size_t)g->tile_rows;
@@ -213,8 +222,11 @@ static void end_tile(BrimSim *s, int slot, const Passes *p) {
     s->deepest[slot] = deepest;
 }
 
-/// Cells in solids take the least depth of those beside them that have one. `known`: cells that do.
-static void fill_shut(BrimSim *s, int slot, const Passes *p, const uint8_t *known, uint8_t *done) {
+/// Cells in solids take the least depth of those beside them that have one. (known: those that do)
+/// => phi, done
+static void fill_shut(BrimSim *s, int slot, int thread, void *context) {
+    const Passes *p = context;
+    const uint8_t *known = p->known;
     const Grid *g = &s->grid;
     TileMask shut = mask_load(g, p->shut, slot), here = mask_load(g, known, slot), near[6];
     TileMask inside = mask_inside(g, slot);
@@ -236,28 +248,28 @@ static void fill_shut(BrimSim *s, int slot, const Passes *p, const uint8_t *know
             here.slice[z] |= (uint64_t)1 << bit;
         }
     }
-    mask_store(g, done, slot, &here);
+    mask_store(g, p->done, slot, &here);
 }
 
 static void fill_solids(BrimSim *s, Passes *p) {
     int tiles = s->grid.tile_count;
     const Grid *g = &s->grid;
-    uint8_t *known = p->air, *done = p->fixed; // both are done with
+    p->known = p->air, p->done = p->fixed; // both are done with
     for (int t = 0; t < tiles; t++) {
         TileMask shut = mask_load(g, p->shut, t), open = mask_inside(g, t);
         for (int z = 0; z < g->tile_depth; z++) open.slice[z] &= ~shut.slice[z];
-        mask_store(g, known, t, &open);
+        mask_store(g, p->known, t, &open);
     }
     for (int layer = 0; layer < SOLID_LAYERS; layer++) {
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
-        for (int t = 0; t < tiles; t++) fill_shut(s, t, p, known, done);
-        uint8_t *swap = known;
-        known = done, done = swap;
+        tiles_for(s, fill_shut, p);
+        uint8_t *swap = p->known;
+        p->known = p->done, p->done = swap;
     }
 }
 
 /// => shallowest
-static void range_tile(BrimSim *s, int slot, const Passes *p) {
+static void range_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Passes *p = context;
     const Grid *g = &s->grid;
     const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     float high = -BAND_FAR;
@@ -279,22 +291,14 @@ void band_distance(BrimSim *s) {
     if (s->grid.tile_count == 0) return; // no fields either
     int tiles = s->grid.tile_count;
     Passes p = passes_of(s);
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(dynamic, 8)
-        for (int t = 0; t < tiles; t++) sort_cells(s, t, &p);
-#pragma omp for schedule(dynamic, 8)
-        for (int t = 0; t < tiles; t++) light_tile(s, t, &p);
-    }
+    tiles_for(s, sort_cells, &p);
+    tiles_for(s, light_tile, &p);
     p.sealed = solids_move(s);
     for (int t = 0; t < tiles; t++) p.sealed &= !p.lit[t];
     mark_near(s, &p);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
-    for (int t = 0; t < tiles; t++) begin_tile(s, t, &p);
+    tiles_for(s, begin_tile, &p);
     run_passes(s, &p);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
-    for (int t = 0; t < tiles; t++) end_tile(s, t, &p);
+    tiles_for(s, end_tile, &p);
     if (s->solid_count) fill_solids(s, &p);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
-    for (int t = 0; t < tiles; t++) range_tile(s, t, &p);
+    tiles_for(s, range_tile, &p);
 }

@@ -11,7 +11,6 @@
 #include "grid/mask.h"
 #include "particles/seed.h"
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 // ---------------------------------------------------------------------------------- particles go
@@ -119,22 +118,33 @@ typedef struct RisenTile {
     uint32_t thread, first, count, place;
 } RisenTile;
 
-/// Finds what rose into the band. => risen [tiles]; false when out of memory
-static bool find_risen(BrimSim *s, const BandExchange *e, RisenTile *risen) {
-    bool fine = true;
-    for (int i = 0; i < s->threads; i++) s->scratch[i].risen_count = 0;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2) reduction(&& : fine)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        int thread = omp_get_thread_num();
-        const ThreadScratch *scratch = &s->scratch[thread];
-        size_t first = scratch->risen_count;
-        if (mask_any(&s->grid, e->rim, t) && band_any_near(s, s->hidden, t))
-            fine = band_rising(s, e, t) && fine;
-        risen[t] = (RisenTile){.thread = (uint32_t)thread,
-                               .first = (uint32_t)first,
-                               .count = (uint32_t)(scratch->risen_count - first)};
+/// What rises into the band of all tiles.
+typedef struct Rising {
+    const BandExchange *e;
+    RisenTile *risen; ///< [tiles]
+    uint32_t first;   ///< index of the first particle made
+    TeamCount failed; ///< tiles that ran out of memory
+} Rising;
+
+static void find_risen(BrimSim *s, int slot, int thread, void *context) {
+    Rising *r = context;
+    const ThreadScratch *scratch = &s->scratch[thread];
+    size_t first = scratch->risen_count;
+    if (mask_any(&s->grid, r->e->rim, slot) && band_any_near(s, s->hidden, slot))
+        team_add(&r->failed, !band_rising(s, r->e, slot, thread));
+    r->risen[slot] = (RisenTile){.thread = (uint32_t)thread,
+                                 .first = (uint32_t)first,
+                                 .count = (uint32_t)(scratch->risen_count - first)};
+}
+
+static void fill_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Rising *r = context;
+    const RisenTile *t = &r->risen[slot];
+    for (uint32_t k = 0; k < t->count; k++) {
+        uint32_t place = t->place + k;
+        fill_point(s, slot, &s->scratch[t->thread].risen[t->first + k], r->first + place);
+        particle_words(&s->particles, ATTR_ID)[r->first + place] = s->next_id + place;
     }
-    return fine;
 }
 
 /// Appends what rose into the band. False when out of memory.
@@ -142,7 +152,10 @@ static bool make(BrimSim *s, const BandExchange *e) {
     int tiles = s->grid.tile_count;
     Particles *p = &s->particles;
     RisenTile *risen = (RisenTile *)(void *)s->rhs; // [tiles], far smaller than a field
-    if (!find_risen(s, e, risen)) return false;
+    Rising rising = {.e = e, .risen = risen, .first = (uint32_t)p->count};
+    for (int i = 0; i < s->threads_most; i++) s->scratch[i].risen_count = 0;
+    tiles_for(s, find_risen, &rising);
+    if (rising.failed) return false;
     size_t sum = 0, first = p->count;
     for (int t = 0; t < tiles; t++) {
         risen[t].place = (uint32_t)sum;
@@ -150,14 +163,7 @@ static bool make(BrimSim *s, const BandExchange *e) {
     }
     if (first + sum > UINT32_MAX - 16 || !particles_reserve(p, first + sum)) return false;
     p->count += sum;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
-    for (int t = 0; t < tiles; t++)
-        for (uint32_t k = 0; k < risen[t].count; k++) {
-            uint32_t place = risen[t].place + k;
-            fill_point(s, t, &s->scratch[risen[t].thread].risen[risen[t].first + k],
-                       (uint32_t)first + place);
-            particle_words(p, ATTR_ID)[first + place] = s->next_id + place;
-        }
+    tiles_for(s, fill_tile, &rising);
     s->next_id += (uint32_t)sum;
     s->resampled += (int64_t)sum;
     drain_new(s, (uint32_t)first, (uint32_t)p->count);
@@ -189,16 +195,19 @@ static float surplus(const BrimSim *s, const BandNext *next) {
     return (float)fmin(fmax(part, -0.1), 0.1);
 }
 
+/// Takes from a tile's particles. context: BandExchange
+static void take_tile(BrimSim *s, int slot, int thread, void *context) {
+    const BandExchange *e = context;
+    if (e->far || band_any_near(s, e->hidden, slot))
+        take(s, e, tile_first(&s->particles, &s->grid, slot),
+             tile_end(&s->particles, &s->grid, slot));
+}
+
 bool band_resample(BrimSim *s) {
     if (!s->grid.tile_count) return true; // no liquid yet, and no fields
     BandNext next = band_next(s);
-    const BandExchange e = {next.hidden, next.rim, next.edge, surplus(s, &next)};
-    bool far = crosses_tiles(s); // then look at all
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++)
-        if (far || band_any_near(s, e.hidden, t))
-            take(s, &e, tile_first(&s->particles, &s->grid, t),
-                 tile_end(&s->particles, &s->grid, t));
+    BandExchange e = {next.hidden, next.rim, next.edge, surplus(s, &next), crosses_tiles(s)};
+    tiles_for(s, take_tile, &e);
     take(s, &e, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
     if (!make(s, &e)) return false;
     memcpy(s->interior, next.interior, sim_rows(s));

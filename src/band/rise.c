@@ -8,7 +8,6 @@
 #include "particles/seed.h"
 #include "walls/solid_masks.h"
 #include <math.h>
-#include <omp.h>
 
 enum { EDGE = TILE + 2 };
 
@@ -73,7 +72,7 @@ static bool hidden_at(const Lattice *l, int x, int y, int z) {
                       within(l->tile[2] + z, cells[2]));
 }
 
-static Lattice lattice_of(const BrimSim *s, int slot, HiddenNear *hidden) {
+static Lattice lattice_of(const BrimSim *s, int slot, int thread, HiddenNear *hidden) {
     TileCoord c = s->grid.coord[slot];
     Lattice l = {.s = s,
                  .slot = slot,
@@ -86,7 +85,7 @@ static Lattice lattice_of(const BrimSim *s, int slot, HiddenNear *hidden) {
     for (int k = 0; k < 4; k++)
         l.turn[k] = (uint32_t)(uint64_t)fmod((double)(s->step + 1) * turns[k] * 0x1p24, 0x1p24);
     find_hidden(s, l.tile, hidden);
-    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    ThreadScratch *scratch = &s->scratch[thread];
     for (int a = 0; a < s->dim; a++) {
         block_load(&s->grid, slot, s->coefficient[a], PLACE_CELL, &s->sides, 1, NAN,
                    scratch->block[a]);
@@ -237,14 +236,14 @@ static bool keep(ThreadScratch *scratch, const float at[3], const float from[3])
     return true;
 }
 
-bool band_rising(BrimSim *s, const BandExchange *e, int slot) {
+bool band_rising(BrimSim *s, const BandExchange *e, int slot, int thread) {
     const Grid *g = &s->grid;
     const size_t at = (size_t)slot * (size_t)g->tile_rows;
     const uint8_t *rows = e->rim + at;
     TileCoord c = g->coord[slot];
     uint64_t box = (uint64_t)grid_box_index(g, c.x, c.y, c.z) * (uint64_t)g->tile_cells;
     HiddenNear hidden;
-    Lattice l = lattice_of(s, slot, &hidden);
+    Lattice l = lattice_of(s, slot, thread, &hidden);
     for (int r = 0; r < g->tile_rows; r++)
         for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
             int cell = r * TILE + __builtin_ctz(bits);
@@ -258,7 +257,7 @@ bool band_rising(BrimSim *s, const BandExchange *e, int slot) {
                 if (dice >= extra && !(some && rises(&l, &look, cell, to))) continue;
                 if (l.solid && in_solid(&l, to)) continue;
                 if (!origin(&l, cell, to, from)) continue;
-                if (!keep(&s->scratch[omp_get_thread_num()], to, from)) return false;
+                if (!keep(&s->scratch[thread], to, from)) return false;
             }
         }
     return true;

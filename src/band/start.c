@@ -42,36 +42,45 @@ bool band_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *sha
     return true;
 }
 
-void band_start_velocity(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
-                         int count) {
+/// Liquids and their shapes.
+typedef struct Liquids {
+    const BrimLiquidDef *liquid;
+    const Shape *const *shapes;
+    int count;
+} Liquids;
+
+static void start_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Liquids *l = context;
     const Grid *g = &s->grid;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < g->tile_count; t++) {
-        size_t base = (size_t)t * (size_t)g->tile_cells;
-        TileCoord c = g->coord[t];
-        s->traced[t] = TRACED_SOME;
-        for (int r = 0; r < g->tile_rows; r++) {
-            float at[3][TILE], distance[TILE];
-            bool taken[TILE] = {false};
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    TileCoord c = g->coord[slot];
+    s->traced[slot] = TRACED_SOME;
+    for (int r = 0; r < g->tile_rows; r++) {
+        float at[3][TILE], distance[TILE];
+        bool taken[TILE] = {false};
+        for (int x = 0; x < TILE; x++) {
+            at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
+            at[1][x] = ((float)(c.y * TILE + (r & 7)) + 0.5f) * s->dx;
+            at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (r >> 3)) + 0.5f) * s->dx : 0;
+            for (int a = 0; a < s->dim; a++) s->old[a][base + (size_t)(r * TILE + x)] = 0;
+        }
+        for (int k = 0; k < l->count; k++) {
+            shape_distance(l->shapes[k], TILE, at[0], at[1], at[2], distance);
             for (int x = 0; x < TILE; x++) {
-                at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
-                at[1][x] = ((float)(c.y * TILE + (r & 7)) + 0.5f) * s->dx;
-                at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (r >> 3)) + 0.5f) * s->dx : 0;
-                for (int a = 0; a < s->dim; a++) s->old[a][base + (size_t)(r * TILE + x)] = 0;
-            }
-            for (int k = 0; k < count; k++) {
-                shape_distance(shapes[k], TILE, at[0], at[1], at[2], distance);
-                for (int x = 0; x < TILE; x++) {
-                    if (distance[x] >= 0 || taken[x]) continue;
-                    taken[x] = true;
-                    for (int a = 0; a < s->dim; a++) {
-                        float face[3] = {at[0][x], at[1][x], at[2][x]};
-                        face[a] -= 0.5f * s->dx;
-                        s->old[a][base + (size_t)(r * TILE + x)] =
-                            liquid_velocity(&liquid[k], face, a);
-                    }
+                if (distance[x] >= 0 || taken[x]) continue;
+                taken[x] = true;
+                for (int a = 0; a < s->dim; a++) {
+                    float face[3] = {at[0][x], at[1][x], at[2][x]};
+                    face[a] -= 0.5f * s->dx;
+                    s->old[a][base + (size_t)(r * TILE + x)] =
+                        liquid_velocity(&l->liquid[k], face, a);
                 }
             }
         }
     }
+}
+
+void band_start_velocity(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                         int count) {
+    tiles_for(s, start_tile, &(Liquids){liquid, shapes, count});
 }

@@ -6,7 +6,6 @@
 #include "band/band.h"
 #include "walls/solid_masks.h"
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /// Cells that a Runge-Kutta step may cross: beyond, paths around obstacles are cut short.
@@ -155,14 +154,14 @@ static int halo_for(float reach) {
 }
 
 /// (velocity) => back [3][cells]
-static void trace_tile(const BrimSim *s, int slot, float reach, float back[3][BAND_CELLS]) {
+static void trace_tile(const BrimSim *s, int slot, float reach, ThreadScratch *scratch,
+                       float back[3][BAND_CELLS]) {
     int halo = halo_for(reach), substeps = (int)fmaxf(1, ceilf(reach / CELLS_A_SUBSTEP));
     TraceParams p = {.halo = halo,
                      .dim = s->dim,
                      .substeps = substeps,
                      .scale = (float)s->dt / (float)substeps * s->inv_dx};
     if (halo <= BLOCK_HALO_MAX) {
-        ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
         for (int a = 0; a < s->dim; a++) {
             block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, NAN,
                        scratch->block[a]);
@@ -271,19 +270,20 @@ static bool all_known(const BrimSim *s, int slot) {
 
 /// Follows the paths of a tile and carries along what the grid keeps. (velocity, phi) => old,
 /// traced; next masks; coefficient: paths, where particles may rise
-static void follow_tile(BrimSim *s, int slot, const BandNext *next) {
+static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
+    const BandNext *next = context;
     s->traced[slot] = TRACED_NONE;
     if (!next->far && !carried_to(s, slot)) {
         leave_tile(s, slot, next);
         return;
     }
     const size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
-    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    ThreadScratch *scratch = &s->scratch[thread];
     float back[3][BAND_CELLS], faces[3][BAND_CELLS], phi[BAND_CELLS];
     float reach = speed_around(s, slot) * (float)s->dt * s->inv_dx;
     int halo = halo_for(reach);
     bool deep = all_deep(s, slot);
-    trace_tile(s, slot, reach, back);
+    trace_tile(s, slot, reach, scratch, back);
     if (solid_here(s, slot)) hold_in_gaps(s, slot, back);
     if (deep)
         for (int i = 0; i < s->grid.tile_cells; i++) phi[i] = -band_cut(s);
@@ -313,8 +313,7 @@ void band_trace(BrimSim *s) {
     next.far = crosses_tiles(s);
     for (int t = 0; t < s->grid.tile_count; t++)
         next.deep |= s->deepest[t] <= -band_inner(s) || mask_any(&s->grid, s->hidden, t);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 2)
-    for (int t = 0; t < s->grid.tile_count; t++) follow_tile(s, t, &next);
+    tiles_for(s, follow_tile, &next);
 }
 
 // ---------------------------------------------------------------------------- tiles that stay

@@ -59,6 +59,19 @@ static void raise(uint8_t *at, int value) {
     }
 }
 
+/// A sort at work, as its loops see it.
+typedef struct Sorting {
+    Particles *p;
+    const Grid *g;
+    SortScratch *s;
+    const uint8_t *reach;
+    int reach_new;
+    TeamCount drained, left, hidden;
+} Sorting;
+
+/// A few tiles keep one thread busy.
+enum { TILES_A_THREAD = 12 };
+
 /// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
 /// counts those that leave the tile. => order, from the tile's first particle on: those
 static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t first, uint32_t end,
@@ -87,6 +100,23 @@ static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t fir
         raise(&s->far[home], reach);
     }
     return movers;
+}
+
+static void survey_tile(void *context, int t, int thread) {
+    Sorting *sorting = context;
+    const Grid *g = sorting->g;
+    SortScratch *s = sorting->s;
+    SortCounts gone = {0};
+    bool tail = t == g->tile_count;
+    int64_t home = tail ? -1 : grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z);
+    uint32_t first = s->old_start[t], end = s->old_start[t + 1];
+    s->mover_start[t + 1] = survey(sorting->p, g, s, first, end, home,
+                                   tail ? sorting->reach_new : sorting->reach[t], &gone);
+    s->stayed[t] =
+        end - first - s->mover_start[t + 1] - (uint32_t)(gone.drained + gone.left + gone.hidden);
+    team_add(&sorting->drained, (int64_t)gone.drained);
+    team_add(&sorting->left, (int64_t)gone.left);
+    team_add(&sorting->hidden, (int64_t)gone.hidden);
 }
 
 /// Marks the wanted tiles: each occupied tile's neighbours within reach, farther ones by whole
@@ -133,10 +163,14 @@ static void sort_movers(Particles *p, const Grid *g, SortScratch *s, size_t move
     if (mover_count) memcpy(s->movers, p->order, mover_count * sizeof *s->movers);
 }
 
-/// Puts a tile's particles, from index `first` on, in the order of its cells.
+/// Puts a tile's particles in the order of its cells.
 /// (key, movers) => order, cell_start, occupied
-static void place_tile(Particles *p, const Grid *g, const SortScratch *s, int slot,
-                       uint32_t first) {
+static void place_tile(void *context, int slot, int thread) {
+    const Sorting *sorting = context;
+    Particles *p = sorting->p;
+    const Grid *g = sorting->g;
+    const SortScratch *s = sorting->s;
+    uint32_t first = s->new_start[slot];
     uint32_t cells = (uint32_t)g->tile_cells, next[512];
     TileCoord c = g->coord[slot];
     uint32_t low = (uint32_t)grid_box_index(g, c.x, c.y, c.z) * cells;
@@ -181,18 +215,33 @@ static uint32_t find_starts(const Grid *g, SortScratch *s) {
     return sum;
 }
 
+/// An array that takes a new order, part by part.
+typedef struct Gathering {
+    const uint32_t *in, *order;
+    uint32_t *out;
+    size_t count;
+} Gathering;
+
+enum { GATHER_PART = 8192 };
+
+static void gather_part(void *context, int index, int thread) {
+    const Gathering *g = context;
+    const uint32_t *in = g->in, *order = g->order;
+    uint32_t *out = g->out;
+    size_t first = (size_t)index * GATHER_PART, end = first + GATHER_PART;
+    if (end > g->count) end = g->count;
+    for (size_t i = first; i < end; i++) out[i] = in[order[i]];
+}
+
 /// Brings every attribute into the new order, one array after the other through the spare.
-static void gather_attributes(Particles *p, size_t count, int threads) {
-    const uint32_t *order = p->order;
+static void gather_attributes(Particles *p, size_t count, Team *team) {
     for (int a = 0; a < ATTR_MAX; a++) {
         if (!p->attr[a]) continue;
         // Words and floats are both four bytes: moved as bits they stay what they are.
-        const uint32_t *in = particle_words(p, a);
-        uint32_t *out = (uint32_t *)(void *)p->spare;
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (size_t i = 0; i < count; i++) out[i] = in[order[i]];
+        Gathering g = {particle_words(p, a), p->order, (uint32_t *)(void *)p->spare, count};
+        team_for(team, (int)((count + GATHER_PART - 1) / GATHER_PART), 1, gather_part, &g);
         p->spare = p->attr[a];
-        p->attr[a] = (float *)(void *)out;
+        p->attr[a] = (float *)(void *)g.out;
     }
 }
 
@@ -206,8 +255,7 @@ void sort_take_reach(SortScratch *s, const Grid *g, uint8_t *reach) {
 }
 
 bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach, int reach_new,
-                    int threads, SortCounts *counts) {
-    *counts = (SortCounts){0};
+                    Team *team, SortCounts *counts) {
     int old_tiles = g->tile_count;
     size_t old_count = (size_t)old_tiles;
     if (!memory_fit((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2) ||
@@ -218,20 +266,9 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach,
         s->old_start[t] = old_tiles ? p->cell_start[(size_t)t * (size_t)g->tile_cells] : 0;
     s->old_start[old_tiles + 1] = (uint32_t)p->count; // the tail, as one more tile
 
-    size_t drained = 0, left = 0, hidden = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(+ : drained, left, hidden)
-    for (int t = 0; t <= old_tiles; t++) {
-        SortCounts gone = {0};
-        int64_t home =
-            t < old_tiles ? grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z) : -1;
-        uint32_t first = s->old_start[t], end = s->old_start[t + 1];
-        s->mover_start[t + 1] =
-            survey(p, g, s, first, end, home, t < old_tiles ? reach[t] : reach_new, &gone);
-        s->stayed[t] = end - first - s->mover_start[t + 1] -
-                       (uint32_t)(gone.drained + gone.left + gone.hidden);
-        drained += gone.drained, left += gone.left, hidden += gone.hidden;
-    }
-    counts->drained = drained, counts->left = left, counts->hidden = hidden;
+    Sorting sorting = {.p = p, .g = g, .s = s, .reach = reach, .reach_new = reach_new};
+    team_for(team, old_tiles + 1, TILES_A_THREAD, survey_tile, &sorting);
+    *counts = (SortCounts){(size_t)sorting.drained, (size_t)sorting.left, (size_t)sorting.hidden};
 
     s->mover_start[0] = 0;
     for (int t = 0; t <= old_tiles; t++) s->mover_start[t + 1] += s->mover_start[t];
@@ -256,9 +293,8 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach,
     sort_movers(p, g, s, mover_count);
     uint32_t sum = find_starts(g, s);
     p->cell_start[cells] = sum;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int t = 0; t < g->tile_count; t++) place_tile(p, g, s, t, s->new_start[t]);
-    gather_attributes(p, sum, threads);
+    team_for(team, g->tile_count, TILES_A_THREAD, place_tile, &sorting);
+    gather_attributes(p, sum, team);
     p->count = p->sorted = sum;
     return true;
 }

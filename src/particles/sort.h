@@ -1,5 +1,6 @@
 // Sorts particles into tiles and cells after they moved, and makes the tiles that they need.
 #pragma once
+#include "base/team.h"
 #include "particles/particles.h"
 
 typedef struct SortScratch {
@@ -33,7 +34,7 @@ size_t sort_bytes(const SortScratch *s, const Grid *grid);
 /// by the tile they left; the same for any number of threads. s->from tells where the tiles were
 /// before. False when out of memory.
 bool particles_sort(Particles *p, Grid *grid, SortScratch *s, const uint8_t *reach, int reach_new,
-                    int threads, SortCounts *counts);
+                    Team *team, SortCounts *counts);
 
 /// After a sort: the farthest reach of a tile's particles, 0 without any => reach [tiles]
 void sort_take_reach(SortScratch *s, const Grid *grid, uint8_t *reach);

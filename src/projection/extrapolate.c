@@ -4,7 +4,6 @@
 #include "step/stages.h"
 #include "walls/solid_masks.h"
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /// Layers that particles in a tile or around it may reach. The flow below a band, which has none,
@@ -48,37 +47,40 @@ static bool grow_tile(BrimSim *s, int axis, int slot, const uint8_t *known, uint
     return true;
 }
 
-/// Runs up to `layers` layers; called by all threads. Masks go back and forth between `known` and
-/// `spare`, [dim][rows].
-static void grow_layers(BrimSim *s, int layers, uint8_t *spare, bool more[]) {
+/// A layer at work: masks go back and forth between `known` and `spare`.
+typedef struct Layer {
+    uint8_t *spare; ///< [dim][rows]
+    int done;       ///< layers before it
+    TeamCount grown;
+} Layer;
+
+static void grow_layer(BrimSim *s, int slot, int thread, void *context) {
+    Layer *l = context;
+    bool enough = l->done >= layers_of(s, slot), any = false;
+    for (int a = 0; a < s->dim; a++) {
+        uint8_t *other = l->spare + (size_t)a * sim_rows(s);
+        uint8_t *from = l->done & 1 ? other : s->known[a], *to = l->done & 1 ? s->known[a] : other;
+        size_t at = (size_t)slot * (size_t)s->grid.tile_rows;
+        if (enough)
+            mask_copy(&s->grid, to + at, from + at);
+        else
+            any |= grow_tile(s, a, slot, from, to);
+    }
+    team_add(&l->grown, any);
+}
+
+/// Runs up to `layers` layers, as long as there is something to grow from.
+static void grow_layers(BrimSim *s, int layers) {
+    Layer l = {.spare = (uint8_t *)s->rhs}; // free after the projection
     size_t rows = sim_rows(s);
-    int done = 0;
-    while (done < layers && more[done]) {
-        bool any = false, back = done & 1;
-#pragma omp for schedule(dynamic, 8) nowait
-        for (int t = 0; t < s->grid.tile_count; t++) {
-            bool enough = done >= layers_of(s, t);
-            for (int a = 0; a < s->dim; a++) {
-                uint8_t *other = spare + (size_t)a * rows;
-                uint8_t *from = back ? other : s->known[a], *to = back ? s->known[a] : other;
-                size_t at = (size_t)t * (size_t)s->grid.tile_rows;
-                if (enough)
-                    mask_copy(&s->grid, to + at, from + at);
-                else
-                    any |= grow_tile(s, a, t, from, to);
-            }
-        }
-        done++;
-        if (any) {
-#pragma omp atomic write
-            more[done] = true;
-        }
-#pragma omp barrier
+    bool more = true;
+    for (; l.done < layers && more; l.done++) {
+        l.grown = 0;
+        tiles_for(s, grow_layer, &l);
+        more = l.grown > 0;
     }
-    if (rows > 0 && (done & 1)) { // without water there are no arrays
-#pragma omp for schedule(static)
-        for (int a = 0; a < s->dim; a++) memcpy(s->known[a], spare + (size_t)a * rows, rows);
-    }
+    if (rows > 0 && (l.done & 1)) // without water there are no arrays
+        for (int a = 0; a < s->dim; a++) memcpy(s->known[a], l.spare + (size_t)a * rows, rows);
 }
 
 /// Direction away from the solids at a face, from a block of distances with a halo of 1, not a
@@ -157,12 +159,12 @@ static float slide(const BrimSim *s, const float *solid, int slot, int cell, int
 }
 
 /// Slid values of a tile's faces in solids, kept apart until all tiles have read theirs.
-static void slide_tile(BrimSim *s, int slot) {
+static void slide_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->tile_solid[slot] == SOLID_FAR) return;
     bool moving = s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING;
     int64_t base = (int64_t)slot * s->grid.tile_cells, solid_base = solid_cell(s, base);
     const float *phi = s->solid_phi + solid_base;
-    float *block = s->scratch[omp_get_thread_num()].block[0];
+    float *block = s->scratch[thread].block[0];
     bool loaded = false;
     for (int a = 0; a < s->dim; a++) {
         const float *open = s->open[a] + solid_base;
@@ -234,27 +236,18 @@ static float finish_component(BrimSim *s, int slot, int axis, bool near) {
     return fastest;
 }
 
+static void finish_tile(BrimSim *s, int slot, int thread, void *context) {
+    float fastest = 0;
+    bool near = particles_near(s, slot);
+    for (int a = 0; a < s->dim; a++) fastest = fmaxf(fastest, finish_component(s, slot, a, near));
+    s->tile_speed[slot] = fastest;
+}
+
 void stage_extrapolate(BrimSim *s) {
-    int tiles = s->grid.tile_count;
     // Particles reach one cell beyond the faces they gave a velocity to; speeds may grow.
     enum { LAYERS_MOST = 65 };
     int layers = (int)fmin(ceil(reach_estimate(s)) + 1, LAYERS_MOST);
-    uint8_t *spare = (uint8_t *)s->rhs;  // free after the projection
-    bool more[LAYERS_MOST + 1] = {true}; // the layer has something to grow from
-#pragma omp parallel num_threads(s->threads)
-    {
-        grow_layers(s, layers, spare, more);
-        if (s->solid_count) {
-#pragma omp for schedule(dynamic, 4)
-            for (int t = 0; t < tiles; t++) slide_tile(s, t);
-        }
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) {
-            float fastest = 0;
-            bool near = particles_near(s, t);
-            for (int a = 0; a < s->dim; a++)
-                fastest = fmaxf(fastest, finish_component(s, t, a, near));
-            s->tile_speed[t] = fastest;
-        }
-    }
+    grow_layers(s, layers);
+    if (s->solid_count) tiles_for(s, slide_tile, NULL);
+    tiles_for(s, finish_tile, NULL);
 }

@@ -56,6 +56,9 @@ typedef struct FaceKernels {
     void (*subtract)(const Around *around, const TileMask *faces, int axis, int depth,
                      const TileView *pressure, const TileView *phi, float *velocity,
                      float *gradient);
+    // carry and grow write the given faces and no others, and read of other tiles only faces in
+    // `near`: others may be written meanwhile.
+
     /// The given faces lose the mean of the gradients beside them. near: mask_around of the faces
     /// that have one.
     void (*carry)(const TileView *gradient, const TileMask near[6], const TileMask *faces, int dim,

@@ -1,5 +1,8 @@
 #include "projection/faces.h"
 #include <math.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -19,6 +22,28 @@ INLINE f8 keep(f8 v, i8x lanes) {
 
 INLINE f8 choose(i8x lanes, f8 a, f8 b) {
     return (f8)(((i8x)a & lanes) | ((i8x)b & ~lanes));
+}
+
+/// Some lanes of a row. The others are not touched, as another thread may be writing or reading
+/// them: 0, and left as they are.
+INLINE f8 load_lanes(const float *p, i8x lanes) {
+#ifdef __AVX2__
+    return (f8)_mm256_maskload_ps(p, (__m256i)lanes);
+#else
+    f8 v = {};
+    for (int i = 0; i < 8; i++)
+        if (lanes[i]) v[i] = p[i];
+    return v;
+#endif
+}
+
+INLINE void store_lanes(float *p, i8x lanes, f8 v) {
+#ifdef __AVX2__
+    _mm256_maskstore_ps(p, (__m256i)lanes, (__m256)v);
+#else
+    for (int i = 0; i < 8; i++)
+        if (lanes[i]) p[i] = v[i];
+#endif
 }
 
 /// A row's byte of a mask as lanes, all bits or none.
@@ -79,22 +104,32 @@ INLINE float largest(i8x bits) {
     return value;
 }
 
-INLINE void add_known(f8 *sum, f8 *count, f8 v, const TileMask *near, int row) {
-    i8x lanes = row_lanes(near, row);
-    *sum += keep(v, lanes);
-    *count += keep((f8){} + 1.0f, lanes);
+/// The row's neighbours in direction n: x-, x+, y-, ...; of those in other tiles, which other
+/// threads may be writing to, only some lanes.
+INLINE f8 beside_lanes(const TileView *v, int row, i8x lanes, const int n) {
+    const float *self = v->self + row * 8, *side = v->side[n] + row * 8;
+    if (n == 0) {
+        f8 first = {lanes[0] ? side[7] : 0};
+        return __builtin_shufflevector(first, load(self), 0, 8, 9, 10, 11, 12, 13, 14);
+    }
+    if (n == 1) {
+        f8 last = {lanes[7] ? side[0] : 0};
+        return __builtin_shufflevector(load(self), last, 1, 2, 3, 4, 5, 6, 7, 8);
+    }
+    if (n == 2) return row & 7 ? load(self - 8) : load_lanes(side + 56, lanes);
+    if (n == 3) return (row & 7) < 7 ? load(self + 8) : load_lanes(side - 56, lanes);
+    if (n == 4) return row >> 3 ? load(self - 64) : load_lanes(side + 448, lanes);
+    return row >> 3 < 7 ? load(self + 64) : load_lanes(side - 448, lanes);
 }
 
 /// Sum over the neighbours that are in `near`, and how many.
 INLINE void sum_known(const TileView *v, const TileMask near[6], int row, f8 *sum, f8 *count,
                       const int dim) {
-    add_known(sum, count, before_x(v, row), &near[0], row);
-    add_known(sum, count, behind_x(v, row), &near[1], row);
-    add_known(sum, count, before_y(v, row), &near[2], row);
-    add_known(sum, count, behind_y(v, row), &near[3], row);
-    if (dim == 3) {
-        add_known(sum, count, before_z(v, row), &near[4], row);
-        add_known(sum, count, behind_z(v, row), &near[5], row);
+#pragma GCC unroll 6
+    for (int n = 0; n < 2 * dim; n++) {
+        i8x lanes = row_lanes(&near[n], row);
+        *sum += keep(beside_lanes(v, row, lanes, n), lanes);
+        *count += keep((f8){} + 1.0f, lanes);
     }
 }
 
@@ -104,8 +139,9 @@ static void grow(const TileView *v, const TileMask near[6], const TileMask *want
                  float *out) {
     EACH_ROW(wanted, dim == 3 ? TILE : 1, {
         f8 sum = {}, count = {};
-        sum_known(v, near, row, &sum, &count, dim);
-        store(out + row * 8, choose(row_lanes(wanted, row), sum / count, load(out + row * 8)));
+        dim == 3 ? sum_known(v, near, row, &sum, &count, 3)
+                 : sum_known(v, near, row, &sum, &count, 2);
+        store_lanes(out + row * 8, row_lanes(wanted, row), sum / count);
     })
 }
 
@@ -225,9 +261,10 @@ static void carry(const TileView *gradient, const TileMask near[6], const TileMa
                   float *velocity) {
     EACH_ROW(faces, dim == 3 ? TILE : 1, {
         f8 sum = {}, count = {};
-        sum_known(gradient, near, row, &sum, &count, dim);
-        f8 before = load(velocity + row * 8);
-        store(velocity + row * 8, choose(row_lanes(faces, row), before - sum / count, before));
+        dim == 3 ? sum_known(gradient, near, row, &sum, &count, 3)
+                 : sum_known(gradient, near, row, &sum, &count, 2);
+        store_lanes(velocity + row * 8, row_lanes(faces, row),
+                    load(velocity + row * 8) - sum / count);
     })
 }
 

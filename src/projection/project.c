@@ -99,7 +99,8 @@ static void build_open(BrimSim *s, int slot, const Around *around, float scale) 
 
 /// The system of a tile, and its start value: the last pressure times `scale`, as kicks differ;
 /// that of a cell that dried counts not.
-static void build_tile(BrimSim *s, int slot, float scale) {
+static void build_tile(BrimSim *s, int slot, int thread, void *context) {
+    const float scale = *(const float *)context;
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     if (!s->wet[slot]) {
         memset(s->pressure + base, 0, (size_t)s->grid.tile_cells * sizeof(float));
@@ -129,7 +130,8 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
 
 /// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on. What was
 /// subtracted is left in `coefficient`, and where in `touched` [dim][rows].
-static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
+static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
+    uint8_t *touched = context;
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const int32_t *near = g->neighbour[slot] + TILE_SELF;
@@ -166,7 +168,8 @@ static void subtract_tile(BrimSim *s, int slot, uint8_t *touched) {
 /// The surface runs through the middle of cells, so particles below it also hang on faces between
 /// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
 /// half cell would lag behind its wave.
-static void carry_tile(BrimSim *s, int slot, const uint8_t *touched) {
+static void carry_tile(BrimSim *s, int slot, int thread, void *context) {
+    const uint8_t *touched = context;
     const Grid *g = &s->grid;
     for (int a = 0; a < s->dim; a++) {
         const uint8_t *mask = touched + (size_t)a * sim_rows(s);
@@ -209,7 +212,7 @@ static void leave_swallowed(const BrimSim *s, int slot, TileMask *cells) {
 }
 
 /// Largest net outflow of a cell in which pressure was solved, m/s.
-static float tile_outflow(const BrimSim *s, int slot) {
+static float outflow_of(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     if (!s->wet[slot]) return 0;
     Around around = around_tile(&s->grid, s->liquid, slot);
@@ -227,9 +230,15 @@ static float tile_outflow(const BrimSim *s, int slot) {
             int cell = z * 64 + __builtin_ctzll(bits);
             if (s->diagonal[(int64_t)slot * g->tile_cells + cell] == 0) continue;
             float outflow = fabsf(cell_outflow(s, &around, slot, cell));
-            if (!(outflow <= largest)) largest = outflow;
+            largest = (float)larger_of(largest, outflow);
         }
     return largest;
+}
+
+/// context: TeamLargest, of net outflows
+static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
+    forget_closed(s, slot);
+    team_raise(context, outflow_of(s, slot));
 }
 
 /// What the liquid below a band swallowed flows on from there, as fast as it came.
@@ -247,14 +256,12 @@ static void add_swallowed(BrimSim *s) {
 }
 
 BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
-    int tiles = s->grid.tile_count;
     // Net outflow in m/s => |div u| dt. Both steps that the kick spans count: a short one at the
     // end of a frame must not leave a divergence that the next kick inherits.
     double to_ratio = fmax(s->dt, s->dt_next) / s->dx;
     float scale = s->kick > 0 ? (float)(kick / s->kick) : 0;
     s->kick = kick;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < tiles; t++) build_tile(s, t, scale);
+    tiles_for(s, build_tile, &scale);
     if (s->band) add_swallowed(s);
 
     if (!poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
@@ -281,21 +288,11 @@ BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
             (long long)s->step + 1, s->time, report.iterations, s->stats.residual,
             s->def.tolerance);
 
-    float largest = 0;
+    TeamLargest largest = 0;
     uint8_t *touched = (uint8_t *)s->rhs; // [dim][rows], free after the solve
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) subtract_tile(s, t, touched);
-// What is carried goes to faces between air cells, which no outflow counts.
-#pragma omp for schedule(dynamic, 4) reduction(max : largest)
-        for (int t = 0; t < tiles; t++) {
-            carry_tile(s, t, touched);
-            forget_closed(s, t);
-            float here = tile_outflow(s, t);
-            if (!(here <= largest)) largest = here;
-        }
-    }
-    s->stats.max_divergence = (double)largest * to_ratio;
+    tiles_for(s, subtract_tile, touched);
+    tiles_for(s, carry_tile, touched);
+    tiles_for(s, measure_tile, &largest);
+    s->stats.max_divergence = (double)team_largest(&largest) * to_ratio;
     return BRIM_OK;
 }

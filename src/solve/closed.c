@@ -243,19 +243,32 @@ static void find_means(Closed *c) {
     }
 }
 
-void closed_remove_mean(Poisson *s, float *field, int thread, int threads) {
+/// A field that loses its means.
+typedef struct Means {
+    Closed *closed;
+    float *field;
+    size_t tile_cells;
+} Means;
+
+static void sum_part(void *context, int index, int thread) {
+    const Means *m = context;
+    const ClosedPart *part = &m->closed->part[index];
+    m->closed->sum[index] = part_sum(part, m->field + (size_t)part->slot * m->tile_cells);
+}
+
+/// Parts of one tile are of different cells.
+static void subtract_part(void *context, int index, int thread) {
+    const Means *m = context;
+    const ClosedPart *part = &m->closed->part[index];
+    part_subtract(part, m->field + (size_t)part->slot * m->tile_cells,
+                  m->closed->mean[part->component]);
+}
+
+void closed_remove_mean(Poisson *s, float *field) {
     Closed *c = &s->closed;
     if (c->count == 0) return;
-    size_t cells = (size_t)s->level[0].grid->tile_cells;
-    Span span = span_of((int)c->part_count, thread, threads);
-#pragma omp barrier
-    for (int i = span.from; i < span.to; i++)
-        c->sum[i] = part_sum(&c->part[i], field + (size_t)c->part[i].slot * cells);
-#pragma omp barrier
-    if (thread == 0) find_means(c);
-#pragma omp barrier
-    for (int i = span.from; i < span.to; i++)
-        part_subtract(&c->part[i], field + (size_t)c->part[i].slot * cells,
-                      c->mean[c->part[i].component]);
-#pragma omp barrier
+    Means means = {c, field, (size_t)s->level[0].grid->tile_cells};
+    team_for(s->team, (int)c->part_count, TILES_A_THREAD, sum_part, &means);
+    find_means(c);
+    team_for(s->team, (int)c->part_count, TILES_A_THREAD, subtract_part, &means);
 }

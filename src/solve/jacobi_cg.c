@@ -46,7 +46,7 @@ static void clear(const Poisson *s, float *field) {
         memset(field + (size_t)s->active[i] * cells, 0, cells * sizeof(float));
 }
 
-void jacobi_descend(const Task *t, double target, int *iterations) {
+void jacobi_descend(Task *t, double target, int *iterations) {
     Poisson *s = t->solver;
     float *r = s->level[0].b, *z = s->level[0].z, *p = s->level[0].y, *q = s->s;
     clear(s, p);
@@ -59,7 +59,7 @@ void jacobi_descend(const Task *t, double target, int *iterations) {
         if (!isfinite(alpha)) return;
         combine(s, t->x, t->x, alpha, p);
         combine(s, r, r, -alpha, q);
-        closed_remove_mean(s, r, 0, 1);
+        closed_remove_mean(s, r);
         ++*iterations;
         if (!(precondition(s, r, z) > target)) return;
         double last = rz;

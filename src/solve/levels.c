@@ -22,6 +22,20 @@ static void invert_tile(const Poisson *s, Level *l, int slot) {
     memset(l->y + at, 0, cells * sizeof(float));
 }
 
+/// What a tile of the finest level holds.
+static void prepare_tile(void *context, int slot, int thread) {
+    Poisson *s = context;
+    Level *l = &s->level[0];
+    if (l->used && !l->used[slot]) {
+        l->rows[slot] = 0;
+        s->flood.links[slot] = (TileLinks){0};
+        return;
+    }
+    invert_tile(s, l, slot);
+    s->kernels->links(l, slot, &s->flood.links[slot]);
+    l->uniform[slot] = s->kernels->uniform(l, slot);
+}
+
 static bool prepare_finest(Poisson *s) {
     Level *l = &s->level[0];
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
@@ -37,17 +51,7 @@ static bool prepare_finest(Poisson *s) {
     float *first = s->work->at;
     l->inverse = first, l->b = first + n, l->z = first + 2 * n, l->y = first + 3 * n;
     s->p = first + 4 * n, s->s = first + 5 * n;
-#pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int slot = 0; slot < l->grid->tile_count; slot++) {
-        if (l->used && !l->used[slot]) {
-            l->rows[slot] = 0;
-            f->links[slot] = (TileLinks){0};
-            continue;
-        }
-        invert_tile(s, l, slot);
-        s->kernels->links(l, slot, &f->links[slot]);
-        l->uniform[slot] = s->kernels->uniform(l, slot);
-    }
+    team_for(s->team, l->grid->tile_count, TILES_A_THREAD, prepare_tile, s);
     s->active_count = 0;
     for (int slot = 0; slot < l->grid->tile_count; slot++)
         if (l->rows[slot]) s->active[s->active_count++] = slot;
@@ -100,9 +104,18 @@ static bool build_store(Level *l) {
     return true;
 }
 
+/// A coarse level to be built.
+typedef struct Building {
+    Poisson *solver;
+    int level;
+} Building;
+
 /// Children, operator and cleared right-hand side of a coarse tile. Tiles without unknowns are
 /// no children: there is nothing to restrict and nothing to correct.
-static void build_tile(Poisson *s, int k, int slot) {
+static void build_tile(void *context, int slot, int thread) {
+    const Building *building = context;
+    Poisson *s = building->solver;
+    int k = building->level;
     Level *coarse = &s->level[k];
     const Level *fine = &s->level[k - 1];
     size_t n = level_cells(coarse), cells = (size_t)coarse->grid->tile_cells;
@@ -125,15 +138,19 @@ static void build_tile(Poisson *s, int k, int slot) {
     invert_tile(s, coarse, slot);
 }
 
+static void find_uniform(void *context, int slot, int thread) {
+    const Building *building = context;
+    const Level *l = &building->solver->level[building->level];
+    l->uniform[slot] = building->solver->kernels->uniform(l, slot);
+}
+
 static bool build_coarse(Poisson *s, int k) {
     Level *l = &s->level[k];
     l->zeros = s->zeros;
     if (!build_grid(s, k) || !build_store(l)) return false;
-#pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int slot = 0; slot < l->grid->tile_count; slot++) build_tile(s, k, slot);
-#pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int slot = 0; slot < l->grid->tile_count; slot++)
-        l->uniform[slot] = s->kernels->uniform(l, slot);
+    Building building = {s, k};
+    team_for(s->team, l->grid->tile_count, COARSE_A_THREAD, build_tile, &building);
+    team_for(s->team, l->grid->tile_count, COARSE_A_THREAD, find_uniform, &building);
     return true;
 }
 

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "solve/solver.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 
 /// A descent stops at this part of the residual that it began with, and begins anew from the true
@@ -11,11 +10,11 @@ static const double DESCENT = 1e-7;
 /// A new descent is worth it as long as the last one left less than this part.
 static const double GAIN = 0.5;
 
-Poisson *poisson_new(BrimIsa isa, int threads, WorkMemory *work) {
+Poisson *poisson_new(BrimIsa isa, Team *team, WorkMemory *work) {
     Poisson *s = memory_zero(sizeof *s);
     if (!s) return NULL;
     s->kernels = poisson_kernels_for(isa_choose(isa));
-    s->threads = threads > 0 ? threads : omp_get_max_threads();
+    s->team = team;
     s->work = work ? work : &s->own;
     return s;
 }
@@ -56,33 +55,35 @@ static double largest_rhs(const Poisson *s) {
     return most;
 }
 
-/// level[0].b = rhs - A x, after x got mean zero in closed components. Returns its largest entry.
-static double true_residual(const Task *t, const PoissonKernels *kernels) {
+static void residual_of_tile(void *context, int index, int thread) {
+    const Task *t = context;
     Poisson *s = t->solver;
-    closed_remove_mean(s, t->x, t->thread, t->threads);
-#pragma omp barrier
-    for (int i = t->span.from; i < t->span.to; i++)
-        s->most[i] = kernels->residual(&s->level[0], s->active[i], t->rhs, t->x, s->level[0].b);
-#pragma omp barrier
+    s->most[index] =
+        t->kernels->residual(&s->level[0], s->active[index], t->rhs, t->x, s->level[0].b);
+}
+
+/// level[0].b = rhs - A x, after x got mean zero in closed components. Returns its largest entry.
+static double true_residual(Task *t) {
+    Poisson *s = t->solver;
+    closed_remove_mean(s, t->x);
+    team_for(t->team, s->active_count, TILES_A_THREAD, residual_of_tile, t);
     return largest_residual(s);
 }
 
-/// All threads run this and come to the same report.
-static PoissonReport solve(const Task *t, Descend *descend, const PoissonKernels *kernels) {
+static PoissonReport solve(Task *t, Descend *descend) {
     Poisson *s = t->solver;
     PoissonReport report = {.singular = s->closed.count};
-    closed_remove_mean(s, t->rhs, t->thread, t->threads);
-    report.initial = report.residual = true_residual(t, kernels);
+    closed_remove_mean(s, t->rhs);
+    report.initial = report.residual = true_residual(t);
     double target = fmax(t->params->tolerance, t->params->reduction * largest_rhs(s));
     double last = INFINITY;
     // A residual that is not a number ends the loop too.
     while (report.residual > target && report.residual < GAIN * last &&
            report.iterations < t->params->max_iterations) {
         last = report.residual;
-        closed_remove_mean(s, s->level[0].b, t->thread, t->threads);
-#pragma omp barrier
+        closed_remove_mean(s, s->level[0].b);
         descend(t, fmax(target, DESCENT * last), &report.iterations);
-        report.residual = true_residual(t, kernels);
+        report.residual = true_residual(t);
     }
     report.converged = report.residual <= target;
     report.limited = report.residual > target && report.residual >= GAIN * last &&
@@ -90,24 +91,15 @@ static PoissonReport solve(const Task *t, Descend *descend, const PoissonKernels
     return report;
 }
 
-enum { TILES_A_THREAD = 12 };
-
 bool poisson_solve(Poisson *s, float *rhs, float *x, const PoissonParams *params,
                    PoissonReport *report) {
     bool plain = params->preconditioner == BRIM_PRECONDITIONER_JACOBI;
-    // A few tiles keep one thread busy; more would only wait for one another at the barriers.
-    int most = plain ? 1 : 1 + s->active_count / TILES_A_THREAD;
-    int threads = most < s->threads ? most : s->threads;
-    const PoissonKernels *kernels = plain ? &poisson_kernels_ref : s->kernels;
-    Descend *descend = plain ? jacobi_descend : multigrid_descend;
-    PoissonReport out = {0};
-#pragma omp parallel num_threads(threads)
-    {
-        int thread = omp_get_thread_num(), count = omp_get_num_threads();
-        Task task = {s, rhs, x, params, thread, count, span_of(s->active_count, thread, count)};
-        PoissonReport mine = solve(&task, descend, kernels);
-        if (thread == 0) out = mine;
-    }
-    *report = out;
-    return isfinite(out.residual);
+    Task task = {.solver = s,
+                 .kernels = plain ? &poisson_kernels_ref : s->kernels,
+                 .team = plain ? NULL : s->team,
+                 .rhs = rhs,
+                 .x = x,
+                 .params = params};
+    *report = solve(&task, plain ? jacobi_descend : multigrid_descend);
+    return isfinite(report->residual);
 }

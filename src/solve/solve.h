@@ -12,6 +12,7 @@
 // - x and rhs are 0 in cells that are no unknowns.
 #pragma once
 #include "base/memory.h"
+#include "base/team.h"
 #include "brim/brim.h"
 #include "grid/grid.h"
 
@@ -33,9 +34,10 @@ typedef struct PoissonReport {
     int singular; ///< closed components whose constant was fixed
 } PoissonReport;
 
-/// work: memory that the solver may use from a call of prepare until the last solve, shared with
-/// others before and after; NULL: the solver has its own.
-Poisson *poisson_new(BrimIsa isa, int threads, WorkMemory *work);
+/// team: whose threads work on it, NULL: the caller alone. work: memory that the solver may use
+/// from a call of prepare until the last solve, shared with others before and after; NULL: the
+/// solver has its own.
+Poisson *poisson_new(BrimIsa isa, Team *team, WorkMemory *work);
 void poisson_free(Poisson **solver);
 size_t poisson_bytes(const Poisson *solver);
 

@@ -34,7 +34,7 @@ typedef struct Flood {
 
 struct Poisson {
     const PoissonKernels *kernels;
-    int threads;
+    Team *team;
     int level_count;
     int serial_level; ///< from this level on one thread does the work
     Level level[LEVEL_MAX];
@@ -55,15 +55,9 @@ struct Poisson {
     float zeros[512];
 };
 
-/// [from, to) of `count` things for one of several threads: contiguous, in order.
-typedef struct Span {
-    int from, to;
-} Span;
-
-static inline Span span_of(int count, int thread, int threads) {
-    return (Span){(int)((int64_t)count * thread / threads),
-                  (int)((int64_t)count * (thread + 1) / threads)};
-}
+/// Tiles that keep a thread busy, on the finest level and on coarser ones, where a tile has eight
+/// others below it.
+enum { TILES_A_THREAD = 12, COARSE_A_THREAD = 2 };
 
 /// Finds flood.links and the active tiles, then builds the coarse levels. False: out of memory.
 bool levels_build(Poisson *solver);
@@ -75,26 +69,25 @@ bool closed_find(Poisson *solver);
 void closed_free(Poisson *solver);
 size_t closed_bytes(const Poisson *solver);
 
-// The following are called by all threads of a parallel region.
+/// Takes the mean of each closed component out of a field.
+void closed_remove_mean(Poisson *solver, float *field);
+/// level[0].y = M level[0].b, given level[0].z = S b on all tiles.
+void cycle_run(Poisson *solver);
 
-/// Takes the mean of each closed component out of a field; begins and ends with a barrier when
-/// there is one, else does nothing.
-void closed_remove_mean(Poisson *solver, float *field, int thread, int threads);
-/// level[0].y = M level[0].b, given level[0].z = S b on all tiles (and a barrier after it).
-void cycle_run(Poisson *solver, int thread, int threads);
-
-/// One thread's share of a solve.
+/// A solve. What its loops over tiles sum is kept for each tile and added by the caller in their
+/// order.
 typedef struct Task {
     Poisson *solver;
+    const PoissonKernels *kernels;
+    Team *team; ///< NULL: the caller alone
     float *rhs, *x;
     const PoissonParams *params;
-    int thread, threads;
-    Span span; ///< of solver->active
+    float alpha, beta; ///< of this iteration
 } Task;
 
 /// Iterates from the residual in level[0].b until its recurrence meets `target`, the iterations are
 /// spent, or rounding ends the descent.
-typedef void Descend(const Task *task, double target, int *iterations);
+typedef void Descend(Task *task, double target, int *iterations);
 Descend multigrid_descend, jacobi_descend;
 
 /// Largest of most[active].r, NaN when one is not finite.

@@ -2,7 +2,6 @@
 #include "step/stages.h"
 #include "walls/solid_fine.h"
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /// Cells that a sub-step may cross.
@@ -262,11 +261,11 @@ static float wall_reach(const BrimSim *s, int slot) {
     return fastest * (float)s->dt * s->inv_dx;
 }
 
-static void advect_tile(BrimSim *s, int slot) {
+static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     uint32_t first = tile_first(&s->particles, &s->grid, slot);
     uint32_t end = tile_end(&s->particles, &s->grid, slot);
     if (first == end) return;
-    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    ThreadScratch *scratch = &s->scratch[thread];
     float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
     bool moving = moving_near(s, slot);
     s->tile_reach[slot] = next_reach(s, moving, speed);
@@ -282,7 +281,7 @@ static void advect_tile(BrimSim *s, int slot) {
         m.velocity[a] = scratch->block[a];
     }
     if (solid_near(s, slot)) {
-        SolidNodes nodes = solid_nodes(s, slot, halo, s->dx, scratch->block[3]);
+        SolidNodes nodes = solid_nodes(s, slot, thread, halo, s->dx, scratch->block[3]);
         m.solid = nodes.phi, m.fine = nodes.fine;
         m.still = !moving;
     }
@@ -312,6 +311,5 @@ static void grow_older(BrimSim *s) {
 
 void stage_advect(BrimSim *s) {
     grow_older(s);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
-    for (int t = 0; t < s->grid.tile_count; t++) advect_tile(s, t);
+    tiles_for(s, advect_tile, NULL);
 }

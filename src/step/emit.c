@@ -432,17 +432,26 @@ static bool meets(const BrimSim *s, int slot, const float low[3], const float hi
     return true;
 }
 
+/// A drain at work. far: particles may lie anywhere
+typedef struct Draining {
+    const Drain *drain;
+    bool far;
+} Draining;
+
 /// Marks the sorted particles inside a drain.
-static void drain_tile(BrimSim *s, const Drain *drain, int slot) {
+static void drain_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Draining *d = context;
+    const Drain *drain = d->drain;
     Particles *p = &s->particles;
+    if (!d->far && !meets(s, slot, drain->low, drain->high)) return;
     uint32_t end = tile_end(p, &s->grid, slot);
     for (uint32_t i = tile_first(p, &s->grid, slot); i < end; i += SEED_BATCH) {
         int n = end - i < SEED_BATCH ? (int)(end - i) : SEED_BATCH;
-        float d[SEED_BATCH];
+        float distance[SEED_BATCH];
         shape_distance(drain->shape, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
-                       p->attr[ATTR_Z] + i, d);
+                       p->attr[ATTR_Z] + i, distance);
         for (int k = 0; k < n; k++)
-            if (d[k] < 0 && p->key[i + (uint32_t)k] < KEY_LEFT)
+            if (distance[k] < 0 && p->key[i + (uint32_t)k] < KEY_LEFT)
                 p->key[i + (uint32_t)k] = KEY_DRAINED;
     }
 }
@@ -453,9 +462,7 @@ bool stage_emit(BrimSim *s) {
         const Drain *d = &s->drains[k];
         double now = s->time + s->dt;
         if (now < d->def.start || now > d->def.stop) continue;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-        for (int t = 0; t < s->grid.tile_count; t++)
-            if (far || meets(s, t, d->low, d->high)) drain_tile(s, d, t);
+        tiles_for(s, drain_tile, &(Draining){d, far});
     }
     for (int k = 0; k < s->source_count; k++)
         if (!emit_source(s, &s->sources[k])) return false;

@@ -1,19 +1,24 @@
 // Stage 9: body forces.
 #include "step/stages.h"
 
-void stage_forces(BrimSim *s, double kick) {
-    BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
-    const float add[3] = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)};
+/// Adds to the velocity on a tile's known faces. context: what, along each axis, m/s
+static void push_tile(BrimSim *s, int slot, int thread, void *context) {
+    const float *add = context;
     for (int a = 0; a < s->dim; a++) {
+        size_t first = (size_t)slot * (size_t)s->grid.tile_rows;
         if (add[a] == 0) continue;
-        float *v = s->velocity[a];
-        const uint8_t *known = s->known[a];
-        int64_t rows = (int64_t)sim_rows(s);
-#pragma omp parallel for num_threads(s->threads) schedule(static)
-        for (int64_t r = 0; r < rows; r++) {
-            if (!known[r]) continue;
-            for (int i = 0; i < TILE; i++) v[r * TILE + i] += known[r] >> i & 1 ? add[a] : 0.0f;
+        for (int r = 0; r < s->grid.tile_rows; r++) {
+            uint8_t known = s->known[a][first + (size_t)r];
+            float *v = s->velocity[a] + (first + (size_t)r) * TILE;
+            if (!known) continue;
+            for (int i = 0; i < TILE; i++) v[i] += known >> i & 1 ? add[a] : 0.0f;
         }
     }
+}
+
+void stage_forces(BrimSim *s, double kick) {
+    BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
+    float add[3] = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)};
+    tiles_for(s, push_tile, add);
     s->velocity_time += kick;
 }

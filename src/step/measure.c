@@ -145,19 +145,21 @@ static size_t memory_used(const BrimSim *s) {
     return bytes;
 }
 
+static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
+    TileSums *sums = (TileSums *)context + slot;
+    *sums = (TileSums){0};
+    sum_particles(s, tile_first(&s->particles, &s->grid, slot),
+                  tile_end(&s->particles, &s->grid, slot), sums);
+    count_cells(s, slot, sums);
+    if (s->band) add_hidden(s, slot, sums);
+    sums->volume = liquid_volume(s, slot);
+}
+
 BrimResult stage_measure(BrimSim *s, BrimError *error) {
     int tiles = s->grid.tile_count;
     TileSums *sums = (TileSums *)(void *)s->rhs; // [tiles], far smaller than a field
     TileSums all = {0};
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < tiles; t++) {
-        sums[t] = (TileSums){0};
-        sum_particles(s, tile_first(&s->particles, &s->grid, t),
-                      tile_end(&s->particles, &s->grid, t), &sums[t]);
-        count_cells(s, t, &sums[t]);
-        if (s->band) add_hidden(s, t, &sums[t]);
-        sums[t].volume = liquid_volume(s, t);
-    }
+    tiles_for(s, sum_tile, sums);
     for (int t = 0; t < tiles; t++) {
         all.speed2 += sums[t].speed2;
         for (int a = 0; a < 3; a++) all.position[a] += sums[t].position[a];
@@ -165,7 +167,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         all.cells += sums[t].cells;
         all.hidden += sums[t].hidden;
         all.volume += sums[t].volume;
-        if (sums[t].fastest2 > all.fastest2) all.fastest2 = sums[t].fastest2;
+        all.fastest2 = (float)larger_of(all.fastest2, sums[t].fastest2);
     }
     BrimVec3 g = gravity_at(s, s->time);
     BrimStats *o = &s->stats;

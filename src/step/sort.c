@@ -17,15 +17,11 @@ void follow(void *array, size_t bytes, const int32_t *from, int count) {
         if (from[i] < 0) memset(at + (size_t)i * bytes, 0, bytes);
 }
 
-/// Grid fields that outlive a sort; each by one thread.
-static void follow_fields(BrimSim *s) {
-    float *fields[4] = {s->pressure};
-    int count = 1;
-    for (int a = 0; a < s->dim && s->band; a++) fields[count++] = s->old[a];
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
-    for (int i = 0; i < count; i++)
-        follow(fields[i], (size_t)s->grid.tile_cells * sizeof(float), s->sort.from,
-               s->grid.tile_count);
+/// A grid field that outlives a sort: the pressure and, with a band, `old`.
+static void follow_field(void *sim, int index, int thread) {
+    BrimSim *s = sim;
+    follow(index ? s->old[index - 1] : s->pressure, (size_t)s->grid.tile_cells * sizeof(float),
+           s->sort.from, s->grid.tile_count);
 }
 
 static bool unchanged(const BrimSim *s, int tiles_before) {
@@ -53,19 +49,15 @@ bool stage_sort(BrimSim *s) {
     if (s->band) band_keep_tiles(s);
     SortCounts gone;
     if (!particles_sort(&s->particles, &s->grid, &s->sort, s->tile_reach,
-                        reach_cells(reach_estimate(s)), s->threads, &gone))
+                        reach_cells(reach_estimate(s)), s->team, &gone))
         return false;
-    // A few tiles keep one thread busy; more would only wait for one another.
-    enum { TILES_A_THREAD = 12 };
-    int most = 1 + s->grid.tile_count / TILES_A_THREAD;
-    s->threads = most < s->threads_most ? most : s->threads_most;
     s->drained += (int64_t)gone.drained;
     s->left += (int64_t)gone.left;
     s->resampled -= (int64_t)gone.hidden;
     if (!fields_reserve(s, (size_t)s->grid.tile_count)) return false;
     sort_take_reach(&s->sort, &s->grid, s->tile_reach);
     if (!unchanged(s, before)) {
-        follow_fields(s);
+        team_for(s->team, s->band ? 1 + s->dim : 1, 1, follow_field, s);
         if (s->band) band_follow(s);
         if (s->solid_at && !follow_solids(s)) return false;
     }

@@ -1,6 +1,6 @@
 // The stages of a time step, in the order in which step.c runs them.
 #pragma once
-#include "step/state.h"
+#include "step/tiles.h"
 
 /// Gravity at a time, m/s^2.
 BrimVec3 gravity_at(const BrimSim *s, double time);
@@ -57,7 +57,7 @@ double reach_at_speed(const BrimSim *s, double speed);
 /// A reach in whole cells, with one more that interpolation reads there.
 int reach_cells(double reach);
 /// Samples the solids on a tile: tile_solid, solid_phi, open, wall_speed, parts of cells, masks.
-void solids_sample_tile(BrimSim *s, int slot);
+TileTask solids_sample_tile;
 /// Distances to the solids near a tile at `count` points, at most a slice of half cells: phi => the
 /// lesser of it and theirs; owner: the solid it is of, or NULL. Returns whether one is near.
 bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const float *y,

@@ -6,6 +6,7 @@
 #include "band/kernels.h"
 #include "base/memory.h"
 #include "base/simd.h"
+#include "base/team.h"
 #include "grid/block.h"
 #include "grid/grid.h"
 #include "particles/density.h"
@@ -69,8 +70,8 @@ struct BrimSim {
     // create
     BrimSimDef def; ///< lists are empty: they live on in the members below
     BrimIsa isa;
-    int threads_most; ///< as the def says
-    int threads;      ///< at work: fewer when there are few tiles; written by sort
+    int threads_most; ///< of the team
+    Team *team;
     int dim;
     float dx, inv_dx; ///< m
     Sides sides;

@@ -5,7 +5,6 @@
 #include "grid/mask.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
-#include <omp.h>
 #include <string.h>
 
 /// Blocks that weigh less than this on a face say nothing about its velocity.
@@ -109,7 +108,8 @@ static void pack_sides(const BrimSim *s, const ScatterRows *touched, float *bloc
 }
 
 /// A tile's particles into its block.
-static void scatter_tile(BrimSim *s, int slot) {
+static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
+    if (s->scatter_at[slot] < 0) return;
     float *block = s->work.at + (size_t)s->scatter_at[slot] * block_floats(s);
     ScatterRows *touched = &s->scatter_rows[slot];
     *touched = find_rows(s, slot);
@@ -152,7 +152,7 @@ static void forget_beyond_walls(const BrimSim *s, int slot, int axis, TileMask *
 
 /// Sums the blocks that reach a tile and divides. => velocity, old, known; with a band only old,
 /// and that only in tiles that particles reach: reached
-static void gather_tile(BrimSim *s, int slot) {
+static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     size_t floats = block_floats(s), sides = (size_t)s->dim * component_floats(s);
     size_t base = (size_t)slot * (size_t)g->tile_cells;
@@ -191,13 +191,7 @@ static void gather_tile(BrimSim *s, int slot) {
 
 bool stage_to_grid(BrimSim *s) {
     if (!scatter_reserve(s, block_floats(s))) return false;
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < s->grid.tile_count; t++)
-            if (s->scatter_at[t] >= 0) scatter_tile(s, t);
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < s->grid.tile_count; t++) gather_tile(s, t);
-    }
+    tiles_for(s, scatter_tile, NULL);
+    tiles_for(s, gather_tile, NULL);
     return true;
 }

@@ -1,6 +1,6 @@
 // Stage 12: grid -> particles, by FLIP's blend or with APIC's gradients.
 #include "band/band.h"
-#include <omp.h>
+#include "step/tiles.h"
 
 /// At the lower edge of a band the grid takes no velocity from particles: there they take the
 /// grid's. One that solids hold would else gather what it gets in each step.
@@ -23,25 +23,26 @@ static void take_grid_velocity(BrimSim *s, int slot, const Span *span, ThreadScr
     }
 }
 
-void stage_to_particles(BrimSim *s) {
+static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
+    if (s->scatter_at[slot] < 0) return;
     bool affine = particles_carry(&s->particles, ROW_AFFINE);
     // FLIP: ratio (v + new - old) + (1 - ratio) new = ratio v + (new - ratio old); the bracket is
     // what extrapolate left in `old`.
     float ratio = affine ? 0.0f : s->def.flip_ratio;
     float *const *field = affine ? s->velocity : s->old;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        if (s->scatter_at[t] < 0) continue;
-        ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
-        const float *blocks[3] = {0};
-        for (int a = 0; a < s->dim; a++) {
-            // a particle reads from the faces that it wrote to
-            block_load_rows(&s->grid, t, field[a], (Place)a, &s->sides, 0, s->scatter_rows[t].rows,
-                            scratch->block[a]);
-            blocks[a] = scratch->block[a];
-        }
-        Span span = sim_span(s, t, 1);
-        s->transfer->from_block(&span, affine, ratio, blocks, 1);
-        if (s->band && !affine) take_grid_velocity(s, t, &span, scratch);
+    ThreadScratch *scratch = &s->scratch[thread];
+    const float *blocks[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        // a particle reads from the faces that it wrote to
+        block_load_rows(&s->grid, slot, field[a], (Place)a, &s->sides, 0,
+                        s->scatter_rows[slot].rows, scratch->block[a]);
+        blocks[a] = scratch->block[a];
     }
+    Span span = sim_span(s, slot, 1);
+    s->transfer->from_block(&span, affine, ratio, blocks, 1);
+    if (s->band && !affine) take_grid_velocity(s, slot, &span, scratch);
+}
+
+void stage_to_particles(BrimSim *s) {
+    tiles_for(s, gather_tile, NULL);
 }

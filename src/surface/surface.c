@@ -179,7 +179,7 @@ static bool below_band(const BrimSim *s, int slot, const TileMask *allowed) {
 }
 
 /// First the cells that hold particles: => phi, liquid. Those deep inside are known without asking.
-static void measure_occupied(BrimSim *s, int slot) {
+static void measure_occupied(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const uint8_t *full = full_cells(s), *cells_of = full + (size_t)slot * (size_t)g->tile_rows;
     const uint8_t *interior = s->band ? s->interior + (size_t)slot * (size_t)g->tile_rows : NULL;
@@ -360,7 +360,7 @@ static void add_cells(BrimSim *s, int slot, const uint8_t *found) {
 }
 
 /// Plain flags: a cell with a particle is liquid and the surface lies half a cell on.
-static void flag_tile(BrimSim *s, int slot) {
+static void flag_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     TileMask allowed = allowed_cells(s, slot);
     for (int r = 0; r < g->tile_rows; r++) {
@@ -371,50 +371,58 @@ static void flag_tile(BrimSim *s, int slot) {
     }
 }
 
-/// A layer of wedges. Returns whether there was any. added: [rows]
-static bool fill_wedges(BrimSim *s, uint8_t *added) {
-    int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
-    bool any = false;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8) reduction(| : any)
-    for (int t = 0; t < tiles; t++) {
-        if (!solid_here(s, t)) continue;
-        uint8_t *here = added + (size_t)t * (size_t)rows;
-        memset(here, 0, (size_t)rows);
-        any |= find_wedges(s, t, here);
-    }
-    if (!any) return false;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 8)
-    for (int t = 0; t < tiles; t++) {
-        if (!solid_here(s, t)) continue;
-        add_cells(s, t, added + (size_t)t * (size_t)rows);
-        s->wet[t] = mask_any(&s->grid, s->liquid, t);
-    }
+/// Cells that a pass adds to the liquid.
+typedef struct Added {
+    uint8_t *cells; ///< [rows]
+    TeamCount tiles;
+} Added;
+
+static uint8_t *added_in(const BrimSim *s, const Added *added, int slot) {
+    return added->cells + (size_t)slot * (size_t)s->grid.tile_rows;
+}
+
+/// Finds what cells of particles say nothing about. (phi, liquid) => added
+static void find_beside(BrimSim *s, int slot, int thread, void *context) {
+    uint8_t *here = added_in(s, context, slot);
+    memset(here, 0, (size_t)s->grid.tile_rows);
+    if (s->def.surface != BRIM_SURFACE_FLAGS)
+        measure_beside(s, slot, here), find_films(s, slot, here);
+    find_slivers(s, slot, here);
+}
+
+static void add_tile(BrimSim *s, int slot, int thread, void *context) {
+    add_cells(s, slot, added_in(s, context, slot));
+    s->wet[slot] = mask_any(&s->grid, s->liquid, slot);
+}
+
+static void find_wedges_in(BrimSim *s, int slot, int thread, void *context) {
+    Added *added = context;
+    if (!solid_here(s, slot)) return;
+    uint8_t *here = added_in(s, added, slot);
+    memset(here, 0, (size_t)s->grid.tile_rows);
+    team_add(&added->tiles, find_wedges(s, slot, here));
+}
+
+static void add_wedges(BrimSim *s, int slot, int thread, void *context) {
+    if (solid_here(s, slot)) add_tile(s, slot, thread, context);
+}
+
+/// A layer of wedges. Returns whether there was any.
+static bool fill_wedges(BrimSim *s, Added *added) {
+    added->tiles = 0;
+    tiles_for(s, find_wedges_in, added);
+    if (added->tiles == 0) return false;
+    tiles_for(s, add_wedges, added);
     return true;
 }
 
 void stage_surface(BrimSim *s) {
-    int tiles = s->grid.tile_count, rows = s->grid.tile_rows;
-    bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
-    uint8_t *added = (uint8_t *)s->rhs; // [rows]
+    Added added = {.cells = (uint8_t *)s->rhs};
     if (s->band) band_full(s);
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < tiles; t++) flags ? flag_tile(s, t) : measure_occupied(s, t);
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) {
-            uint8_t *here = added + (size_t)t * (size_t)rows;
-            memset(here, 0, (size_t)rows);
-            if (!flags) measure_beside(s, t, here), find_films(s, t, here);
-            find_slivers(s, t, here);
-        }
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) {
-            add_cells(s, t, added + (size_t)t * (size_t)rows);
-            s->wet[t] = mask_any(&s->grid, s->liquid, t);
-        }
-    }
+    tiles_for(s, s->def.surface == BRIM_SURFACE_FLAGS ? flag_tile : measure_occupied, NULL);
+    tiles_for(s, find_beside, &added);
+    tiles_for(s, add_tile, &added);
     for (int layer = 0; layer < WEDGE_LAYERS && s->solid_count; layer++)
-        if (!fill_wedges(s, added)) break;
+        if (!fill_wedges(s, &added)) break;
     if (s->band) band_distance(s);
 }

@@ -10,7 +10,6 @@
 #include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,8 +253,16 @@ static float find_scale(const BrimSim *s, float *sizes) {
     return SHIFT_MAX / sizes[allowed];
 }
 
+/// A move of all particles.
+typedef struct Shifting {
+    const float *q;
+    float scale;
+    ShiftSums *sums; ///< [tiles]
+} Shifting;
+
 /// Cuts a tile's displacements.
-static void cut_shifts(BrimSim *s, int slot, float most) {
+static void cut_shifts(BrimSim *s, int slot, int thread, void *context) {
+    float most = SHIFT_MAX / ((const Shifting *)context)->scale;
     if (s->tile_speed[slot] <= most) return;
     s->tile_speed[slot] = most;
     for (int a = 0; a < s->dim; a++) {
@@ -267,7 +274,8 @@ static void cut_shifts(BrimSim *s, int slot, float most) {
 
 /// Moves particles by more than a fraction of a cell, or beside solids: along the displacements as
 /// along a flow.
-static ShiftSums flow_tile(BrimSim *s, int slot, float reach, float scale, ThreadScratch *scratch) {
+static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float scale) {
+    ThreadScratch *scratch = &s->scratch[thread];
     enum { BATCH = 1024 }; // whole chunks of the kernel
     int halo = (int)(reach + 1.02f) + 1;
     MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SHIFT_DEPTH};
@@ -280,7 +288,7 @@ static ShiftSums flow_tile(BrimSim *s, int slot, float reach, float scale, Threa
         m.velocity[a] = scratch->block[a];
     }
     if (solid_near(s, slot)) {
-        SolidNodes nodes = solid_nodes(s, slot, halo, s->dx, scratch->block[3]);
+        SolidNodes nodes = solid_nodes(s, slot, thread, halo, s->dx, scratch->block[3]);
         m.solid = nodes.phi, m.fine = nodes.fine;
     }
     // The kernel of advection stops what hits a wall; here velocities stay, so it gets none.
@@ -306,17 +314,20 @@ static ShiftSums flow_tile(BrimSim *s, int slot, float reach, float scale, Threa
             }
             float length = sqrtf(length2);
             sums.sum += length;
-            if (!(length <= sums.largest)) sums.largest = length;
+            sums.largest = (float)larger_of(sums.largest, length);
         }
     }
     return sums;
 }
 
-static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
+static void shift_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Shifting *shifting = context;
+    float scale = shifting->scale;
     uint32_t first = tile_first(&s->particles, &s->grid, slot);
     uint32_t end = tile_end(&s->particles, &s->grid, slot);
-    if (first == end) return (ShiftSums){0};
-    ThreadScratch *scratch = &s->scratch[omp_get_thread_num()];
+    shifting->sums[slot] = (ShiftSums){0};
+    if (first == end) return;
+    ThreadScratch *scratch = &s->scratch[thread];
     const float *blocks[3] = {0};
     float low[3], high[3], reach = 0;
     for (int n = 0; n < 27; n++) {
@@ -325,7 +336,7 @@ static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
     }
     ShiftSums sums;
     if (reach > STRIDE || solid_near(s, slot)) {
-        sums = flow_tile(s, slot, reach, scale, scratch);
+        sums = flow_tile(s, slot, thread, reach, scale);
     } else {
         for (int a = 0; a < s->dim; a++) {
             block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, 1, 0,
@@ -337,35 +348,33 @@ static ShiftSums shift_tile(BrimSim *s, int slot, float scale) {
         sums = s->weigh->shift(&span, blocks, scale, low, high);
     }
     find_keys(s, slot);
-    return sums;
+    shifting->sums[slot] = sums;
+}
+
+/// Displacements on a tile's faces from the solution q, then beyond them.
+static void find_shifts(BrimSim *s, int slot, int thread, void *context) {
+    matters(s, slot) ? shift_faces(s, ((const Shifting *)context)->q, slot) : forget_faces(s, slot);
+}
+static void extend_shifts(BrimSim *s, int slot, int thread, void *context) {
+    s->tile_speed[slot] = 0;
+    if (!matters(s, slot)) return;
+    extend_faces(s, slot);
+    s->tile_speed[slot] = largest_shift(s, slot);
 }
 
 static void move_particles(BrimSim *s, const float *q) {
     int tiles = s->grid.tile_count;
     ShiftSums *sums = (ShiftSums *)(void *)s->rhs; // [tiles], free after the solve
-    float scale = 1;
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) matters(s, t) ? shift_faces(s, q, t) : forget_faces(s, t);
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < tiles; t++) {
-            s->tile_speed[t] = 0;
-            if (!matters(s, t)) continue;
-            extend_faces(s, t);
-            s->tile_speed[t] = largest_shift(s, t);
-        }
-#pragma omp single
-        scale = find_scale(s, s->rhs);
-#pragma omp for schedule(dynamic, 16)
-        for (int t = 0; t < tiles; t++) cut_shifts(s, t, SHIFT_MAX / scale);
-#pragma omp for schedule(dynamic, 1)
-        for (int t = 0; t < tiles; t++) sums[t] = shift_tile(s, t, scale);
-    }
+    Shifting shifting = {q, 1, sums};
+    tiles_for(s, find_shifts, &shifting);
+    tiles_for(s, extend_shifts, &shifting);
+    shifting.scale = find_scale(s, s->rhs);
+    tiles_for(s, cut_shifts, &shifting);
+    tiles_for(s, shift_tile, &shifting);
     double sum = 0, largest = 0;
     for (int t = 0; t < tiles; t++) {
         sum += sums[t].sum;
-        if (!(sums[t].largest <= largest)) largest = sums[t].largest;
+        largest = larger_of(largest, sums[t].largest);
     }
     s->stats.displaced_mean = s->particles.count ? sum / (double)s->particles.count : 0;
     s->stats.displaced_max = largest;
@@ -375,21 +384,35 @@ static void report_errors(const DensityErrors *sums, int tiles, double *mean, do
     double sum = 0, cells = 0, most = 0;
     for (int t = 0; t < tiles; t++) {
         sum += sums[t].sum, cells += sums[t].cells;
-        if (sums[t].largest > most) most = sums[t].largest;
+        most = larger_of(most, sums[t].largest);
     }
     *mean = cells > 0 ? sum / cells : 0;
     *largest = most;
 }
 
+/// Errors of the density, of cells and of tiles.
+typedef struct Errors {
+    const uint8_t *wet;  ///< [rows]
+    float *q;            ///< [cells] solution
+    DensityErrors *tile; ///< [tiles]
+} Errors;
+
+static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Errors *e = context;
+    float error[512];
+    e->tile[slot] = density_errors(s, e->wet, slot, error);
+}
+
+static void prepare_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Errors *e = context;
+    e->tile[slot] = build_tile(s, slot, e->q);
+}
+
 /// Statistics of the errors of all wet cells.
 static void measure_errors(BrimSim *s, const uint8_t *wet, double *mean, double *largest) {
-    DensityErrors *errors = (DensityErrors *)(void *)s->diagonal; // [tiles]
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        float error[512];
-        errors[t] = density_errors(s, wet, t, error);
-    }
-    report_errors(errors, s->grid.tile_count, mean, largest);
+    Errors errors = {.wet = wet, .tile = (DensityErrors *)(void *)s->diagonal};
+    tiles_for(s, measure_tile, &errors);
+    report_errors(errors.tile, s->grid.tile_count, mean, largest);
 }
 
 static BrimResult out_of_memory(const BrimSim *s, BrimError *error) {
@@ -413,7 +436,6 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     s->swallow_left = fmax(0, s->swallow_left - s->dt);
     if (s->swallow_left == 0) s->swallowed_count = 0;
     if (!due(s)) return BRIM_OK;
-    int tiles = s->grid.tile_count;
     if (!density_measure(s)) return out_of_memory(s, error);
     density_wet(s, s->liquid);
     if (s->def.volume != BRIM_VOLUME_DENSITY) { // the error joins the pressure's right-hand side
@@ -422,11 +444,12 @@ BrimResult stage_density(BrimSim *s, BrimError *error) {
     }
     int64_t inside = push_out_find(s);
     redistribute(s);
-    DensityErrors *errors = (DensityErrors *)(void *)s->velocity[0]; // [tiles], free until the move
     float *q = s->phi; // measured anew after this stage
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < tiles; t++) errors[t] = build_tile(s, t, q);
-    report_errors(errors, tiles, &s->stats.density_error_mean, &s->stats.density_error_max);
+    // velocity is free until the move
+    Errors errors = {.q = q, .tile = (DensityErrors *)(void *)s->velocity[0]};
+    tiles_for(s, prepare_tile, &errors);
+    report_errors(errors.tile, s->grid.tile_count, &s->stats.density_error_mean,
+                  &s->stats.density_error_max);
     BrimResult result = solve(s, q, error);
     if (result != BRIM_OK) return result;
     move_particles(s, q);

@@ -55,7 +55,7 @@ static void add_block(const float *block, const int d[3], int depth, float *sums
         }
 }
 
-static void gather_tile(BrimSim *s, int slot) {
+static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     float *sums = s->density + (size_t)slot * (size_t)g->tile_cells;
     if (s->band && band_all_hidden(s, slot)) {
@@ -77,24 +77,22 @@ static void gather_tile(BrimSim *s, int slot) {
     for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
 }
 
-bool density_measure(BrimSim *s) {
+/// A tile's particles into its block.
+static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
+    if (s->scatter_at[slot] < 0) return;
     size_t floats = block_floats(s);
-    if (!scatter_reserve(s, floats)) return false;
+    float *block = s->work.at + (size_t)s->scatter_at[slot] * floats;
+    memset(block, 0, floats * sizeof *block);
+    Span span = sim_span(s, slot, 1);
+    s->weigh->weigh(&span, block);
+    fold_walls(s, slot, block);
+}
+
+bool density_measure(BrimSim *s) {
+    if (!scatter_reserve(s, block_floats(s))) return false;
     if (s->band) band_weigh_begin(s);
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(dynamic, 2)
-        for (int t = 0; t < s->grid.tile_count; t++) {
-            if (s->scatter_at[t] < 0) continue;
-            float *block = s->work.at + (size_t)s->scatter_at[t] * floats;
-            memset(block, 0, floats * sizeof *block);
-            Span span = sim_span(s, t, 1);
-            s->weigh->weigh(&span, block);
-            fold_walls(s, t, block);
-        }
-#pragma omp for schedule(dynamic, 4)
-        for (int t = 0; t < s->grid.tile_count; t++) gather_tile(s, t);
-    }
+    tiles_for(s, scatter_tile, NULL);
+    tiles_for(s, gather_tile, NULL);
     return true;
 }
 
@@ -110,7 +108,8 @@ static TileMask shut(const BrimSim *s, int slot, int n) {
     return m;
 }
 
-static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
+static void wet_tile(BrimSim *s, int slot, int thread, void *context) {
+    uint8_t *wet = context; // [rows]
     const Grid *g = &s->grid;
     TileMask held = mask_load(g, full_cells(s), slot), may = bound_cells(s, slot);
     TileMask all, any = {{0}};
@@ -142,8 +141,7 @@ static void wet_tile(const BrimSim *s, int slot, uint8_t *wet) {
 
 void density_wet(BrimSim *s, uint8_t *wet) {
     if (s->band) band_full(s), band_below(s);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++) wet_tile(s, t, wet);
+    tiles_for(s, wet_tile, wet);
 }
 
 /// Adds the cells whose neighbours in a direction lie below a band, where it is full.

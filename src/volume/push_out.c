@@ -4,7 +4,6 @@
 #include "volume/density.h"
 #include "walls/solid_fine.h"
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /// Particles leave a solid by this much, so that rounding does not leave them inside; cells.
@@ -86,7 +85,7 @@ static bool cut_by_solid(const float *node, int dim, int cell) {
     return cut || low[0] < 0 || low[1] < 0 || low[EDGE] < 0 || low[EDGE + 1] < 0;
 }
 
-static int64_t find_in_tile(BrimSim *s, int slot) {
+static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     int64_t solid = solid_cell(s, (int64_t)base); // the tile's first cell there
     const Particles *p = &s->particles;
@@ -98,8 +97,8 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
     if (begin == end || !solid_near(s, slot)) return 0;
     memset(p->order + begin, 0, (end - begin) * sizeof *p->order);
     if (solid < 0) return 0;
-    float *node = s->scratch[omp_get_thread_num()].block[0];
-    SolidNodes nodes = solid_nodes(s, slot, 1, 3 * s->dx, node);
+    float *node = s->scratch[thread].block[0];
+    SolidNodes nodes = solid_nodes(s, slot, thread, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
     int64_t inside = 0;
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
@@ -123,11 +122,13 @@ static int64_t find_in_tile(BrimSim *s, int slot) {
     return inside;
 }
 
+static void count_in_tile(BrimSim *s, int slot, int thread, void *context) {
+    team_add(context, find_in_tile(s, slot, thread));
+}
+
 int64_t push_out_find(BrimSim *s) {
-    int64_t inside = 0;
-    if (!s->solid_count) return 0;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4) reduction(+ : inside)
-    for (int t = 0; t < s->grid.tile_count; t++) inside += find_in_tile(s, t);
+    TeamCount inside = 0;
+    if (s->solid_count) tiles_for(s, count_in_tile, &inside);
     return inside;
 }
 

@@ -85,17 +85,18 @@ static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t
         share_mean(p->attr[a] + first, count);
 }
 
-void redistribute(BrimSim *s) {
+static void redistribute_tile(BrimSim *s, int slot, int thread, void *context) {
     const Particles *p = &s->particles;
     uint32_t most = (uint32_t)(OVERFULL * (float)s->def.particles_per_cell);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        size_t base = (size_t)t * (size_t)s->grid.tile_cells;
-        for (int i = 0; i < s->grid.tile_cells; i++) {
-            uint32_t first = p->cell_start[base + (size_t)i];
-            uint32_t count = p->cell_start[base + (size_t)i + 1] - first;
-            if (count > most && s->density[base + (size_t)i] > OVERFULL)
-                spread_cell(s, t, i, first, count);
-        }
+    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        uint32_t first = p->cell_start[base + (size_t)i];
+        uint32_t count = p->cell_start[base + (size_t)i + 1] - first;
+        if (count > most && s->density[base + (size_t)i] > OVERFULL)
+            spread_cell(s, slot, i, first, count);
     }
+}
+
+void redistribute(BrimSim *s) {
+    tiles_for(s, redistribute_tile, NULL);
 }

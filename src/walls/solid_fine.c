@@ -2,7 +2,6 @@
 #include "step/stages.h"
 #include "walls/solid_masks.h"
 #include "walls/solid_thin.h"
-#include <omp.h>
 #include <string.h>
 
 // ------------------------------------------------------------------------------------ sampling
@@ -12,7 +11,7 @@ static float node_at(const BrimSim *s, int axis, int i) {
     return (float)(i > last ? last : i) * 0.5f * s->dx;
 }
 
-static void sample_fine(BrimSim *s, int slot, float *phi) {
+static void sample_fine(const BrimSim *s, int slot, float *phi) {
     enum { SLICE = FINE_EDGE * FINE_EDGE };
     TileCoord c = s->grid.coord[slot];
     for (int z = 0; z < (s->dim == 3 ? FINE_EDGE : 1); z++) {
@@ -26,6 +25,13 @@ static void sample_fine(BrimSim *s, int slot, float *phi) {
         for (int i = 0; i < SLICE; i++) out[i] = SOLID_REACH * s->dx;
         solids_sample(s, slot, SLICE, x, y, at_z, out, NULL);
     }
+}
+
+/// Samples a tile that is newly fine.
+static void sample_new_fine(void *context, int index, int thread) {
+    const BrimSim *s = context;
+    if (s->fine_from[index] < 0)
+        sample_fine(s, s->fine_slot[index], s->solid_fine + (size_t)index * fine_tile_nodes(s));
 }
 
 bool fine_arrange(BrimSim *s) {
@@ -51,10 +57,7 @@ bool fine_arrange(BrimSim *s) {
         *at = ++s->fine_count;
     }
     follow(s->solid_fine, fine_tile_nodes(s) * sizeof(float), s->fine_from, count);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
-    for (int i = 0; i < count; i++)
-        if (s->fine_from[i] < 0)
-            sample_fine(s, s->fine_slot[i], s->solid_fine + (size_t)i * fine_tile_nodes(s));
+    team_for(s->team, count, 1, sample_new_fine, s);
     return true;
 }
 
@@ -123,10 +126,11 @@ bool fine_near(const BrimSim *s, int slot) {
     return false;
 }
 
-SolidNodes solid_nodes(const BrimSim *s, int slot, int halo, float missing, float *block) {
+SolidNodes solid_nodes(const BrimSim *s, int slot, int thread, int halo, float missing,
+                       float *block) {
     solid_block(s, slot, halo, missing, block);
     if (!fine_near(s, slot)) return (SolidNodes){block, false};
-    float *fine = s->fine_block + (size_t)omp_get_thread_num() * fine_block_nodes(s);
+    float *fine = s->fine_block + (size_t)thread * fine_block_nodes(s);
     int edge = block_edge(halo);
     refine(block, edge, block_depth(&s->grid, halo), fine);
     for (int n = 0; n < 27; n++) {
@@ -188,22 +192,22 @@ static bool is_foreign(const BrimSim *s, int slot, int cell) {
     return true;
 }
 
-void find_foreign(BrimSim *s) {
-    if (!s->solid_at || !s->fine_count) return;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        TileMask foreign = {{0}};
-        if (fine_here(s, t)) {
-            TileMask occupied = mask_load(&s->grid, s->particles.occupied, t);
-            TileMask cut = cut_cells(s, t);
-            for (int z = 0; z < s->grid.tile_depth; z++)
-                for (uint64_t bits = occupied.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
-                    int k = __builtin_ctzll(bits);
-                    if (is_foreign(s, t, z * 64 + k)) foreign.slice[z] |= (uint64_t)1 << k;
-                }
-        }
-        mask_store(&s->grid, s->foreign, t, &foreign);
+static void find_foreign_in(BrimSim *s, int slot, int thread, void *context) {
+    TileMask foreign = {{0}};
+    if (fine_here(s, slot)) {
+        TileMask occupied = mask_load(&s->grid, s->particles.occupied, slot);
+        TileMask cut = cut_cells(s, slot);
+        for (int z = 0; z < s->grid.tile_depth; z++)
+            for (uint64_t bits = occupied.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
+                int k = __builtin_ctzll(bits);
+                if (is_foreign(s, slot, z * 64 + k)) foreign.slice[z] |= (uint64_t)1 << k;
+            }
     }
+    mask_store(&s->grid, s->foreign, slot, &foreign);
+}
+
+void find_foreign(BrimSim *s) {
+    if (s->solid_at && s->fine_count) tiles_for(s, find_foreign_in, NULL);
 }
 
 static TileMask at_home(const BrimSim *s, TileMask occupied, TileMask foreign, TileMask interior) {

@@ -16,7 +16,8 @@ typedef struct SolidNodes {
 bool fine_arrange(BrimSim *s);
 
 /// Distances around a tile, fine if a thin wall is near; in `block` or in memory of the thread's.
-SolidNodes solid_nodes(const BrimSim *s, int slot, int halo, float missing, float *block);
+SolidNodes solid_nodes(const BrimSim *s, int slot, int thread, int halo, float missing,
+                       float *block);
 
 /// Whether a tile or one beside it is fine.
 bool fine_near(const BrimSim *s, int slot);

@@ -201,7 +201,7 @@ static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
     }
 }
 
-void solids_sample_tile(BrimSim *s, int slot) {
+void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     Nodes nodes;
     Parted parted;
     set_far(s, slot);
@@ -272,22 +272,31 @@ static float *solid_field(const BrimSim *s, int index) {
     return index < count ? fields[index] : NULL;
 }
 
+/// Flag in tile_solid while fields are arranged: a solid is near.
+enum { NEAR = 0x80 };
+
+/// => NEAR in tile_solid; context: TeamCount, of such tiles
+static void mark_near(BrimSim *s, int slot, int thread, void *context) {
+    bool here = any_near(s, slot);
+    s->tile_solid[slot] = (uint8_t)((s->tile_solid[slot] & ~NEAR) | (here ? NEAR : 0));
+    team_add(context, here);
+}
+
+static void sample_new_tile(BrimSim *s, int slot, int thread, void *context) {
+    if (s->solid_at[slot] && s->solid_from[s->solid_at[slot] - 1] < 0)
+        solids_sample_tile(s, slot, thread, NULL);
+}
+
 bool solids_arrange(BrimSim *s) {
-    enum { NEAR = 0x80 };
+    TeamCount found = 0;
     int near = 0;
     if (!s->solid_count) return true;
-#pragma omp parallel for num_threads(s->threads) schedule(static) reduction(+ : near)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        bool here = any_near(s, t);
-        s->tile_solid[t] = (uint8_t)((s->tile_solid[t] & ~NEAR) | (here ? NEAR : 0));
-        near += here;
-    }
-    if (!solid_fields_reserve(s, (size_t)near)) {
+    tiles_for(s, mark_near, &found);
+    if (!solid_fields_reserve(s, (size_t)found)) {
         for (int t = 0; t < s->grid.tile_count; t++) s->tile_solid[t] &= (uint8_t)~NEAR;
         return false;
     }
     bool same = true;
-    near = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         bool here = s->tile_solid[t] & NEAR;
         s->tile_solid[t] &= (uint8_t)~NEAR;
@@ -300,10 +309,17 @@ bool solids_arrange(BrimSim *s) {
     size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
     for (int i = 0; solid_field(s, i); i++) follow(solid_field(s, i), bytes, s->solid_from, near);
     follow(s->fine_at, sizeof *s->fine_at, s->solid_from, near);
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++)
-        if (s->solid_at[t] && s->solid_from[s->solid_at[t] - 1] < 0) solids_sample_tile(s, t);
+    tiles_for(s, sample_new_tile, NULL);
     return fine_arrange(s);
+}
+
+/// Samples a tile that a moving solid touches or touched. context: bool, all tiles
+static void sample_touched_tile(BrimSim *s, int slot, int thread, void *context) {
+    const bool *all = context;
+    bool touched = *all || s->tile_solid[slot] == SOLID_MOVING;
+    for (int i = 0; i < s->solid_count && !touched; i++)
+        touched = solid_moves(s->solids[i]) && near_tile(s, s->solids[i], slot);
+    if (touched) solids_sample_tile(s, slot, thread, NULL);
 }
 
 bool stage_solids(BrimSim *s) {
@@ -317,13 +333,7 @@ bool stage_solids(BrimSim *s) {
     }
     if (appears) s->crowded = true;
     if (moves && !solids_arrange(s)) return false;
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        if (!s->solid_count) continue;
-        bool touched = appears || s->tile_solid[t] == SOLID_MOVING;
-        for (int i = 0; i < s->solid_count && !touched; i++)
-            touched = solid_moves(s->solids[i]) && near_tile(s, s->solids[i], t);
-        if (touched) solids_sample_tile(s, t);
-    }
-    return !s->solid_count || fine_arrange(s);
+    if (!s->solid_count) return true;
+    tiles_for(s, sample_touched_tile, &appears);
+    return fine_arrange(s);
 }
