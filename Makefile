@@ -22,7 +22,7 @@ SONAME := libbrim.so.$(SOVERSION)
 
 CORES := $(shell nproc 2>/dev/null || echo 1)
 # Goals that install what is missing first, and only then, in a second make, look for libraries.
-STAGED := demo test test-sanitize fuzz bench bench-river validate
+STAGED := demo test test-sanitize test-fields fuzz bench bench-river validate
 PLAIN := clean help format check-format setup uninstall
 BUILDS := $(filter-out $(STAGED) $(PLAIN),$(or $(MAKECMDGOALS),all))
 # Builds use all cores unless a make above already deals them out.
@@ -202,6 +202,14 @@ test-sanitize:
 	@$(MAKE) --no-print-directory $(SANITIZED) all tests
 	@scripts/test.sh --sanitize $(BUILD)/sanitize
 
+# Fields on pages of their own: stages that touch what they do not declare are caught, and scenes
+# whose dead fields are not numbers must give the same bits. One thread: the handler must run in it.
+GUARDED = BUILD=$(BUILD)/guard OPT=-O2 CPPFLAGS="$(CPPFLAGS) -DBRIM_GUARD"
+test-fields:
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(GUARDED) all tests
+	@scripts/test-fields.sh $(BUILD)
+
 fuzz:
 	@scripts/setup.sh --test
 	@fuzz/run.sh $(BUILD)/fuzz $(or $(SECONDS),60)
@@ -268,6 +276,7 @@ help:
 	@echo 'make demo           sets up, builds, runs scenes/dam.yaml and draws a frame of it'
 	@echo 'make test           sets up, builds and runs all tests'
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
+	@echo 'make test-fields    stages touch only the fields that they declare, none reads a dead one'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'
 	@echo 'make bench          measures speed and memory; BENCH="NAME ..." picks parts'
 	@echo 'make validate       water against exact and measured answers; VALIDATE="NAME ..."'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # One hash for each scene, small and short, of its last frame and its statistics without timings and
-# memory. A change that only moves code leaves all of them as they were:
+# memory. BITS_FLAGS holds further options of brim run. A change that only moves
+# code leaves all of them as they were:
 #
 #   scripts/bits.sh build > before; ...; scripts/bits.sh build | diff before -
 set -eu
@@ -12,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 bits() { # bits NAME SCENE [--set ...]
     local name=$1 scene=$2 out="$folder/run" columns
     shift 2
-    "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 "$@"
+    "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 ${BITS_FLAGS:-} "$@"
     # columns named ms_* and memory_bytes are not part of the result
     columns=$(head -n 1 "$out/stats.csv" | tr ',' '\n' | grep -nvE '^(ms_|memory_bytes)' | cut -d: -f1 | paste -sd,)
     printf '%s %s\n' "$({ cat "$(ls "$out"/particles/*.ply | tail -n 1)"; cut -d, -f"$columns" "$out/stats.csv"; } | sha256sum | cut -c1-16)" "$name"

@@ -1,5 +1,6 @@
 // Making, stepping and looking into a simulation.
 #include "sim.h"
+#include "step/guard.h"
 #include "band/band.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -111,6 +112,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     const int cells[3] = {def->cells[0], def->cells[1], def->dim == 3 ? def->cells[2] : 1};
     r = build_numbers(s, def, error);
     if (r == BRIM_OK) r = grid_init(&s->grid, def->dim, cells, error);
+    if (r == BRIM_OK) s->stage = AT_REST, fields_plan(s);
     if (r == BRIM_OK && !sort_init(&s->sort, &s->grid))
         r = fail(error, BRIM_ERROR_MEMORY, "out of memory for a box of %zu tiles",
                  grid_box(&s->grid));
@@ -141,13 +143,9 @@ void sim_free_shapes(Shape ***shapes, int count) {
 }
 
 double sim_memory(const BrimSim *s, double particles, double tiles) {
-    bool solids = s->solid_count > 0, flip = s->def.transfer == BRIM_TRANSFER_FLIP;
-    // phi, pressure, rhs, diagonal, first particle; velocity, coefficients by component; density;
-    // the solver's coarser levels
-    double floats = 5 + 2 * s->dim + (flip || s->band ? s->dim : 0) +
-                    (solids ? 2 * s->dim + 1 : 0) + (s->def.volume != BRIM_VOLUME_NONE ? 1 : 0) + 2;
-    int masks = 5 + (solids ? 2 * s->dim + 2 : 0) + (s->band ? 8 : 0);
-    double per_tile = 4 * floats * s->grid.tile_cells + masks * s->grid.tile_rows + 160;
+        // fields; first particles of cells; the solver's coarser levels; tables and masks of particles
+    double per_tile = (double)fields_bytes_a_tile(s) + (4 + 8) * s->grid.tile_cells + 160;
+    if (s->solid_count) per_tile += 4 * (s->dim + 1) * s->grid.tile_cells; // some tiles are near
     double block = // or the solver's six vectors, which are smaller
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
     double per_particle =
@@ -248,9 +246,9 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for %lld particles", (long long)count);
     s->max_speed = seeded_speed(s);
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
-    if (!stage_sort(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
+    if (!sort_particles(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
     if (s->band) band_start_velocity(s, def->liquid, regions, def->liquid_count);
-    stage_surface(s);
+    find_surface(s);
     return stage_measure(s, error);
 }
 
@@ -280,6 +278,7 @@ void brim_sim_destroy(BrimSim **sim) {
     free(s->gravity_keys);
     for (int i = 0; s->scratch && i < s->threads_most; i++) free(s->scratch[i].risen);
     free(s->scratch);
+    guard_leave(s);
     fields_free(s);
     particles_free(&s->particles);
     sort_free(&s->sort);
@@ -362,7 +361,7 @@ const BrimStats *brim_sim_stats(const BrimSim *sim) {
 /// Samples all tiles again after a solid came or started to move.
 static BrimResult solids_changed(BrimSim *s, BrimError *error) {
     s->crowded = true;
-    if (!fields_reserve(s, s->field_tiles) || !solids_arrange(s))
+    if (!fields_reserve(s, WHERE_ALL, s->memory.tiles[WHERE_ALL]) || !solids_arrange(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
                     s->grid.tile_count);
     tiles_for(s, solids_sample_tile, NULL);
@@ -407,7 +406,7 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
     }
     if (again) sim->crowded = crowded; // nothing came that was not there
     // A band carries the level set along: as a simulation that is saved now will find it.
-    if (!sim->pending_count && (again || sim->primed)) find_foreign(sim), stage_surface(sim);
+    if (!sim->pending_count && (again || sim->primed)) find_foreign(sim), find_surface(sim);
     if (index) *index = sim->solid_count - 1;
     return BRIM_OK;
 }
@@ -426,7 +425,7 @@ BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimV
     solid_move(sim->solids[index], position, rotation, sim->time, duration);
     if (moved_before) return BRIM_OK;
     BrimResult r = solids_changed(sim, error);
-    if (r == BRIM_OK && sim->primed) find_foreign(sim), stage_surface(sim); // as when it is loaded
+    if (r == BRIM_OK && sim->primed) find_foreign(sim), find_surface(sim); // as when it is loaded
     if (r == BRIM_OK) return BRIM_OK;
     solid_set_state(sim->solids[index], &before);
     solids_restored(sim);

@@ -149,7 +149,7 @@ static BrimResult read_tiles(Checkpoint *c, BrimSim *s, int tile_count, const ch
             want[tiles[t]] = 1;
     }
     free(tiles);
-    if (r == BRIM_OK && (!grid_rebuild(&s->grid, want, s->sort.from) || !fields_reserve(s, n)))
+    if (r == BRIM_OK && (!grid_rebuild(&s->grid, want, s->sort.from) || !fields_reserve(s, WHERE_ALL, n)))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for %zu tiles", path, n);
     return r;
 }
@@ -275,7 +275,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK) r = read_solids(c, s, state.solid_count, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
-    if (r == BRIM_OK) find_foreign(s), stage_surface(s);
+    if (r == BRIM_OK) find_foreign(s), find_surface(s);
     return r;
 }
 

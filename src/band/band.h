@@ -5,7 +5,7 @@
 #include "grid/mask.h"
 #include "step/stages.h"
 
-/// Masks of the step to come, on the tiles before the sort: [rows] each, in `diagonal`.
+/// Masks of the step to come, on the tiles before the sort: [rows] each.
 typedef struct BandNext {
     uint8_t *interior, *hidden;
     uint8_t *rim;  ///< cells outside `hidden` into which liquid without particles may have come
@@ -15,9 +15,7 @@ typedef struct BandNext {
 } BandNext;
 
 static inline BandNext band_next(const BrimSim *s) {
-    uint8_t *first = (uint8_t *)(void *)s->diagonal;
-    size_t rows = sim_rows(s);
-    return (BandNext){first, first + rows, first + 2 * rows, first + 3 * rows, false, false};
+    return (BandNext){s->next_interior, s->next_hidden, s->rim, s->edge, false, false};
 }
 
 /// Depth below which faces take the grid's own velocity, in cells: r = R - 1 of eq. (3).
@@ -74,9 +72,9 @@ void band_below(BrimSim *s);
 float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);
 
 /// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
-/// => rhs: parts of cells that are hidden
+/// => hidden_part
 void band_weigh_begin(BrimSim *s);
 /// Whether a tile and all around it are hidden, and far from solids: the density is that at rest.
 bool band_all_hidden(const BrimSim *s, int slot);
-/// Adds the hidden liquid to a tile's density [cells]. (rhs) => density
+/// Adds the hidden liquid to a tile's density [cells]. (hidden_part) => density
 void band_weigh(const BrimSim *s, int slot, float *density);

@@ -47,7 +47,7 @@ static void combine_component(BrimSim *s, int slot, int axis, bool reached) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     float *carried = s->velocity[axis] + base, *u = s->old[axis] + base;
-    const float *weight = s->coefficient[axis] + base;
+    const float *weight = s->weight[axis] + base;
     bool blend = s->def.band_combine == BRIM_BAND_DENSITY;
     float inner = band_inner(s);
     TileMask wanted = carried_faces(s, slot, axis, carried);
@@ -111,13 +111,14 @@ static void combine_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-void band_swap(BrimSim *s) {
-    for (int a = 0; a < s->dim; a++) {
-        float *carried = s->old[a];
-        s->old[a] = s->velocity[a], s->velocity[a] = carried;
-    }
+BrimResult stage_swap(BrimSim *s, BrimError *error) {
+    (void)error;
+    fields_swap(s, FIELD_velocity, FIELD_carried);
+    return BRIM_OK;
 }
 
-void band_combine(BrimSim *s) {
+BrimResult stage_combine(BrimSim *s, BrimError *error) {
+    (void)error;
     tiles_for(s, combine_tile, NULL);
+    return BRIM_OK;
 }

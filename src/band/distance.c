@@ -30,16 +30,14 @@ typedef struct Passes {
 } Passes;
 
 static Passes passes_of(BrimSim *s) {
-    size_t rows = sim_rows(s), tiles = (size_t)s->grid.tile_count;
-    uint8_t *first = s->marks;
-    return (Passes){.air = first,
-                    .shut = first + rows,
-                    .fixed = first + 2 * rows,
-                    .lit = first + 3 * rows,
-                    .near = first + 3 * rows + tiles,
-                    .around = first + 3 * rows + 2 * tiles,
-                    .changed = {first + 3 * rows + 3 * tiles, first + 3 * rows + 4 * tiles},
-                    .depth = {s->rhs, s->diagonal}};
+    return (Passes){.air = s->air,
+                    .shut = s->shut_off,
+                    .fixed = s->fixed,
+                    .lit = s->lit,
+                    .near = s->near_lit,
+                    .around = s->around_lit,
+                    .changed = {s->changed, s->changing},
+                    .depth = {s->depth, s->deeper}};
 }
 
 /// Which cells of a tile are air, and which are shut off by solids.

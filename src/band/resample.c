@@ -113,11 +113,6 @@ static void drain_new(BrimSim *s, uint32_t first, uint32_t end) {
     }
 }
 
-/// What rose in a tile: where it lies in which thread's scratch, and among all.
-typedef struct RisenTile {
-    uint32_t thread, first, count, place;
-} RisenTile;
-
 /// What rises into the band of all tiles.
 typedef struct Rising {
     const BandExchange *e;
@@ -151,7 +146,7 @@ static void fill_tile(BrimSim *s, int slot, int thread, void *context) {
 static bool make(BrimSim *s, const BandExchange *e) {
     int tiles = s->grid.tile_count;
     Particles *p = &s->particles;
-    RisenTile *risen = (RisenTile *)(void *)s->rhs; // [tiles], far smaller than a field
+    RisenTile *risen = s->risen;
     Rising rising = {.e = e, .risen = risen, .first = (uint32_t)p->count};
     for (int i = 0; i < s->threads_most; i++) s->scratch[i].risen_count = 0;
     tiles_for(s, find_risen, &rising);
@@ -203,7 +198,8 @@ static void take_tile(BrimSim *s, int slot, int thread, void *context) {
              tile_end(&s->particles, &s->grid, slot));
 }
 
-bool band_resample(BrimSim *s) {
+/// False when out of memory.
+static bool exchange(BrimSim *s) {
     if (!s->grid.tile_count) return true; // no liquid yet, and no fields
     BandNext next = band_next(s);
     BandExchange e = {next.hidden, next.rim, next.edge, surplus(s, &next), crosses_tiles(s)};
@@ -213,4 +209,8 @@ bool band_resample(BrimSim *s) {
     memcpy(s->interior, next.interior, sim_rows(s));
     memcpy(s->hidden, next.hidden, sim_rows(s));
     return true;
+}
+
+BrimResult stage_exchange(BrimSim *s, BrimError *error) {
+    return exchange(s) ? BRIM_OK : step_out_of_memory(s, "band", error);
 }

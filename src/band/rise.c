@@ -87,8 +87,7 @@ static Lattice lattice_of(const BrimSim *s, int slot, int thread, HiddenNear *hi
     find_hidden(s, l.tile, hidden);
     ThreadScratch *scratch = &s->scratch[thread];
     for (int a = 0; a < s->dim; a++) {
-        block_load(&s->grid, slot, s->coefficient[a], PLACE_CELL, &s->sides, 1, NAN,
-                   scratch->block[a]);
+        block_load(&s->grid, slot, s->path[a], PLACE_CELL, &s->sides, 1, NAN, scratch->block[a]);
         l.back[a] = scratch->block[a];
     }
     return l;

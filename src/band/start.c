@@ -4,11 +4,11 @@
 #include "step/emit.h"
 #include <string.h>
 
-/// Cells in which a region's lattice has a point => liquid; how many in `rhs`. Regions of particles
-/// at random places are not full and have nothing to hide.
+/// Cells in which a region's lattice has a point => liquid; how many in `lattice_points`. Regions
+/// of particles at random places are not full and have nothing to hide.
 static void mark_liquid(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
                         int count) {
-    uint32_t *points = (uint32_t *)(void *)s->rhs;
+    uint32_t *points = s->lattice_points;
     memset(points, 0, sim_cells(s) * sizeof *points);
     for (int i = 0; i < count; i++)
         if (liquid[i].particles == 0) emit_cells(s, shapes, i, points);
@@ -25,7 +25,7 @@ bool band_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *sha
                 const uint8_t *tiles) {
     for (size_t i = 0; i < grid_box(&s->grid); i++)
         if (tiles[i]) s->sort.reach[i] |= 1u << TILE_SELF;
-    if (!stage_sort(s)) return false;
+    if (!sort_particles(s)) return false;
     if (s->grid.tile_count == 0) return true; // a tank that is still empty has no fields
     size_t rows = sim_rows(s);
     memset(s->interior, 0, rows);
@@ -62,7 +62,7 @@ static void start_tile(BrimSim *s, int slot, int thread, void *context) {
             at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
             at[1][x] = ((float)(c.y * TILE + (r & 7)) + 0.5f) * s->dx;
             at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (r >> 3)) + 0.5f) * s->dx : 0;
-            for (int a = 0; a < s->dim; a++) s->old[a][base + (size_t)(r * TILE + x)] = 0;
+            for (int a = 0; a < s->dim; a++) s->carried[a][base + (size_t)(r * TILE + x)] = 0;
         }
         for (int k = 0; k < l->count; k++) {
             shape_distance(l->shapes[k], TILE, at[0], at[1], at[2], distance);
@@ -72,7 +72,7 @@ static void start_tile(BrimSim *s, int slot, int thread, void *context) {
                 for (int a = 0; a < s->dim; a++) {
                     float face[3] = {at[0][x], at[1][x], at[2][x]};
                     face[a] -= 0.5f * s->dx;
-                    s->old[a][base + (size_t)(r * TILE + x)] =
+                    s->carried[a][base + (size_t)(r * TILE + x)] =
                         liquid_velocity(&l->liquid[k], face, a);
                 }
             }

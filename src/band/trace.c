@@ -202,7 +202,7 @@ static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
     memset(next->rim + rows, 0, (size_t)g->tile_rows);
     memset(next->edge + rows, 0, (size_t)g->tile_rows);
     for (int a = 0; a < s->dim && next->deep; a++)
-        for (int i = 0; i < g->tile_cells; i++) s->coefficient[a][base + (size_t)i] = NAN;
+        for (int i = 0; i < g->tile_cells; i++) s->path[a][base + (size_t)i] = NAN;
 }
 
 /// (level set carried along) => next masks of a tile
@@ -262,14 +262,14 @@ static void hold_in_gaps(const BrimSim *s, int slot, float back[3][BAND_CELLS]) 
 static bool all_known(const BrimSim *s, int slot) {
     int missing = 0;
     for (int a = 0; a < s->dim; a++) {
-        const float *u = s->old[a] + (size_t)slot * (size_t)s->grid.tile_cells;
+        const float *u = s->carried[a] + (size_t)slot * (size_t)s->grid.tile_cells;
         for (int i = 0; i < s->grid.tile_cells; i++) missing += !(u[i] == u[i]);
     }
     return missing == 0;
 }
 
-/// Follows the paths of a tile and carries along what the grid keeps. (velocity, phi) => old,
-/// traced; next masks; coefficient: paths, where particles may rise
+/// Follows the paths of a tile and carries along what the grid keeps. (velocity, phi) => carried,
+/// traced, path; next masks; paths only, where particles may rise
 static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
     const BandNext *next = context;
     s->traced[slot] = TRACED_NONE;
@@ -299,21 +299,23 @@ static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
     // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.
     bool rising = !deep || reach >= 2;
     for (int a = 0; a < s->dim && rising; a++)
-        memcpy(s->coefficient[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
+        memcpy(s->path[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
     for (int a = 0; a < s->dim; a++) {
         for (int b = 0; b < s->dim; b++) s->band->face_paths(back[b], a, s->dim, faces[b]);
         carry(s, slot, halo, s->velocity[a], scratch->block[a], (Place)a, pairs,
-              (const float(*)[BAND_CELLS])faces, NAN, s->old[a] + base);
+              (const float(*)[BAND_CELLS])faces, NAN, s->carried[a] + base);
     }
     s->traced[slot] = all_known(s, slot) ? TRACED_ALL : TRACED_SOME;
 }
 
-void band_trace(BrimSim *s) {
+BrimResult stage_trace(BrimSim *s, BrimError *error) {
+    (void)error;
     BandNext next = band_next(s);
     next.far = crosses_tiles(s);
     for (int t = 0; t < s->grid.tile_count; t++)
         next.deep |= s->deepest[t] <= -band_inner(s) || mask_any(&s->grid, s->hidden, t);
     tiles_for(s, follow_tile, &next);
+    return BRIM_OK;
 }
 
 // ---------------------------------------------------------------------------- tiles that stay
@@ -336,11 +338,4 @@ void band_keep_tiles(BrimSim *s) {
             if (touches[0][n % 3] && touches[1][n / 3 % 3] && touches[2][n / 9]) bits |= 1u << n;
         s->sort.reach[grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z)] |= bits;
     }
-}
-
-void band_follow(BrimSim *s) {
-    size_t rows = (size_t)s->grid.tile_rows;
-    follow(s->interior, rows, s->sort.from, s->grid.tile_count);
-    follow(s->hidden, rows, s->sort.from, s->grid.tile_count);
-    follow(s->traced, 1, s->sort.from, s->grid.tile_count);
 }

@@ -49,8 +49,7 @@ static bool grow_tile(BrimSim *s, int axis, int slot, const uint8_t *known, uint
 
 /// A layer at work: masks go back and forth between `known` and `spare`.
 typedef struct Layer {
-    uint8_t *spare; ///< [dim][rows]
-    int done;       ///< layers before it
+    int done; ///< layers before it
     TeamCount grown;
 } Layer;
 
@@ -58,7 +57,7 @@ static void grow_layer(BrimSim *s, int slot, int thread, void *context) {
     Layer *l = context;
     bool enough = l->done >= layers_of(s, slot), any = false;
     for (int a = 0; a < s->dim; a++) {
-        uint8_t *other = l->spare + (size_t)a * sim_rows(s);
+        uint8_t *other = s->grown[a];
         uint8_t *from = l->done & 1 ? other : s->known[a], *to = l->done & 1 ? s->known[a] : other;
         size_t at = (size_t)slot * (size_t)s->grid.tile_rows;
         if (enough)
@@ -71,7 +70,7 @@ static void grow_layer(BrimSim *s, int slot, int thread, void *context) {
 
 /// Runs up to `layers` layers, as long as there is something to grow from.
 static void grow_layers(BrimSim *s, int layers) {
-    Layer l = {.spare = (uint8_t *)s->rhs}; // free after the projection
+    Layer l = {0};
     size_t rows = sim_rows(s);
     bool more = true;
     for (; l.done < layers && more; l.done++) {
@@ -80,7 +79,7 @@ static void grow_layers(BrimSim *s, int layers) {
         more = l.grown > 0;
     }
     if (rows > 0 && (l.done & 1)) // without water there are no arrays
-        for (int a = 0; a < s->dim; a++) memcpy(s->known[a], l.spare + (size_t)a * rows, rows);
+        for (int a = 0; a < s->dim; a++) memcpy(s->known[a], s->grown[a], rows);
 }
 
 /// Direction away from the solids at a face, from a block of distances with a halo of 1, not a
@@ -176,9 +175,9 @@ static void slide_tile(BrimSim *s, int slot, int thread, void *context) {
                 loaded = true;
                 // Only particles that are more than a cell inside read the rest; they are pushed
                 // out.
-                s->coefficient[a][base + i] = phi[i] < -SOLID_REACH * s->dx
-                                                  ? s->velocity[a][base + i]
-                                                  : slide(s, block, slot, i, a, open[i], moving);
+                s->slid[a][base + i] = phi[i] < -SOLID_REACH * s->dx
+                                           ? s->velocity[a][base + i]
+                                           : slide(s, block, slot, i, a, open[i], moving);
             }
     }
 }
@@ -221,7 +220,7 @@ static float finish_component(BrimSim *s, int slot, int axis, bool near) {
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = known.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
             int i = z * 64 + __builtin_ctzll(bits);
-            v[i] = s->coefficient[axis][base + (size_t)i];
+            v[i] = s->slid[axis][base + (size_t)i];
         }
     TileMask touching, walls = set_walls(s, slot, axis, v, &touching);
     for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= walls.slice[z];
@@ -243,11 +242,13 @@ static void finish_tile(BrimSim *s, int slot, int thread, void *context) {
     s->tile_speed[slot] = fastest;
 }
 
-void stage_extrapolate(BrimSim *s) {
+BrimResult stage_extrapolate(BrimSim *s, BrimError *error) {
+    (void)error;
     // Particles reach one cell beyond the faces they gave a velocity to; speeds may grow.
     enum { LAYERS_MOST = 65 };
     int layers = (int)fmin(ceil(reach_estimate(s)) + 1, LAYERS_MOST);
     grow_layers(s, layers);
     if (s->solid_count) tiles_for(s, slide_tile, NULL);
     tiles_for(s, finish_tile, NULL);
+    return BRIM_OK;
 }

@@ -112,7 +112,7 @@ static void build_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->primed && (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED))
         add_density_error(s, slot);
 }
-/// Subtracts the pressure's gradient on one face, beside solids; leaves it in `coefficient`.
+/// Subtracts the pressure's gradient on one face, beside solids; leaves it in `gradient`.
 static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
@@ -125,13 +125,12 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
     else
         gradient = -s->pressure[below] / surface_theta(s, below, me);
     s->velocity[axis][me] -= gradient;
-    s->coefficient[axis][me] = gradient;
+    s->gradient[axis][me] = gradient;
 }
 
 /// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on. What was
-/// subtracted is left in `coefficient`, and where in `touched` [dim][rows].
+/// subtracted is left in `gradient`, and where in `touched`.
 static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
-    uint8_t *touched = context;
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const int32_t *near = g->neighbour[slot] + TILE_SELF;
@@ -142,7 +141,7 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
     static const int lower[3] = {-1, -3, -9};
     for (int a = 0; a < s->dim; a++) {
         TileMask here = {{0}};
-        uint8_t *mask = touched + (size_t)a * sim_rows(s);
+        uint8_t *mask = s->touched[a];
         if (!s->wet[slot] && (near[lower[a]] < 0 || !s->wet[near[lower[a]]])) {
             mask_store(g, mask, slot, &here);
             continue;
@@ -156,7 +155,7 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
             whole.slice[z] = here.slice[z] & ~cut.slice[z];
         }
         s->faces->subtract(&around, &whole, a, g->tile_depth, &pressure, flags ? NULL : &phi,
-                           s->velocity[a] + base, s->coefficient[a] + base);
+                           s->velocity[a] + base, s->gradient[a] + base);
         for (int z = 0; z < g->tile_depth; z++)
             for (uint64_t bits = here.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
                 subtract_face(s, &around, a, slot, z * 64 + __builtin_ctzll(bits));
@@ -169,10 +168,9 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
 /// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
 /// half cell would lag behind its wave.
 static void carry_tile(BrimSim *s, int slot, int thread, void *context) {
-    const uint8_t *touched = context;
     const Grid *g = &s->grid;
     for (int a = 0; a < s->dim; a++) {
-        const uint8_t *mask = touched + (size_t)a * sim_rows(s);
+        const uint8_t *mask = s->touched[a];
         TileMask near[6], known = mask_load(g, s->known[a], slot), here = mask_load(g, mask, slot);
         TileMask side = mask_side_faces(g, slot, a), wanted;
         mask_around(g, mask, slot, near);
@@ -184,7 +182,7 @@ static void carry_tile(BrimSim *s, int slot, int thread, void *context) {
             all |= wanted.slice[z];
         }
         if (!all) continue;
-        TileView gradient = tile_view(g, slot, s->coefficient[a], tile_zeros);
+        TileView gradient = tile_view(g, slot, s->gradient[a], tile_zeros);
         s->faces->carry(&gradient, near, &wanted, s->dim,
                         s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
     }
@@ -255,12 +253,15 @@ static void add_swallowed(BrimSim *s) {
     }
 }
 
-BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
-    // Net outflow in m/s => |div u| dt. Both steps that the kick spans count: a short one at the
-    // end of a frame must not leave a divergence that the next kick inherits.
-    double to_ratio = fmax(s->dt, s->dt_next) / s->dx;
-    float scale = s->kick > 0 ? (float)(kick / s->kick) : 0;
-    s->kick = kick;
+/// Net outflow in m/s => |div u| dt. Both steps that the kick spans count: a short one at the end
+/// of a frame must not leave a divergence that the next kick inherits.
+static double to_ratio(const BrimSim *s) {
+    return fmax(s->dt, s->dt_next) / s->dx;
+}
+
+BrimResult stage_pressure(BrimSim *s, BrimError *error) {
+    float scale = s->kick > 0 ? (float)(s->kick_now / s->kick) : 0;
+    s->kick = s->kick_now;
     tiles_for(s, build_tile, &scale);
     if (s->band) add_swallowed(s);
 
@@ -268,13 +269,13 @@ BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
                          s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project",
                     (long long)s->step + 1);
-    PoissonParams params = {.tolerance = s->def.tolerance / to_ratio,
+    PoissonParams params = {.tolerance = s->def.tolerance / to_ratio(s),
                             .max_iterations = s->def.max_iterations,
                             .preconditioner = s->def.preconditioner};
     PoissonReport report = {0};
     bool finite = poisson_solve(s->poisson, s->rhs, s->pressure, &params, &report);
     s->stats.iterations = report.iterations;
-    s->stats.residual = report.residual * to_ratio;
+    s->stats.residual = report.residual * to_ratio(s);
     if (!finite)
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s), stage project: the pressure is not a number",
@@ -288,11 +289,15 @@ BrimResult stage_project(BrimSim *s, double kick, BrimError *error) {
             (long long)s->step + 1, s->time, report.iterations, s->stats.residual,
             s->def.tolerance);
 
+    return BRIM_OK;
+}
+
+BrimResult stage_subtract(BrimSim *s, BrimError *error) {
+    (void)error;
     TeamLargest largest = 0;
-    uint8_t *touched = (uint8_t *)s->rhs; // [dim][rows], free after the solve
-    tiles_for(s, subtract_tile, touched);
-    tiles_for(s, carry_tile, touched);
+    tiles_for(s, subtract_tile, NULL);
+    tiles_for(s, carry_tile, NULL);
     tiles_for(s, measure_tile, &largest);
-    s->stats.max_divergence = (double)team_largest(&largest) * to_ratio;
+    s->stats.max_divergence = (double)team_largest(&largest) * to_ratio(s);
     return BRIM_OK;
 }

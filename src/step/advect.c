@@ -309,7 +309,9 @@ static void grow_older(BrimSim *s) {
     for (size_t i = 0; age && i < s->particles.count; i++) age[i] += dt;
 }
 
-void stage_advect(BrimSim *s) {
+BrimResult stage_advect(BrimSim *s, BrimError *error) {
+    (void)error;
     grow_older(s);
     tiles_for(s, advect_tile, NULL);
+    return BRIM_OK;
 }

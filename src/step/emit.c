@@ -456,7 +456,8 @@ static void drain_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-bool stage_emit(BrimSim *s) {
+/// False when out of memory.
+static bool emit_all(BrimSim *s) {
     bool far = s->drain_count && crosses_tiles(s); // then look at all
     for (int k = 0; k < s->drain_count; k++) {
         const Drain *d = &s->drains[k];
@@ -467,4 +468,8 @@ bool stage_emit(BrimSim *s) {
     for (int k = 0; k < s->source_count; k++)
         if (!emit_source(s, &s->sources[k])) return false;
     return true;
+}
+
+BrimResult stage_emit(BrimSim *s, BrimError *error) {
+    return emit_all(s) ? BRIM_OK : step_out_of_memory(s, "emit", error);
 }

@@ -1,200 +1,233 @@
-// Allocation of the fields: all have the same number of tiles and grow together, but for those that
-// only tiles near solids have, or near thin ones.
+// Memory of the fields: all of a kind have the same number of tiles and grow together.
+#include "step/fields.h"
 #include "base/memory.h"
-#include "step/stages.h"
+#include "step/guard.h"
+#include "step/state.h"
 #include <stdlib.h>
 #include <string.h>
 
-/// Grows or shrinks one array from `before` to `after` tiles of `bytes` each; keeps the contents.
-static bool grow(void *array, size_t bytes, size_t before, size_t after) {
-    void **at = array;
-    if (*at && before == after) return true;
-    void *other = memory_new(after * bytes);
+#define ROW(NAME, TYPE, PARTS, SHAPE, WHERE, WHEN, LIFE, KEEP, UNIT, MEANING) \
+    {#NAME,         offsetof(BrimSim, NAME),                                  \
+     sizeof(TYPE),  PARTS,                                                    \
+     SHAPE_##SHAPE, WHERE_##WHERE,                                            \
+     WHEN_##WHEN,   LIFE,                                                     \
+     KEEP_##KEEP,   UNIT,                                                     \
+     MEANING},
+const FieldRow field_rows[FIELD_COUNT] = {FIELD_TABLE(ROW)};
+
+// ------------------------------------------------------------------------------------- the plan
+
+/// Whether a simulation has a field, now or, as solids may come later, some day.
+static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
+    bool solids = some_day || s->solid_count > 0, moving = some_day;
+    bool volume = s->def.volume != BRIM_VOLUME_NONE;
+    bool density = s->def.volume == BRIM_VOLUME_DENSITY;
+    switch (row->when) {
+    case WHEN_ALWAYS:
+        return true;
+    case WHEN_OLD:
+        return s->def.transfer == BRIM_TRANSFER_FLIP || s->band;
+    case WHEN_SOLIDS:
+        return solids;
+    case WHEN_MOVING:
+        for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
+        return moving;
+    case WHEN_BAND:
+        return s->band;
+    case WHEN_BAND_WEIGHT:
+        return s->band && s->def.band_combine == BRIM_BAND_DENSITY;
+    case WHEN_VOLUME:
+        return volume;
+    case WHEN_KEPT:
+        return solids && volume;
+    case WHEN_DENSITY:
+        return density;
+    case WHEN_PUSH:
+        return solids && density;
+    }
+    return false;
+}
+
+static size_t bytes_a_tile(const BrimSim *s, const FieldRow *row) {
+    switch (row->shape) {
+    case SHAPE_CELL:
+        return row->value * (size_t)s->grid.tile_cells;
+    case SHAPE_ROW:
+        return row->value * (size_t)s->grid.tile_rows;
+    case SHAPE_NODES:
+        return row->value * fine_tile_nodes(s);
+    case SHAPE_TILE:
+        break;
+    }
+    return row->value;
+}
+
+int field_parts(const BrimSim *s, const FieldRow *row) {
+    return row->parts == 1 ? 1 : s->dim;
+}
+
+size_t field_bytes(const BrimSim *s, const FieldRow *row) {
+    return bytes_a_tile(s, row) * (size_t)s->grid.tile_count;
+}
+
+/// A buffer that a field with such a life can share; a new one if there is none.
+static int find_buffer(FieldMemory *m, const FieldRow *row, size_t a_tile) {
+    for (int b = 0; b < m->buffers && GUARD_SHARES; b++)
+        if (m->buffer[b].where == row->where && m->buffer[b].a_tile == a_tile &&
+            !(m->buffer[b].lives & row->life))
+            return b;
+    m->buffer[m->buffers] = (FieldBuffer){.a_tile = a_tile, .where = row->where};
+    return m->buffers++;
+}
+
+void fields_plan(BrimSim *s) {
+    FieldMemory *m = &s->memory;
+    for (int f = 0; f < FIELD_COUNT; f++) {
+        const FieldRow *row = &field_rows[f];
+        m->of[f][0] = m->of[f][1] = m->of[f][2] = -1;
+        if (!is_wanted(s, row, true)) continue;
+        for (int part = 0; part < field_parts(s, row); part++) {
+            int b = find_buffer(m, row, bytes_a_tile(s, row));
+            m->buffer[b].lives |= row->life;
+            m->of[f][part] = (int16_t)b;
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------- allocation
+
+static void **member(const BrimSim *s, int field, int part) {
+    return (void **)(void *)((char *)(uintptr_t)s + field_rows[field].offset) + part;
+}
+
+void *field_memory(const BrimSim *s, int field, int part) {
+    return *member(s, field, part);
+}
+
+/// Members of the state point to their buffers; those of fields that are not there stay NULL.
+static void point(BrimSim *s) {
+    FieldMemory *m = &s->memory;
+    for (int f = 0; f < FIELD_COUNT; f++)
+        for (int part = 0; part < 3; part++) {
+            void **at = member(s, f, part < field_rows[f].parts ? part : 0);
+            if (m->of[f][part] < 0 || !(*at || is_wanted(s, &field_rows[f], false))) continue;
+            *at = m->buffer[m->of[f][part]].at;
+        }
+}
+
+/// Whether one of the fields in a buffer is there, or shall be.
+static bool buffer_wanted(const BrimSim *s, int buffer) {
+    const FieldMemory *m = &s->memory;
+    if (m->buffer[buffer].at) return true;
+    for (int f = 0; f < FIELD_COUNT; f++)
+        for (int part = 0; part < 3; part++)
+            if (m->of[f][part] == buffer && is_wanted(s, &field_rows[f], false)) return true;
+    return false;
+}
+
+/// Gives a buffer room for so many tiles. What is dead in this stage is not kept, and needs no room
+/// for two. Without memory it stays as it was, or is gone.
+static bool resize_buffer(const BrimSim *s, FieldBuffer *b, size_t tiles) {
+    bool first = !b->at, keep = !first && b->lives >> s->stage & 1, grows = tiles > b->tiles;
+    if (!first && b->tiles == tiles) return true;
+    if (!first && !keep && grows) guard_free(b->at), b->at = NULL;
+    void *other = guard_new(tiles * b->a_tile);
     if (!other) return false;
-    if (*at) memcpy(other, *at, (before < after ? before : after) * bytes);
-    free(*at);
-    *at = other;
+    if (first) memset(other, 0, tiles * b->a_tile);
+    if (keep) memcpy(other, b->at, (grows ? b->tiles : tiles) * b->a_tile);
+    guard_free(b->at);
+    b->at = other;
+    b->tiles = tiles;
     return true;
 }
 
-/// Bytes a tile of the scratch in which the band finds distances: three masks, five flags.
-static size_t band_marks(const BrimSim *s) {
-    return 3 * (size_t)s->grid.tile_rows + 5;
-}
-
-/// Gives all fields room for `after` tiles.
-static bool resize(BrimSim *s, size_t after) {
-    size_t before = s->field_tiles;
-    size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
+static bool resize(BrimSim *s, FieldWhere where, size_t tiles) {
+    FieldMemory *m = &s->memory;
     bool ok = true;
-    float **fields[] = {&s->phi, &s->pressure, &s->rhs, &s->diagonal};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        ok = ok && grow(fields[i], cells, before, after);
-    for (int a = 0; a < s->dim; a++) {
-        ok = ok && grow(&s->velocity[a], cells, before, after);
-        ok = ok && grow(&s->coefficient[a], cells, before, after);
-        ok = ok && grow(&s->known[a], rows, before, after);
-        if (s->def.transfer == BRIM_TRANSFER_FLIP || s->band)
-            ok = ok && grow(&s->old[a], cells, before, after);
-    }
-    if (s->solid_count || s->solid_at) {
-        bool first = !s->solid_at;
-        ok = ok && grow(&s->tile_solid, 1, before, after);
-        ok = ok && grow(&s->solid_at, sizeof *s->solid_at, before, after);
-        uint8_t **masks[] = {&s->foreign, &s->rock,   &s->shut[0], &s->cut[0],
-                             &s->shut[1], &s->cut[1], &s->shut[2], &s->cut[2]};
-        for (int i = 0; i < 2 + 2 * s->dim; i++) {
-            ok = ok && grow(masks[i], rows, before, after);
-            if (ok && first) memset(*masks[i], 0, after * rows);
-        }
-        if (ok && first) memset(s->solid_at, 0, after * sizeof *s->solid_at);
-    }
-    if (s->band) {
-        uint8_t **masks[] = {&s->interior, &s->hidden, &s->full, &s->below, &s->rigid};
-        for (int i = 0; i < 5; i++) ok = ok && grow(masks[i], rows, before, after);
-        ok = ok && grow(&s->traced, 1, before, after);
-        ok = ok && grow(&s->reached, 1, before, after);
-        ok = ok && grow(&s->marks, band_marks(s), before, after);
-        ok = ok && grow(&s->deepest, sizeof *s->deepest, before, after);
-        ok = ok && grow(&s->shallowest, sizeof *s->shallowest, before, after);
-    }
-    if (s->def.volume != BRIM_VOLUME_NONE) ok = ok && grow(&s->density, cells, before, after);
-    if (s->def.volume == BRIM_VOLUME_DENSITY && s->solid_count)
-        ok = ok && grow(&s->pushed, rows, before, after);
-    ok = ok && grow(&s->liquid, rows, before, after);
-    ok = ok && grow(&s->wet, 1, before, after);
-    ok = ok && grow(&s->scatter_at, sizeof *s->scatter_at, before, after);
-    ok = ok && grow(&s->scatter_rows, sizeof *s->scatter_rows, before, after);
-    ok = ok && grow(&s->tile_speed, sizeof *s->tile_speed, before, after);
-    ok = ok && grow(&s->tile_reach, 1, before, after);
-    if (ok) s->field_tiles = after;
+    guard_open(s);
+    for (int b = 0; b < m->buffers && ok; b++)
+        if (m->buffer[b].where == where && buffer_wanted(s, b))
+            ok = resize_buffer(s, &m->buffer[b], tiles);
+    point(s);
+    if (ok) m->tiles[where] = tiles;
+    guard_close(s);
     return ok;
 }
 
-bool fields_reserve(BrimSim *s, size_t tiles) {
-    return resize(s, memory_reserve(s->field_tiles, tiles));
+bool fields_reserve(BrimSim *s, FieldWhere where, size_t tiles) {
+    return resize(s, where, memory_reserve(s->memory.tiles[where], tiles));
 }
 
 void fields_release(BrimSim *s) {
     size_t tiles = (size_t)s->grid.tile_count, fewer = tiles + tiles / 16;
     work_release(&s->work);
-    if (memory_spare(s->field_tiles, tiles)) {
-        (void)resize(s, fewer); // what finds no room to move to stays larger than told
-        s->field_tiles = fewer;
+    if (memory_spare(s->memory.tiles[WHERE_ALL], tiles)) {
+        (void)resize(s, WHERE_ALL, fewer); // what finds no room to move to stays larger than told
+        s->memory.tiles[WHERE_ALL] = fewer;
     }
     particles_release(&s->particles, &s->grid);
 }
 
-bool solid_fields_reserve(BrimSim *s, size_t tiles) {
-    size_t before = s->solid_tiles, after = memory_reserve(before, tiles);
-    size_t cells = (size_t)s->grid.tile_cells * sizeof(float);
-    bool moving = false, ok = true;
-    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
-    for (int a = 0; a < s->dim; a++) {
-        ok = ok && grow(&s->open[a], cells, before, after);
-        if (moving) ok = ok && grow(&s->wall_speed[a], cells, before, after);
-    }
-    ok = ok && grow(&s->solid_phi, cells, before, after);
-    ok = ok && grow(&s->solid_volume, cells, before, after);
-    if (s->def.volume != BRIM_VOLUME_NONE) ok = ok && grow(&s->solid_part, cells, before, after);
-    if (s->def.volume == BRIM_VOLUME_DENSITY) {
-        for (int a = 0; a < s->dim; a++) ok = ok && grow(&s->push[a], cells, before, after);
-        ok = ok && grow(&s->push_depth, cells, before, after);
-    }
-    ok = ok && grow(&s->solid_from, sizeof *s->solid_from, before, after);
-    ok = ok && grow(&s->fine_at, sizeof *s->fine_at, before, after);
-    if (ok) s->solid_tiles = after;
-    return ok;
-}
-
-bool fine_fields_reserve(BrimSim *s, size_t tiles) {
-    size_t before = s->fine_tiles, after = memory_reserve(before, tiles);
-    bool ok = grow(&s->solid_fine, fine_tile_nodes(s) * sizeof(float), before, after);
-    ok = ok && grow(&s->fine_from, sizeof *s->fine_from, before, after);
-    ok = ok && grow(&s->fine_slot, sizeof *s->fine_slot, before, after);
-    if (!s->fine_block)
-        s->fine_block = memory_new((size_t)s->threads_most * fine_block_nodes(s) * sizeof(float));
-    ok = ok && s->fine_block;
-    if (ok) s->fine_tiles = after;
-    return ok;
-}
-
 void fields_free(BrimSim *s) {
-    for (int a = 0; a < 3; a++) {
-        free(s->velocity[a]);
-        free(s->coefficient[a]);
-        free(s->known[a]);
-        free(s->old[a]);
-        free(s->open[a]);
-        free(s->shut[a]);
-        free(s->cut[a]);
-        free(s->wall_speed[a]);
-        free(s->push[a]);
-    }
-    free(s->phi);
-    free(s->pressure);
-    free(s->rhs);
-    free(s->diagonal);
-    free(s->solid_phi);
-    free(s->solid_part);
-    free(s->solid_volume);
-    free(s->tile_solid);
-    free(s->solid_at);
-    free(s->solid_from);
-    free(s->fine_at);
-    free(s->fine_from);
-    free(s->fine_slot);
-    free(s->solid_fine);
+    for (int b = 0; b < s->memory.buffers; b++) guard_free(s->memory.buffer[b].at);
+    s->memory.buffers = 0;
     free(s->fine_block);
-    free(s->foreign);
-    free(s->rock);
-    free(s->interior);
-    free(s->hidden);
-    free(s->full);
-    free(s->below);
-    free(s->rigid);
     free(s->swallowed);
-    free(s->traced);
-    free(s->reached);
-    free(s->marks);
-    free(s->deepest);
-    free(s->shallowest);
-    free(s->density);
-    free(s->push_depth);
-    free(s->pushed);
-    free(s->liquid);
-    free(s->wet);
-    free(s->scatter_at);
-    free(s->scatter_rows);
     free(s->work.at);
-    free(s->tile_speed);
-    free(s->tile_reach);
-}
-
-static size_t solid_bytes_a_tile(const BrimSim *s) {
-    size_t fields = 2 + (size_t)(s->dim * (s->wall_speed[0] ? 2 : 1)) + (s->solid_part ? 1 : 0);
-    if (s->push_depth) fields += (size_t)s->dim + 1;
-    return fields * (size_t)s->grid.tile_cells * sizeof(float) + sizeof *s->solid_from +
-           sizeof *s->fine_at;
-}
-
-static size_t fine_bytes(const BrimSim *s) {
-    size_t a_tile =
-        fine_tile_nodes(s) * sizeof(float) + sizeof *s->fine_from + sizeof *s->fine_slot;
-    size_t block = s->fine_block ? fine_block_nodes(s) * sizeof(float) : 0;
-    return s->fine_tiles * a_tile + (size_t)s->threads_most * block;
 }
 
 size_t fields_bytes(const BrimSim *s) {
-    size_t cells = (size_t)s->grid.tile_cells * sizeof(float), rows = (size_t)s->grid.tile_rows;
-    size_t per_tile =
-        4 * cells + rows + 10 + sizeof *s->scatter_rows; // phi, pressure, rhs, diagonal; liquid
-    for (int a = 0; a < s->dim; a++) per_tile += 2 * cells + rows + (s->old[a] ? cells : 0);
-    if (s->band) per_tile += 5 * rows + 10 + band_marks(s);
-    if (s->solid_at) per_tile += 5 + (size_t)(2 * s->dim + 2) * rows;
-    if (s->density) per_tile += cells;
-    if (s->pushed) per_tile += rows;
-    return s->field_tiles * per_tile + s->swallowed_capacity * sizeof *s->swallowed +
-           s->solid_tiles * solid_bytes_a_tile(s) + fine_bytes(s) +
-           s->work.capacity * sizeof(float);
+    size_t bytes = s->swallowed_capacity * sizeof *s->swallowed + s->work.capacity * sizeof(float);
+    if (s->fine_block) bytes += (size_t)s->threads_most * fine_block_nodes(s) * sizeof(float);
+    for (int b = 0; b < s->memory.buffers; b++)
+        if (s->memory.buffer[b].at) bytes += s->memory.buffer[b].tiles * s->memory.buffer[b].a_tile;
+    return bytes;
+}
+
+size_t fields_bytes_a_tile(const BrimSim *s) {
+    size_t bytes = 0;
+    for (int b = 0; b < s->memory.buffers; b++)
+        if (s->memory.buffer[b].where == WHERE_ALL && buffer_wanted(s, b))
+            bytes += s->memory.buffer[b].a_tile;
+    return bytes;
+}
+
+// ---------------------------------------------------------------------------------- moving about
+
+void follow(void *array, size_t bytes, const int32_t *from, int count) {
+    // As the order stays, what goes down finds its place already read by those before it, what goes
+    // up by those after it.
+    uint8_t *at = array;
+    for (int i = 0; i < count; i++)
+        if (from[i] > i) memcpy(at + (size_t)i * bytes, at + (size_t)from[i] * bytes, bytes);
+    for (int i = count - 1; i >= 0; i--)
+        if (from[i] >= 0 && from[i] < i)
+            memcpy(at + (size_t)i * bytes, at + (size_t)from[i] * bytes, bytes);
+    for (int i = 0; i < count; i++)
+        if (from[i] < 0) memset(at + (size_t)i * bytes, 0, bytes);
+}
+
+void fields_follow(BrimSim *s, FieldWhere where, const int32_t *from, int count) {
+    FieldMemory *m = &s->memory;
+    bool moves[FIELD_BUFFERS] = {false};
+    for (int f = 0; f < FIELD_COUNT; f++)
+        for (int part = 0; part < 3; part++)
+            if (m->of[f][part] >= 0 && field_rows[f].where == where &&
+                field_rows[f].life & ONLY(SORT) && field_rows[f].keep != KEEP_HERE &&
+                field_memory(s, f, part))
+                moves[m->of[f][part]] = true;
+    for (int b = 0; b < m->buffers; b++)
+        if (moves[b]) follow(m->buffer[b].at, m->buffer[b].a_tile, from, count);
+}
+
+void fields_swap(BrimSim *s, int a, int b) {
+    FieldMemory *m = &s->memory;
+    for (int part = 0; part < field_parts(s, &field_rows[a]); part++) {
+        FieldBuffer *first = &m->buffer[m->of[a][part]], *second = &m->buffer[m->of[b][part]];
+        void *at = first->at;
+        size_t tiles = first->tiles;
+        first->at = second->at, first->tiles = second->tiles;
+        second->at = at, second->tiles = tiles;
+    }
+    point(s);
 }

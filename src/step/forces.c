@@ -16,9 +16,12 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-void stage_forces(BrimSim *s, double kick) {
+BrimResult stage_forces(BrimSim *s, BrimError *error) {
+    (void)error;
+    double kick = s->kick_now;
     BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
     float add[3] = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)};
     tiles_for(s, push_tile, add);
     s->velocity_time += kick;
+    return BRIM_OK;
 }

@@ -7,17 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Sums of one tile.
-typedef struct TileSums {
-    double speed2;      ///< sum of |v|^2
-    double position[3]; ///< sum of x
-    double filled;      ///< sum over cells of min(particles, full), eq. (19) of the density paper
-    double cells;       ///< cells with a particle, or below the band
-    double hidden;      ///< particles' worth of liquid below the band
-    double volume;      ///< inside the level set, cells
-    float fastest2;     ///< largest |v|^2
-} TileSums;
-
 enum { LANES = 8, PIECE = 4096 };
 
 /// Sums over eight lanes in floats, folded into doubles after each piece: fast, exact enough and
@@ -72,10 +61,11 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
     float speed2[TILE * TILE * TILE];
     bool any = false;
     for (int z = 0; z < g->tile_depth; z++) any |= hidden.slice[z] != 0;
-    if (any) { // before the first step velocities wait in `old`
+    if (any) { // before the first step velocities wait in `carried`
         TileView velocity[3];
         for (int a = 0; a < s->dim; a++)
-            velocity[a] = tile_view(g, slot, (s->primed ? s->velocity : s->old)[a], tile_unknown);
+            velocity[a] =
+                tile_view(g, slot, (s->primed ? s->velocity : s->carried)[a], tile_unknown);
         s->faces->speeds(velocity, &hidden, s->dim, speed2);
     }
     for (int r = 0; r < g->tile_rows && any; r++) {
@@ -157,7 +147,7 @@ static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
 
 BrimResult stage_measure(BrimSim *s, BrimError *error) {
     int tiles = s->grid.tile_count;
-    TileSums *sums = (TileSums *)(void *)s->rhs; // [tiles], far smaller than a field
+    TileSums *sums = s->tile_sums;
     TileSums all = {0};
     tiles_for(s, sum_tile, sums);
     for (int t = 0; t < tiles; t++) {

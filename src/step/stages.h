@@ -1,52 +1,63 @@
 // The stages of a time step, in the order in which step.c runs them.
 #pragma once
+#include "step/stage.h"
 #include "step/tiles.h"
 
 /// Gravity at a time, m/s^2.
 BrimVec3 gravity_at(const BrimSim *s, double time);
 /// Length of the step that begins at `time` in frame `frame`, s; never crosses the frame's end.
 double choose_dt(const BrimSim *s, double time, int frame);
+// Stages, in the order of the step; step.c tells when they run and what they read and write. An
+// error loses the simulation.
+
 /// Places the solids for the end of the step; samples them on the tiles that they touch.
-bool stage_solids(BrimSim *s);
-/// (velocity, x, v) => (x, key). Moves particles through the flow and out of solids.
-void stage_advect(BrimSim *s);
-/// Appends what sources emit, marks what drains take. False when out of memory.
-bool stage_emit(BrimSim *s);
-/// Band: (velocity, phi, hidden) => (old: velocity carried along; next masks; coefficient: paths).
-void band_trace(BrimSim *s);
-/// Band: takes particles below it, makes those that came up into it. (next masks) => (key, tail,
-/// interior, hidden). False when out of memory.
-bool band_resample(BrimSim *s);
-/// (x, key) => sorted particles, grid, fields on the new tiles. False when out of memory.
-bool stage_sort(BrimSim *s);
-/// (x) => density; with BRIM_VOLUME_DENSITY particles are moved by displacements that restore the
-/// rest density and lead out of solids, and sorted again, unless that can wait for a later step.
-/// Nothing without a way to keep the volume, or before pressure acts. An error loses the sim.
-BrimResult stage_density(BrimSim *s, BrimError *error);
-/// At the end of a frame: statistics of the density as it is. (x) => density. False when out of
-/// memory.
-bool density_after(BrimSim *s);
-/// Band: (old: velocity carried along) => velocity; old is free for that of the particles.
-void band_swap(BrimSim *s);
-/// (x, v, affine) => (velocity, old, known); with a band (old, known). False when out of
-/// memory.
-bool stage_to_grid(BrimSim *s);
-/// (x, interior) => (phi, liquid, deepest)
-void stage_surface(BrimSim *s);
-/// Band: (velocity carried along, old: that of particles, phi) => (velocity, old, known) by eq. (3)
-/// or (2); old only where particles are near.
-void band_combine(BrimSim *s);
-/// Gravity over `kick` seconds on known faces.
-void stage_forces(BrimSim *s, double kick);
-/// (velocity, phi, open) => (velocity without divergence, pressure). `kick`: seconds over which the
-/// pressure acts. An error loses the sim.
-BrimResult stage_project(BrimSim *s, double kick, BrimError *error);
+BrimResult stage_solids(BrimSim *s, BrimError *error);
+/// Moves particles through the flow and out of solids. (x, v) => (x, key)
+BrimResult stage_advect(BrimSim *s, BrimError *error);
+/// Band: carries velocity and depth along.
+BrimResult stage_trace(BrimSim *s, BrimError *error);
+/// Appends what sources emit, marks what drains take. (x) => (tail, key)
+BrimResult stage_emit(BrimSim *s, BrimError *error);
+/// Band: takes particles below it, makes those that came up into it. => (key, tail)
+BrimResult stage_exchange(BrimSim *s, BrimError *error);
+/// (x, key) => sorted particles, grid, fields on the new tiles.
+BrimResult stage_sort(BrimSim *s, BrimError *error);
+bool sort_particles(BrimSim *s);
+/// (x) => density, when it is due. What of it is to be corrected by moving particles, is: they are
+/// spread, shifted by displacements that restore the rest density and lead out of solids, and
+/// sorted again.
+BrimResult stage_weigh(BrimSim *s, BrimError *error);
+BrimResult stage_spread(BrimSim *s, BrimError *error);
+BrimResult stage_shift(BrimSim *s, BrimError *error);
+bool density_moves(const BrimSim *s);
+/// Band: what was carried along becomes the velocity.
+BrimResult stage_swap(BrimSim *s, BrimError *error);
+/// (x, v, affine) => velocity, with a band old
+BrimResult stage_to_grid(BrimSim *s, BrimError *error);
+/// (x) => level set and liquid cells
+BrimResult stage_surface(BrimSim *s, BrimError *error);
+void find_surface(BrimSim *s);
+/// Band: velocity carried along and that of particles are joined by eq. (3) or (2).
+BrimResult stage_combine(BrimSim *s, BrimError *error);
+/// Gravity on known faces.
+BrimResult stage_forces(BrimSim *s, BrimError *error);
+/// Finds the pressure that makes the flow free of divergence, then takes its gradient off.
+BrimResult stage_pressure(BrimSim *s, BrimError *error);
+BrimResult stage_subtract(BrimSim *s, BrimError *error);
 /// Velocity into air and solids as far as a particle can travel in the next step.
-void stage_extrapolate(BrimSim *s);
-/// (velocity, old) => (v, affine)
-void stage_to_particles(BrimSim *s);
+BrimResult stage_extrapolate(BrimSim *s, BrimError *error);
+/// => (v, affine)
+BrimResult stage_to_particles(BrimSim *s, BrimError *error);
+/// At the end of a frame: statistics of the density as it is.
+BrimResult stage_weigh_after(BrimSim *s, BrimError *error);
+bool density_looks_back(const BrimSim *s);
 /// Statistics. An error: a value is not a number, or particles are missing.
 BrimResult stage_measure(BrimSim *s, BrimError *error);
+
+/// The error of a stage that found no memory.
+BrimResult step_out_of_memory(const BrimSim *s, const char *stage, BrimError *error);
+/// A stage begins.
+void stage_begin(BrimSim *s, StageId id);
 
 /// Cells that a particle may cross in the next step, as far as can be told now; and one that is
 /// `speed` m/s fast.
@@ -74,12 +85,8 @@ float speed_around(const BrimSim *s, int slot);
 /// Numbers the tiles with particles and makes room in `work` for a block of so many floats of
 /// each. => scatter_at. False when out of memory.
 bool scatter_reserve(BrimSim *s, size_t floats);
-/// Moves things of `bytes` each to new places in their array: from [count] => where each was, which
-/// is in the same order; -1: it is new and gets zeros.
-void follow(void *array, size_t bytes, const int32_t *from, int count);
-/// Band: keeps the tiles of liquid without particles in the next sort; fields follow after it.
+/// Band: keeps the tiles of liquid without particles in the next sort.
 void band_keep_tiles(BrimSim *s);
-void band_follow(BrimSim *s);
 /// Band: (phi near the surface, liquid) => phi, deepest: distance as deep as the band needs.
 void band_distance(BrimSim *s);
 /// Whether a solid meets a tile or one beside it.
@@ -92,17 +99,7 @@ void domain_box(const BrimSim *s, float low[3], float high[3]);
 void find_keys(BrimSim *s, int slot);
 /// Velocity at a point by looking tiles up one by one; NaN components where none is known.
 void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
-/// Makes every field that is needed, large enough for so many tiles; keeps contents. False when
-/// out of memory.
-bool fields_reserve(BrimSim *s, size_t tiles);
-/// Gives back memory that a larger flow needed: fields, particles, work.
-void fields_release(BrimSim *s);
-/// The same for the fields of solids.
-bool solid_fields_reserve(BrimSim *s, size_t tiles);
-/// The same for those with thin walls.
-bool fine_fields_reserve(BrimSim *s, size_t tiles);
-void fields_free(BrimSim *s);
-size_t fields_bytes(const BrimSim *s);
-
+/// Runs the stages of the step from one to the first of another, and books their times.
+BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error);
 /// Runs one step.
 BrimResult step_run(BrimSim *s, BrimError *error);

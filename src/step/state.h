@@ -16,6 +16,7 @@
 #include "projection/faces.h"
 #include "solid/solid.h"
 #include "solve/solve.h"
+#include "step/fields.h"
 #include "surface/level_set.h"
 
 /// Cells that particles may go into solids where the density projection pushes them out again: less
@@ -58,6 +59,28 @@ typedef struct Drain {
 typedef struct Risen {
     float at[3], from[3];
 } Risen;
+
+/// What rose in a tile: where it lies in which thread's scratch, and among all.
+typedef struct RisenTile {
+    uint32_t thread, first, count, place;
+} RisenTile;
+
+/// Mean and largest density error of a tile's cells, as sums.
+typedef struct DensityErrors {
+    double sum, cells;
+    float largest;
+} DensityErrors;
+
+/// What statistics sum over a tile.
+typedef struct TileSums {
+    double speed2;      ///< sum of |v|^2
+    double position[3]; ///< sum of x
+    double filled;      ///< sum over cells of min(particles, full), eq. (19) of the density paper
+    double cells;       ///< cells with a particle, or below the band
+    double hidden;      ///< particles' worth of liquid below the band
+    double volume;      ///< inside the level set, cells
+    float fastest2;     ///< largest |v|^2
+} TileSums;
 
 /// Arrays of one thread.
 typedef struct ThreadScratch {
@@ -107,51 +130,25 @@ struct BrimSim {
     SortScratch sort;
     int64_t seeded, emitted, drained, left;
     uint32_t next_id;
-    size_t field_tiles; ///< capacity of all fields below, tiles
-    WorkMemory work;    ///< blocks of particles -> grid, then vectors of the solver
+    WorkMemory work; ///< blocks of particles -> grid, then vectors of the solver
 
-    // solids: NULL without solids; wall_speed NULL without moving ones. Fields hold only the tiles
-    // near solids, in the order of their slots: read them by solid_cell and the like
-    double solid_time;    ///< for which the solids are sampled, s
-    uint8_t *tile_solid;  ///< [tiles] SOLID_FAR, _STILL, _MOVING
-    int32_t *solid_at;    ///< [tiles] 1 + the tile's place in the fields, 0 far from all solids
-    int32_t *solid_from;  ///< [tiles near solids] scratch: places before they changed
-    uint8_t *shut[3];     ///< [rows of all tiles] faces with no open part; see solid_masks.h
-    uint8_t *cut[3];      ///< [rows of all tiles] faces that are not wholly open
-    uint8_t *rock;        ///< [rows of all tiles] cells whose centres lie in a solid
-    size_t solid_tiles;   ///< capacity of the fields, tiles
-    float *solid_phi;     ///< [nodes] distance, m; low corner of each cell
-    float *open[3];       ///< [faces] part of the face that is not inside a solid, 0..1
-    float *solid_part;    ///< [cells] of the weight of the cell's trilinear kernel, inside solids;
-                          ///< NULL when nothing keeps the volume
-    float *solid_volume;  ///< [cells] part of the cell inside solids
-    float *wall_speed[3]; ///< [faces] velocity of the solid there, m/s
+    // fields, by the table
+    StageId stage;      ///< at work; AT_REST between steps
+    FieldMemory memory; ///< what the members below point to
+    uint32_t guarded;   ///< build for tests: the stage before, as a bit
+#define FIELD_MEMBER_1(NAME, TYPE) TYPE *NAME;
+#define FIELD_MEMBER_3(NAME, TYPE) TYPE *NAME[3];
+#define FIELD_MEMBER(NAME, TYPE, PARTS, ...) FIELD_MEMBER_##PARTS(NAME, TYPE)
+    FIELD_TABLE(FIELD_MEMBER)
+#undef FIELD_MEMBER
 
-    // thin walls; see solid_fine.h
-    int32_t *fine_at;   ///< [tiles near solids] 1 + the tile's place in solid_fine, 0: none, -1: to
-                        ///< be sampled
-    int32_t *fine_from; ///< [fine tiles] scratch: places before they changed
-    int32_t *fine_slot; ///< [fine tiles] scratch
-    int fine_count;     ///< fine tiles
-    size_t fine_tiles;  ///< capacity of the fields, tiles
-    float *solid_fine;  ///< [fine tiles][nodes at half cells] distance, m
-    float *fine_block;  ///< [threads_most] blocks of such nodes
-    uint8_t *foreign;   ///< [rows of all tiles] cells that a wall parts, with particles only in
-                        ///< parts that the cell does not belong to; written by sort
+    // walls
+    double solid_time; ///< for which the solids are sampled, s
+    int fine_count;    ///< fine tiles
+    float *fine_block; ///< [threads_most] blocks of nodes at half cells
 
     // band: NULL without one
     const BandKernels *band;
-    uint8_t *interior; ///< [rows] a cell or more below the surface by the level set carried along:
-                       ///< liquid even where no particle is
-    uint8_t *hidden;   ///< [rows] cells below the band: they hold no particles
-    uint8_t *full;     ///< [rows] interior or with particles; written by surface
-    uint8_t *below;    ///< [rows] full for the density: hidden, and slivers inside solids beside
-                       ///< such; written by density
-    uint8_t *rigid;    ///< [rows] those that no displacement enters: all but near sources
-    uint8_t *traced; ///< [tiles] TRACED_NONE, _SOME, _ALL: how much of `old`, then `velocity`, was
-                     ///< carried along
-    uint8_t *marks;  ///< scratch: masks and flags while distances are found
-    float *deepest, *shallowest; ///< [tiles] least and largest phi; written by surface
     uint32_t *swallowed; ///< keys of cells below the band, one for each particle that a source's
                          ///< water pushed there in the last projection; written by density
     double swallow_time; ///< over which it flows on, s: as long as it took to come
@@ -162,44 +159,16 @@ struct BrimSim {
 
     // density; NULL when nothing keeps the volume
     const DensityKernels *weigh;
-    double waited;     ///< since the last projection, s
-    double travelled;  ///< cells that the fastest particle went since the last projection
-    bool crowded;      ///< it had far to move particles, found some inside solids, or a solid came
-    float *density;    ///< [cells] of particles and solids, relative to rest
-    float *push[3];    ///< [cells near solids, by solid_cell] displacement out of solids, cells
-    float *push_depth; ///< the same: of the deepest particle inside a solid, cells; 0 = none
-    uint8_t *pushed;   ///< [rows] cells with such a particle
-
-    // particles -> grid
-    int32_t *scatter_at;       ///< [tiles] index of the tile's block, -1 without particles
-    ScatterRows *scatter_rows; ///< [tiles] where the block holds something
-    float *old[3];             ///< [faces] velocity before forces and pressure, m/s; FLIP or band.
-                               ///< With a band where particles are near, and from its trace on what
-                               ///< the grid carries along
-    uint8_t *known[3];         ///< [rows] faces with a velocity
-    uint8_t *reached; ///< [tiles] with a band: particles gave `old` a velocity there, also on
-                      ///< faces beyond thin walls, which are not known
-
-    // surface
-    float *phi;      ///< [cells] signed distance to the liquid's surface in cells, cut at +-2;
-                     ///< with a band as deep as it needs
-    uint8_t *liquid; ///< [rows] cells in which pressure is solved
-    uint8_t *wet;    ///< [tiles] whether the tile has such cells
+    double waited;    ///< since the last projection, s
+    double travelled; ///< cells that the fastest particle went since the last projection
+    bool crowded;     ///< it had far to move particles, found some inside solids, or a solid came
+    bool weighs;      ///< the density is measured in this step
+    int64_t inside;   ///< particles inside solids, of this step
 
     // project
-    float *velocity[3]; ///< [faces] m/s; extrapolate makes it reach into air and solids
-    float *pressure;    ///< [cells] p kick / (rho dx), m/s; start value of the next solve
-    double kick;        ///< over which the pressure acted, s
-    float *rhs;         ///< [cells] m/s
-    float *coefficient[3], *diagonal; ///< [faces], [cells]
+    double kick;     ///< over which the last pressure acted, s
+    double kick_now; ///< seconds of gravity and pressure of this step
     Poisson *poisson;
-
-    // extrapolate
-    float *tile_speed; ///< [tiles] largest velocity component, m/s
-
-    // advect, sort
-    uint8_t *tile_reach; ///< [tiles] cells that the tile's particles may cross in the next step,
-                         ///< and one that their interpolation reads there; 0 without particles
 
     // measure
     double max_speed;                                  ///< of a particle, m/s

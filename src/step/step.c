@@ -5,22 +5,90 @@
 // Each step is therefore chosen one step ahead; `velocity_time` keeps the account.
 #include "base/error.h"
 #include "base/timer.h"
+#include "step/guard.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
 #include <math.h>
 
-typedef struct Clock {
-    double *ms, last;
-} Clock;
-
-/// Books the time since the last call on a stage.
-static void lap(Clock *clock, BrimStage stage) {
-    double now = timer_ms();
-    clock->ms[stage] += now - clock->last;
-    clock->last = now;
+static bool has_band(const BrimSim *s) {
+    return s->band != NULL;
 }
 
-static BrimResult out_of_memory(const BrimSim *s, const char *stage, BrimError *error) {
+static const Stage step_stages[] = {
+    // what, in which column of the statistics, when; what it reads; what it writes
+    {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, stage_solids, NULL, "",
+     "tile_solid solid_at shut cut rock solid_from solid_phi open solid_volume solid_part "
+     "wall_speed fine_at fine_from fine_slot solid_fine"},
+    {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, stage_advect, NULL,
+     "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine",
+     "tile_reach"},
+    {AT_TRACE, "trace", BRIM_STAGE_BAND, stage_trace, has_band,
+     "velocity tile_speed tile_solid rock phi interior hidden deepest shallowest",
+     "carried traced path next_interior next_hidden rim edge"},
+    {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
+    {AT_EXCHANGE, "exchange", BRIM_STAGE_BAND, stage_exchange, has_band,
+     "velocity tile_speed tile_solid solid_at solid_phi fine_at solid_fine path next_interior "
+     "next_hidden rim edge",
+     "interior hidden risen"},
+    {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
+    {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, stage_weigh, NULL,
+     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
+     "interior hidden",
+     "scatter_at full below rigid density hidden_part weighed errors push push_depth pushed"},
+    {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, density_moves,
+     "tile_solid solid_at shut cut open solid_volume below rigid density weighed push push_depth",
+     "weighed_tile errors potential coefficient diagonal rhs"},
+    {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, density_moves,
+     "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
+     "weighed weighed_tile push push_depth pushed potential",
+     "shift shift_known shift_most shift_sizes shift_sums"},
+    {AT_SORT, "sort again", BRIM_STAGE_DENSITY, stage_sort, density_moves, "", ""},
+    {AT_SWAP, "swap", BRIM_STAGE_BAND, stage_swap, has_band, "", ""},
+    {AT_TO_GRID, "to_grid", BRIM_STAGE_TO_GRID, stage_to_grid, NULL,
+     "solid_at foreign solid_phi fine_at interior",
+     "velocity old known scatter_at scatter_rows reached weight"},
+    {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, stage_surface, NULL,
+     "tile_solid solid_at shut rock foreign solid_phi open interior",
+     "phi liquid wet added full deepest shallowest air shut_off fixed lit near_lit around_lit "
+     "changed changing depth deeper"},
+    {AT_COMBINE, "combine", BRIM_STAGE_BAND, stage_combine, has_band,
+     "scatter_at tile_solid shut phi interior hidden traced reached weight shallowest",
+     "velocity old known"},
+    {AT_FORCES, "forces", BRIM_STAGE_FORCES, stage_forces, NULL, "known", "velocity"},
+    {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
+     "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet density "
+     "below rigid",
+     "pressure coefficient diagonal rhs"},
+    {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
+     "tile_solid solid_at shut cut open wall_speed phi liquid wet pressure diagonal",
+     "velocity known gradient touched"},
+    {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, stage_extrapolate, NULL,
+     "scatter_at tile_reach tile_solid solid_at cut solid_phi open wall_speed liquid",
+     "velocity old known tile_speed grown slid"},
+    {AT_TO_PARTICLES, "to_particles", BRIM_STAGE_TO_PARTICLES, stage_to_particles, NULL,
+     "velocity old scatter_at scatter_rows phi deepest", ""},
+    {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, stage_weigh_after, density_looks_back,
+     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
+     "interior hidden",
+     "scatter_at full below rigid density hidden_part weighed errors push push_depth pushed"},
+    {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, stage_measure, NULL,
+     "velocity tile_solid solid_at rock solid_volume phi liquid interior hidden shallowest",
+     "tile_sums"},
+};
+enum { STAGES = sizeof step_stages / sizeof *step_stages };
+
+const Stage *stage_of(StageId id) {
+    for (int i = 0; i < STAGES; i++)
+        if (step_stages[i].id == id) return &step_stages[i];
+    return NULL;
+}
+
+void stage_begin(BrimSim *s, StageId id) {
+    s->stage = id;
+    guard_enter(s);
+}
+
+BrimResult step_out_of_memory(const BrimSim *s, const char *stage, BrimError *error) {
     return fail(
         error, BRIM_LOST_MEMORY,
         "out of memory at step %lld (t = %.6g s) in stage %s with %zu particles on %d tiles:"
@@ -28,46 +96,45 @@ static BrimResult out_of_memory(const BrimSim *s, const char *stage, BrimError *
         (long long)s->step + 1, s->time, stage, s->particles.count, s->grid.tile_count);
 }
 
-/// From sorted particles to new velocities. `kick`: seconds of gravity.
-static BrimResult update_velocity(BrimSim *s, double kick, Clock *clock, BrimError *error) {
-    if (s->band) band_swap(s);
-    if (!stage_to_grid(s)) return out_of_memory(s, "to_grid", error);
-    lap(clock, BRIM_STAGE_TO_GRID);
-    stage_surface(s), lap(clock, BRIM_STAGE_SURFACE);
-    if (s->band) band_combine(s), lap(clock, BRIM_STAGE_BAND);
-    stage_forces(s, kick), lap(clock, BRIM_STAGE_FORCES);
-    if (pressure_acts(s)) {
-        BrimResult result = stage_project(s, kick, error);
-        lap(clock, BRIM_STAGE_PROJECT);
-        if (result != BRIM_OK) return result;
+BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error) {
+    BrimResult result = BRIM_OK;
+    bool within = false;
+    for (int i = 0; i < STAGES && result == BRIM_OK; i++) {
+        const Stage *stage = &step_stages[i];
+        within |= stage->id == first;
+        if (within && (!stage->when || stage->when(s))) {
+            double begin = timer_ms();
+            stage_begin(s, stage->id);
+            result = stage->run(s, error);
+            s->stats.ms[stage->column] += timer_ms() - begin;
+        }
+        if (within && stage->id == last) break;
     }
-    stage_extrapolate(s), lap(clock, BRIM_STAGE_EXTRAPOLATE);
-    stage_to_particles(s), lap(clock, BRIM_STAGE_TO_PARTICLES);
-    return BRIM_OK;
+    stage_begin(s, AT_REST);
+    return result;
 }
 
 /// Before the first step: seeded velocities, which the host may have changed, are made free of
 /// divergence and brought to the middle of the step.
-static BrimResult prime(BrimSim *s, Clock *clock, BrimError *error) {
+static BrimResult prime(BrimSim *s, BrimError *error) {
     BrimResult result = stage_measure(s, error);
     if (result != BRIM_OK) return result;
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
-    if (!stage_solids(s)) return out_of_memory(s, "solids", error);
+    result = stages_run(s, AT_SOLIDS, AT_SOLIDS, error);
+    if (result != BRIM_OK) return result;
     find_foreign(s); // solids may have come since the particles were sorted
-    lap(clock, BRIM_STAGE_SOLIDS);
     int reach = reach_cells(reach_estimate(s)); // no flow tells it by tile yet
     for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
-    result = update_velocity(s, 0.5 * s->dt, clock, error);
+    s->kick_now = 0.5 * s->dt;
+    result = stages_run(s, AT_SWAP, AT_TO_PARTICLES, error);
     s->primed = result == BRIM_OK;
     return result;
 }
 
 BrimResult step_run(BrimSim *s, BrimError *error) {
     double begin = timer_ms();
-    Clock clock = {s->stats.ms, begin};
-    for (int i = 0; i < BRIM_STAGE_COUNT; i++) clock.ms[i] = 0;
-
-    BrimResult result = s->primed ? BRIM_OK : prime(s, &clock, error);
+    for (int i = 0; i < BRIM_STAGE_COUNT; i++) s->stats.ms[i] = 0;
+    BrimResult result = s->primed ? BRIM_OK : prime(s, error);
     if (result != BRIM_OK) return result;
     fields_release(s);
     s->dt = s->dt_next;
@@ -75,28 +142,13 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     int frame = s->frame;
     if (next >= frame_end * (1 - 1e-12)) next = frame_end, frame++;
     s->dt_next = choose_dt(s, next, frame);
+    s->kick_now = next + 0.5 * s->dt_next - s->velocity_time;
 
-    if (!stage_solids(s)) return out_of_memory(s, "solids", error);
-    lap(&clock, BRIM_STAGE_SOLIDS);
-    stage_advect(s), lap(&clock, BRIM_STAGE_ADVECT);
-    if (s->band) band_trace(s), lap(&clock, BRIM_STAGE_BAND);
-    if (!stage_emit(s)) return out_of_memory(s, "emit", error);
-    lap(&clock, BRIM_STAGE_EMIT);
-    if (s->band && !band_resample(s)) return out_of_memory(s, "band", error);
-    if (s->band) lap(&clock, BRIM_STAGE_BAND);
-    if (!stage_sort(s)) return out_of_memory(s, "sort", error);
-    lap(&clock, BRIM_STAGE_SORT);
-    result = stage_density(s, error);
-    lap(&clock, BRIM_STAGE_DENSITY);
+    result = stages_run(s, AT_SOLIDS, AT_TO_PARTICLES, error);
     if (result != BRIM_OK) return result;
-    result = update_velocity(s, next + 0.5 * s->dt_next - s->velocity_time, &clock, error);
-    if (result != BRIM_OK) return result;
-
     s->time = next, s->frame = frame;
     s->step++;
-    if (!density_after(s)) return out_of_memory(s, "measure", error);
-    result = stage_measure(s, error);
-    lap(&clock, BRIM_STAGE_MEASURE);
+    result = stages_run(s, AT_WEIGH_AFTER, AT_MEASURE, error);
     s->stats.ms_total = timer_ms() - begin;
     return result;
 }

@@ -178,7 +178,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         TileMask known, far = mask_layer(g, slot, a, g->cells[a]);
         float *old = s->old[a] ? s->old[a] + base : NULL;
         s->transfer->gather(&near, s->dim, WEIGHT_MIN, s->band ? old : s->velocity[a] + base,
-                            s->band ? NULL : old, weights ? s->coefficient[a] + base : NULL,
+                            s->band ? NULL : old, weights ? s->weight[a] + base : NULL,
                             (uint8_t *)known.slice);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
         if (s->fine_count) forget_beyond_walls(s, slot, a, &known);
@@ -189,9 +189,14 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-bool stage_to_grid(BrimSim *s) {
+/// False when out of memory.
+static bool scatter_all(BrimSim *s) {
     if (!scatter_reserve(s, block_floats(s))) return false;
     tiles_for(s, scatter_tile, NULL);
     tiles_for(s, gather_tile, NULL);
     return true;
+}
+
+BrimResult stage_to_grid(BrimSim *s, BrimError *error) {
+    return scatter_all(s) ? BRIM_OK : step_out_of_memory(s, "to_grid", error);
 }

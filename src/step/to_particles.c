@@ -43,6 +43,8 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->band && !affine) take_grid_velocity(s, slot, &span, scratch);
 }
 
-void stage_to_particles(BrimSim *s) {
+BrimResult stage_to_particles(BrimSim *s, BrimError *error) {
+    (void)error;
     tiles_for(s, gather_tile, NULL);
+    return BRIM_OK;
 }

@@ -416,8 +416,8 @@ static bool fill_wedges(BrimSim *s, Added *added) {
     return true;
 }
 
-void stage_surface(BrimSim *s) {
-    Added added = {.cells = (uint8_t *)s->rhs};
+void find_surface(BrimSim *s) {
+    Added added = {.cells = s->added};
     if (s->band) band_full(s);
     tiles_for(s, s->def.surface == BRIM_SURFACE_FLAGS ? flag_tile : measure_occupied, NULL);
     tiles_for(s, find_beside, &added);
@@ -425,4 +425,10 @@ void stage_surface(BrimSim *s) {
     for (int layer = 0; layer < WEDGE_LAYERS && s->solid_count; layer++)
         if (!fill_wedges(s, &added)) break;
     if (s->band) band_distance(s);
+}
+
+BrimResult stage_surface(BrimSim *s, BrimError *error) {
+    (void)error;
+    find_surface(s);
+    return BRIM_OK;
 }

@@ -31,7 +31,7 @@ static const float SHIFT_MAX = 1;
 
 /// Rigid cells below a band are as walls.
 static Around look_around(const BrimSim *s, int slot) {
-    Around a = around_tile(&s->grid, s->liquid, slot);
+    Around a = around_tile(&s->grid, s->weighed, slot);
     for (int n = 0; n < 2 * s->dim && s->band; n++) {
         TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= below.slice[z];
@@ -81,13 +81,13 @@ static void build_open(BrimSim *s, int slot, const Around *around, float *q) {
 static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    s->wet[slot] = mask_any(g, s->liquid, slot);
-    if (!s->wet[slot]) return (DensityErrors){0};
+    s->weighed_tile[slot] = mask_any(g, s->weighed, slot);
+    if (!s->weighed_tile[slot]) return (DensityErrors){0};
     Around around = look_around(s, slot);
     memset(q + base, 0, (size_t)g->tile_cells * sizeof *q);
     build_open(s, slot, &around, q);
     float *error = s->rhs + base;
-    DensityErrors sums = density_errors(s, s->liquid, slot, error);
+    DensityErrors sums = density_errors(s, s->weighed, slot, error);
     for (int i = 0; i < g->tile_cells; i++) {
         float e = error[i] > -ERROR_MAX ? error[i] : -ERROR_MAX;
         error[i] = e < ERROR_MAX ? e : ERROR_MAX;
@@ -98,8 +98,8 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
 }
 
 static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
-    if (!poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
-                         s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
+    if (!poisson_prepare(s->poisson, &s->grid, s->weighed_tile, s->coefficient[0],
+                         s->coefficient[1], s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage density",
                     (long long)s->step + 1);
     PoissonParams params = {.tolerance = s->def.volume_tolerance,
@@ -142,7 +142,7 @@ static bool matters(const BrimSim *s, int slot) {
     if (s->band && !particles_near(s, slot)) return false;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0 && (s->wet[t] || solid_here(s, t))) return true;
+        if (t >= 0 && (s->weighed_tile[t] || solid_here(s, t))) return true;
     }
     return false;
 }
@@ -152,8 +152,8 @@ static void forget_faces(BrimSim *s, int slot) {
     size_t rows = (size_t)s->grid.tile_rows, cells = (size_t)s->grid.tile_cells;
     bool read = particles_near(s, slot);
     for (int a = 0; a < s->dim; a++) {
-        memset(s->known[a] + (size_t)slot * rows, 0, rows);
-        if (read) memset(s->velocity[a] + (size_t)slot * cells, 0, cells * sizeof(float));
+        memset(s->shift_known[a] + (size_t)slot * rows, 0, rows);
+        if (read) memset(s->shift[a] + (size_t)slot * cells, 0, cells * sizeof(float));
     }
 }
 
@@ -164,7 +164,7 @@ static void shut_below(const BrimSim *s, int slot, int axis, TileMask *faces) {
     for (int z = 0; z < s->grid.tile_depth; z++) faces->slice[z] |= here.slice[z] | below.slice[z];
 }
 
-/// q => displacement on a tile's lower faces, in `velocity`; `known` where it has a say.
+/// q => displacement on a tile's lower faces, in `shift`; `shift_known` where it has a say.
 static void shift_faces(BrimSim *s, const float *q, int slot) {
     const Grid *g = &s->grid;
     Around around = look_around(s, slot);
@@ -173,7 +173,7 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_side_faces(g, slot, a), faces;
         if (s->band) shut_below(s, slot, a, &known);
-        float *d = s->velocity[a] + base;
+        float *d = s->shift[a] + base;
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
         TileMask cut = cut_faces(s, slot, a), beside = {{0}};
         if (solid_here(s, slot)) beside = pushed_faces(s, slot, a);
@@ -194,7 +194,7 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
             faces.slice[z] |= beside.slice[z] | (shut.slice[z] & inside.slice[z]);
         }
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= faces.slice[z];
-        mask_store(g, s->known[a], slot, &known);
+        mask_store(g, s->shift_known[a], slot, &known);
     }
 }
 
@@ -203,9 +203,9 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
 static void extend_faces(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     for (int a = 0; a < s->dim; a++) {
-        TileMask near[6], known = mask_load(g, s->known[a], slot), wanted;
+        TileMask near[6], known = mask_load(g, s->shift_known[a], slot), wanted;
         uint64_t any = 0;
-        mask_around(g, s->known[a], slot, near);
+        mask_around(g, s->shift_known[a], slot, near);
         for (int z = 0; z < g->tile_depth; z++) {
             wanted.slice[z] = 0;
             for (int n = 0; n < 2 * s->dim; n++) wanted.slice[z] |= near[n].slice[z];
@@ -213,9 +213,9 @@ static void extend_faces(BrimSim *s, int slot) {
             any |= wanted.slice[z];
         }
         if (!any) continue;
-        TileView view = tile_view(g, slot, s->velocity[a], tile_zeros);
+        TileView view = tile_view(g, slot, s->shift[a], tile_zeros);
         s->faces->grow(&view, near, &wanted, s->dim,
-                       s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
+                       s->shift[a] + (size_t)slot * (size_t)g->tile_cells);
     }
 }
 
@@ -224,7 +224,7 @@ static float largest_shift(const BrimSim *s, int slot) {
     enum { LANES = 16 };
     float most[LANES] = {0}, largest = 0;
     for (int a = 0; a < s->dim; a++) {
-        const float *d = s->velocity[a] + (size_t)slot * (size_t)s->grid.tile_cells;
+        const float *d = s->shift[a] + (size_t)slot * (size_t)s->grid.tile_cells;
         for (int i = 0; i < s->grid.tile_cells; i += LANES)
             for (int k = 0; k < LANES; k++) {
                 float size = fabsf(d[i + k]);
@@ -240,12 +240,13 @@ static int by_size(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/// What all displacements are scaled by. sizes: room for a float a tile.
-static float find_scale(const BrimSim *s, float *sizes) {
+/// What all displacements are scaled by.
+static float find_scale(const BrimSim *s) {
+    float *sizes = s->shift_sizes;
     int wet = 0, large = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
-        wet += s->wet[t] != 0;
-        if (s->wet[t] && s->tile_speed[t] > SHIFT_MAX) sizes[large++] = s->tile_speed[t];
+        wet += s->weighed_tile[t] != 0;
+        if (s->weighed_tile[t] && s->shift_most[t] > SHIFT_MAX) sizes[large++] = s->shift_most[t];
     }
     int allowed = wet / 8;
     if (large <= allowed) return 1;
@@ -263,10 +264,10 @@ typedef struct Shifting {
 /// Cuts a tile's displacements.
 static void cut_shifts(BrimSim *s, int slot, int thread, void *context) {
     float most = SHIFT_MAX / ((const Shifting *)context)->scale;
-    if (s->tile_speed[slot] <= most) return;
-    s->tile_speed[slot] = most;
+    if (s->shift_most[slot] <= most) return;
+    s->shift_most[slot] = most;
     for (int a = 0; a < s->dim; a++) {
-        float *d = s->velocity[a] + (size_t)slot * (size_t)s->grid.tile_cells;
+        float *d = s->shift[a] + (size_t)slot * (size_t)s->grid.tile_cells;
         for (int i = 0; i < s->grid.tile_cells; i++)
             d[i] = d[i] < -most ? -most : d[i] > most ? most : d[i];
     }
@@ -284,7 +285,7 @@ static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float 
     m.reach = reach;
     domain_box(s, m.low, m.high);
     for (int a = 0; a < s->dim; a++) {
-        block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, 0, scratch->block[a]);
+        block_load(&s->grid, slot, s->shift[a], (Place)a, &s->sides, halo, 0, scratch->block[a]);
         m.velocity[a] = scratch->block[a];
     }
     if (solid_near(s, slot)) {
@@ -332,15 +333,14 @@ static void shift_tile(BrimSim *s, int slot, int thread, void *context) {
     float low[3], high[3], reach = 0;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0) reach = fmaxf(reach, s->tile_speed[t] * scale);
+        if (t >= 0) reach = fmaxf(reach, s->shift_most[t] * scale);
     }
     ShiftSums sums;
     if (reach > STRIDE || solid_near(s, slot)) {
         sums = flow_tile(s, slot, thread, reach, scale);
     } else {
         for (int a = 0; a < s->dim; a++) {
-            block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, 1, 0,
-                       scratch->block[a]);
+            block_load(&s->grid, slot, s->shift[a], (Place)a, &s->sides, 1, 0, scratch->block[a]);
             blocks[a] = scratch->block[a];
         }
         Span span = sim_span(s, slot, 1);
@@ -356,19 +356,19 @@ static void find_shifts(BrimSim *s, int slot, int thread, void *context) {
     matters(s, slot) ? shift_faces(s, ((const Shifting *)context)->q, slot) : forget_faces(s, slot);
 }
 static void extend_shifts(BrimSim *s, int slot, int thread, void *context) {
-    s->tile_speed[slot] = 0;
+    s->shift_most[slot] = 0;
     if (!matters(s, slot)) return;
     extend_faces(s, slot);
-    s->tile_speed[slot] = largest_shift(s, slot);
+    s->shift_most[slot] = largest_shift(s, slot);
 }
 
 static void move_particles(BrimSim *s, const float *q) {
     int tiles = s->grid.tile_count;
-    ShiftSums *sums = (ShiftSums *)(void *)s->rhs; // [tiles], free after the solve
+    ShiftSums *sums = s->shift_sums;
     Shifting shifting = {q, 1, sums};
     tiles_for(s, find_shifts, &shifting);
     tiles_for(s, extend_shifts, &shifting);
-    shifting.scale = find_scale(s, s->rhs);
+    shifting.scale = find_scale(s);
     tiles_for(s, cut_shifts, &shifting);
     tiles_for(s, shift_tile, &shifting);
     double sum = 0, largest = 0;
@@ -410,7 +410,7 @@ static void prepare_tile(BrimSim *s, int slot, int thread, void *context) {
 
 /// Statistics of the errors of all wet cells.
 static void measure_errors(BrimSim *s, const uint8_t *wet, double *mean, double *largest) {
-    Errors errors = {.wet = wet, .tile = (DensityErrors *)(void *)s->diagonal};
+    Errors errors = {.wet = wet, .tile = s->errors};
     tiles_for(s, measure_tile, &errors);
     report_errors(errors.tile, s->grid.tile_count, mean, largest);
 }
@@ -430,34 +430,43 @@ static bool due(BrimSim *s) {
     return moving || s->crowded || s->travelled >= TRAVEL_MAX;
 }
 
-BrimResult stage_density(BrimSim *s, BrimError *error) {
+BrimResult stage_weigh(BrimSim *s, BrimError *error) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
     s->waited += s->dt;
     s->swallow_left = fmax(0, s->swallow_left - s->dt);
     if (s->swallow_left == 0) s->swallowed_count = 0;
-    if (!due(s)) return BRIM_OK;
+    s->weighs = due(s);
+    if (!s->weighs) return BRIM_OK;
     if (!density_measure(s)) return out_of_memory(s, error);
-    density_wet(s, s->liquid);
+    density_wet(s, s->weighed);
     if (s->def.volume != BRIM_VOLUME_DENSITY) { // the error joins the pressure's right-hand side
-        measure_errors(s, s->liquid, &s->stats.density_error_mean, &s->stats.density_error_max);
+        measure_errors(s, s->weighed, &s->stats.density_error_mean, &s->stats.density_error_max);
         return BRIM_OK;
     }
-    int64_t inside = push_out_find(s);
+    s->inside = push_out_find(s);
     redistribute(s);
-    float *q = s->phi; // measured anew after this stage
-    // velocity is free until the move
-    Errors errors = {.q = q, .tile = (DensityErrors *)(void *)s->velocity[0]};
+    return BRIM_OK;
+}
+
+bool density_moves(const BrimSim *s) {
+    return s->weighs && s->def.volume == BRIM_VOLUME_DENSITY;
+}
+
+BrimResult stage_spread(BrimSim *s, BrimError *error) {
+    Errors errors = {.q = s->potential, .tile = s->errors};
     tiles_for(s, prepare_tile, &errors);
     report_errors(errors.tile, s->grid.tile_count, &s->stats.density_error_mean,
                   &s->stats.density_error_max);
-    BrimResult result = solve(s, q, error);
-    if (result != BRIM_OK) return result;
-    move_particles(s, q);
+    return solve(s, s->potential, error);
+}
+
+BrimResult stage_shift(BrimSim *s, BrimError *error) {
+    move_particles(s, s->potential);
     if (s->band && !band_swallow(s)) return out_of_memory(s, error);
     s->travelled = s->waited = 0;
     s->crowded =
-        inside > 0 || s->stats.displaced_max > STRIDE || s->stats.density_error_mean > MEAN_MAX;
-    return stage_sort(s) ? BRIM_OK : out_of_memory(s, error);
+        s->inside > 0 || s->stats.displaced_max > STRIDE || s->stats.density_error_mean > MEAN_MAX;
+    return BRIM_OK;
 }
 
 /// Whether a step ends a frame at which the errors are measured once more. That takes as long as a
@@ -468,14 +477,17 @@ static bool due_after(const BrimSim *s) {
     return s->time >= s->def.duration || fmod(s->frame, fmax(frames, 1)) == 0;
 }
 
-bool density_after(BrimSim *s) {
+bool density_looks_back(const BrimSim *s) {
     bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
-    if (s->def.volume == BRIM_VOLUME_NONE || !frame_ends) return true;
+    return s->def.volume != BRIM_VOLUME_NONE && frame_ends;
+}
+
+BrimResult stage_weigh_after(BrimSim *s, BrimError *error) {
     if (s->def.volume == BRIM_VOLUME_DENSITY) s->stats.particles_in_solids = push_out_find(s);
-    if (!due_after(s)) return true;
-    uint8_t *wet = (uint8_t *)s->rhs; // [rows]
-    if (!density_measure(s)) return false;
-    density_wet(s, wet);
-    measure_errors(s, wet, &s->stats.density_error_mean_after, &s->stats.density_error_max_after);
-    return true;
+    if (!due_after(s)) return BRIM_OK;
+    if (!density_measure(s)) return out_of_memory(s, error);
+    density_wet(s, s->weighed);
+    measure_errors(s, s->weighed, &s->stats.density_error_mean_after,
+                   &s->stats.density_error_max_after);
+    return BRIM_OK;
 }

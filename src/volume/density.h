@@ -5,12 +5,6 @@
 /// Displacements take no particle into a solid, but for rounding: so deep, cells, it is not inside.
 #define SHIFT_DEPTH 1e-3f
 
-/// Mean and largest density error of a tile's cells, as sums.
-typedef struct DensityErrors {
-    double sum, cells;
-    float largest;
-} DensityErrors;
-
 /// (x) => density: trilinear weights of particles at cell centres; what a particle gives beyond a
 /// wall of the domain is mirrored back, what solids take of a cell's kernel counts as full. False
 /// when out of memory.

@@ -73,7 +73,8 @@ static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t
     for (uint32_t i = 0; i < count && sub.count; i++) { // none: all is solid, they stay
         uint32_t number = (uint32_t)((uint64_t)i * sub.count / count);
         if (sub.some) number = sub.open[number];
-        uint64_t h = hash_3(s->def.seed, particle_words(p, ATTR_ID)[first + i], (uint64_t)s->step + 1);
+        uint64_t h =
+            hash_3(s->def.seed, particle_words(p, ATTR_ID)[first + i], (uint64_t)s->step + 1);
         const float part[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(hash_mix(h), 0)};
         float at[3], gradient[3];
         point_in(s, &sub, number, part, at);

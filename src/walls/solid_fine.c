@@ -1,4 +1,5 @@
 #include "walls/solid_fine.h"
+#include "base/memory.h"
 #include "step/stages.h"
 #include "walls/solid_masks.h"
 #include "walls/solid_thin.h"
@@ -42,7 +43,10 @@ bool fine_arrange(BrimSim *s) {
         if (at) same &= at == ++count;
     }
     if (same && count == s->fine_count) return true;
-    if (!fine_fields_reserve(s, (size_t)count)) { // those without a place stay coarse
+    if (!s->fine_block)
+        s->fine_block = memory_new((size_t)s->threads_most * fine_block_nodes(s) * sizeof(float));
+    if (!s->fine_block ||
+        !fields_reserve(s, WHERE_FINE, (size_t)count)) { // those without a place stay coarse
         for (int t = 0; t < s->grid.tile_count; t++)
             if (s->solid_at[t] && s->fine_at[s->solid_at[t] - 1] < 0)
                 s->fine_at[s->solid_at[t] - 1] = 0;
@@ -56,7 +60,7 @@ bool fine_arrange(BrimSim *s) {
         s->fine_slot[s->fine_count] = t;
         *at = ++s->fine_count;
     }
-    follow(s->solid_fine, fine_tile_nodes(s) * sizeof(float), s->fine_from, count);
+    fields_follow(s, WHERE_FINE, s->fine_from, count);
     team_for(s->team, count, 1, sample_new_fine, s);
     return true;
 }

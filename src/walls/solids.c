@@ -262,16 +262,6 @@ static bool any_near(const BrimSim *s, int slot) {
     return false;
 }
 
-/// The fields of solids, one after the other; NULL after the last.
-static float *solid_field(const BrimSim *s, int index) {
-    float *fields[9] = {s->solid_phi, s->solid_volume};
-    int count = 2;
-    if (s->solid_part) fields[count++] = s->solid_part;
-    for (int a = 0; a < s->dim; a++) fields[count++] = s->open[a];
-    for (int a = 0; a < s->dim && s->wall_speed[a]; a++) fields[count++] = s->wall_speed[a];
-    return index < count ? fields[index] : NULL;
-}
-
 /// Flag in tile_solid while fields are arranged: a solid is near.
 enum { NEAR = 0x80 };
 
@@ -292,7 +282,7 @@ bool solids_arrange(BrimSim *s) {
     int near = 0;
     if (!s->solid_count) return true;
     tiles_for(s, mark_near, &found);
-    if (!solid_fields_reserve(s, (size_t)found)) {
+    if (!fields_reserve(s, WHERE_SOLIDS, (size_t)found)) {
         for (int t = 0; t < s->grid.tile_count; t++) s->tile_solid[t] &= (uint8_t)~NEAR;
         return false;
     }
@@ -306,9 +296,7 @@ bool solids_arrange(BrimSim *s) {
         if (!here) set_far(s, t);
     }
     if (same) return true;
-    size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
-    for (int i = 0; solid_field(s, i); i++) follow(solid_field(s, i), bytes, s->solid_from, near);
-    follow(s->fine_at, sizeof *s->fine_at, s->solid_from, near);
+    fields_follow(s, WHERE_SOLIDS, s->solid_from, near);
     tiles_for(s, sample_new_tile, NULL);
     return fine_arrange(s);
 }
@@ -322,7 +310,8 @@ static void sample_touched_tile(BrimSim *s, int slot, int thread, void *context)
     if (touched) solids_sample_tile(s, slot, thread, NULL);
 }
 
-bool stage_solids(BrimSim *s) {
+/// Places the solids for the end of the step. False when out of memory.
+static bool place_solids(BrimSim *s) {
     bool appears = false, moves = false;
     double before = s->solid_time;
     s->solid_time = s->time + s->dt;
@@ -336,4 +325,8 @@ bool stage_solids(BrimSim *s) {
     if (!s->solid_count) return true;
     tiles_for(s, sample_touched_tile, &appears);
     return fine_arrange(s);
+}
+
+BrimResult stage_solids(BrimSim *s, BrimError *error) {
+    return place_solids(s) ? BRIM_OK : step_out_of_memory(s, "solids", error);
 }
