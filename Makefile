@@ -39,11 +39,11 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
 WARN += -Wno-unused-parameter
 # No fused multiply-add and no reordered sums: same bits on every instruction set.
 MATH := -ffp-contract=off -fno-math-errno -fno-trapping-math
-ALL_CFLAGS = -std=gnu17 $(OPT) $(CFLAGS) $(WARN) $(MATH) -fopenmp -pthread -fPIC -fvisibility=hidden \
+ALL_CFLAGS = -std=gnu17 $(OPT) $(CFLAGS) $(WARN) $(MATH) -pthread -fPIC -fvisibility=hidden \
              -D_GNU_SOURCE -Iinclude $(CPPFLAGS) $(PKG_CFLAGS) $(SANITIZE)
-LIBS = -fopenmp $(PKG_LIBS) -lm
+LIBS = -pthread $(PKG_LIBS) -lm
 # Only the library itself and its tests see internal headers; the rest has brim.h alone.
-INTERNAL = $(if $(filter src/% tests/% fuzz/% bench/pressure.c,$<),-Isrc)
+INTERNAL = $(if $(filter src/% tests/% fuzz/% bench/pressure.c bench/bandwidth.c,$<),-Isrc)
 
 # pkg-config name, macro, what goes without it
 ifneq ($(BUILDS),)
@@ -73,10 +73,6 @@ ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
 ISAS += avx2 avx512
 ISA_FLAGS_avx2 := -mavx2
 ISA_FLAGS_avx512 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
-endif
-OPENMP_LIB := -lgomp
-ifneq ($(findstring clang,$(shell $(CC) --version)),)
-OPENMP_LIB := -L$(abspath $(shell $(CC) -print-resource-dir)/../..) -lomp
 endif
 endif
 
@@ -230,7 +226,7 @@ bench-river:
 
 relative = $(shell realpath -m --relative-to=$(1) $(2))
 SUBSTITUTE = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g' \
-    -e 's|@LIBS_PRIVATE@|$(strip $(PKG_STATIC) $(OPENMP_LIB) -lm)|g' \
+    -e 's|@LIBS_PRIVATE@|$(strip $(PKG_STATIC) -pthread -lm)|g' \
     -e 's|@PC_TO_PREFIX@|$(call relative,$(LIBDIR)/pkgconfig,$(PREFIX))|g' \
     -e 's|@CMAKE_TO_PREFIX@|$(call relative,$(LIBDIR)/cmake/brim,$(PREFIX))|g' \
     -e 's|@LIBDIR@|$(call relative,$(PREFIX),$(LIBDIR))|g' \

@@ -1,10 +1,8 @@
 // The brim command: finds the subcommand and hands it its arguments.
 #include "cli.h"
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const Command commands[] = {
     {"run", "simulate a scene into a folder", command_run},
@@ -80,21 +78,7 @@ static int flush_output(int code) {
     return code == EXIT_DONE ? EXIT_IO : code;
 }
 
-/// Threads that wait for others spin for a while before they sleep. By default that is some
-/// milliseconds, in which they take a core from whatever else runs, in turn from the thread that
-/// they wait for: beside busy programs steps took two to ten times as long. The OpenMP runtime
-/// reads this before main begins, so the program starts itself once more.
-static void wait_briefly(char **argv) {
-    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (length <= 0 || setenv("GOMP_SPINCOUNT", "2000", 0) != 0) return;
-    path[length] = 0;
-    execv(path, argv); // where that does not work, all goes on as it is
-}
-
 int main(int argc, char **argv) {
-    wait_briefly(argv);
     signal(SIGXFSZ, SIG_IGN); // a file too large for ulimit is an error to report, not an end
     if (argc < 2) {
         print_help();

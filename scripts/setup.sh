@@ -33,7 +33,6 @@ need ffmpeg "films" command -v ffmpeg
 if [ "${1:-}" = --test ]; then
     need clang "second compiler, fuzzing" command -v clang
     need libclang-rt-14-dev "sanitizers and fuzzer of clang" has_runtime
-    need libomp-dev "threads under clang" has_header omp.h clang
     need cmake "tests the CMake package" command -v cmake
     need libxml2-utils "checks plots" command -v xmllint
 fi

@@ -247,5 +247,5 @@ static void measure_points(void *context, int index, int thread) {
 void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x, const float *y,
                              const float *z, float *out) {
     Points points = {sim, x, y, z, out, count};
-    team_for(sim->team, (int)((count + POINTS_PART - 1) / POINTS_PART), 1, measure_points, &points);
+    team_for(sim->team, team_parts(count, POINTS_PART), 1, measure_points, &points);
 }

@@ -211,7 +211,7 @@ TEST(look_traced_sphere_is_where_it_should_be) {
     View v = view_camera(def.size, 160, 90);
     SolidHit *hit = malloc(160 * 90 * sizeof *hit);
     CHECK(hit);
-    solids_trace(&solids, &v, NULL, hit, 2);
+    solids_trace(&solids, &v, NULL, hit, NULL);
     int met = 0;
     float worst = 0, worst_normal = 0;
     bool agree = true;

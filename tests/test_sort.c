@@ -59,7 +59,8 @@ static void append(World *w, uint32_t first, uint32_t count) {
     Particles *p = &w->particles;
     for (uint32_t k = 0; k < count; k++) {
         size_t i = p->count++;
-        for (int a = 0; a < ATTR_AFFINE; a++) p->attr[a][i] = 0;
+        for (int a = 0; a < ATTR_MAX; a++)
+            if (p->attr[a]) p->attr[a][i] = 0;
         p->attr[ATTR_VX][i] = (float)(first + k); // belongs to its id
         particle_words(p, ATTR_ID)[i] = first + k;
     }

@@ -18,12 +18,12 @@ static void box_distance(const void *context, int n, const float *x, const float
     }
 }
 
-static ContourField box_field(int threads) {
+static ContourField box_field(Team *team) {
     return (ContourField){.distance = box_distance,
                           .low = vec(0.013f, 0.017f, 0.011f),
                           .spacing = 0.031f,
                           .nodes = {33, 33, 33},
-                          .threads = threads};
+                          .team = team};
 }
 
 static double contour_volume(const Contour *c) {
@@ -40,7 +40,7 @@ static double contour_volume(const Contour *c) {
 }
 
 TEST(trace_contour_keeps_edges_and_volume) {
-    ContourField field = box_field(2);
+    ContourField field = box_field(NULL);
     Contour c;
     BrimError error;
     CHECK_OK(contour_new(&field, &c, &error), error);
@@ -80,11 +80,13 @@ static bool edges_are_paired(const Contour *c) {
 }
 
 TEST(trace_contour_is_closed_and_the_same_for_all_threads) {
-    ContourField one = box_field(1), many = box_field(3);
+    Team *team = team_new(3);
+    ContourField one = box_field(NULL), many = box_field(team);
     Contour a, b;
     BrimError error;
     CHECK_OK(contour_new(&one, &a, &error), error);
     CHECK_OK(contour_new(&many, &b, &error), error);
+    team_free(&team);
     CHECK(a.vertex_count == b.vertex_count && a.triangle_count == b.triangle_count);
     CHECK(memcmp(a.position, b.position, 3 * a.vertex_count * sizeof(float)) == 0);
     CHECK(memcmp(a.triangle, b.triangle, 3 * a.triangle_count * sizeof(uint32_t)) == 0);
@@ -159,8 +161,7 @@ static BrimResult pool_new(Pool *p, float depth, BrimError *error) {
                             .solids = &p->solids,
                             .water = &p->mesh,
                             .camera = view_water(p->def.size, false, 160, 90),
-                            .samples = 1,
-                            .threads = 2};
+                            .samples = 1};
     return tracer_new(&p->tracer, &picture, error);
 }
 
@@ -223,8 +224,7 @@ TEST(trace_solid_shades_the_floor) {
                             .solids = &solids,
                             .water = &none,
                             .camera = view_water(def.size, false, 160, 90),
-                            .samples = 1,
-                            .threads = 2};
+                            .samples = 1};
     Tracer t;
     CHECK_OK(tracer_new(&t, &picture, &error), error);
     // the middle of the shadow lies away from the sun

@@ -18,6 +18,7 @@
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -48,6 +49,11 @@ int team_threads(const Team *team);
 /// within a task of the same team it runs on that task's thread; another thread of the host waits
 /// until the team is free.
 void team_for(Team *team, int count, int grain, TeamTask *task, void *context);
+
+/// Parts of a long array that are an item each.
+static inline int team_parts(size_t count, size_t part) {
+    return (int)((count + part - 1) / part);
+}
 
 /// A count and a largest value to which the tasks of a loop add.
 typedef _Atomic int64_t TeamCount;

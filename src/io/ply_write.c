@@ -1,9 +1,9 @@
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "io/file.h"
 #include "io/ply.h"
 #include <endian.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,17 +131,34 @@ static int cut_ranges(const uint32_t *histogram, int shift, Range *ranges, Range
     return n;
 }
 
+/// Ranges to be filled at the same time.
+typedef struct Filling {
+    Batch *batches;
+    const BrimParticles *p;
+    const Range *ranges;
+    TeamCount doubles; ///< ranges in which two particles have the same id
+} Filling;
+
+static void fill_range(void *context, int index, int thread) {
+    Filling *f = context;
+    team_add(&f->doubles, !fill(&f->batches[index], f->p, &f->ranges[index]));
+}
+
+/// As many ranges at a time as there are batches.
 static bool write_ranges(FileWriter *w, const BrimParticles *p, const Range *ranges, int count,
-                         Batch *batches, int threads) {
-    bool unique = true;
-#pragma omp parallel for ordered schedule(static, 1) num_threads(threads) reduction(&& : unique)
-    for (int i = 0; i < count; i++) {
-        Batch *b = &batches[omp_get_thread_num()];
-        unique = fill(b, p, &ranges[i]) && unique;
-#pragma omp ordered
-        file_write(w, b->records, ranges[i].count * record_words(p) * sizeof *b->records);
+                         Batch *batches, int batch_count) {
+    Filling f = {.batches = batches, .p = p};
+    Team *team = batch_count > 1 ? team_new(batch_count) : NULL;
+    for (int first = 0; first < count && !f.doubles; first += batch_count) {
+        int n = count - first < batch_count ? count - first : batch_count;
+        f.ranges = ranges + first;
+        team_for(team, n, 1, fill_range, &f);
+        for (int i = 0; i < n; i++)
+            file_write(w, batches[i].records,
+                       f.ranges[i].count * record_words(p) * sizeof *batches[i].records);
     }
-    return unique;
+    team_free(&team);
+    return !f.doubles;
 }
 
 static BrimResult write_records(FileWriter *w, const BrimParticles *p, int threads,

@@ -54,13 +54,19 @@ static void fill_block(const Work *w, const int low[3]) {
     }
 }
 
-static void fill_nodes(const Work *w) {
+/// A row of blocks along x.
+static void fill_row(void *context, int index, int thread) {
+    const Work *w = context;
+    const int *n = w->field->nodes;
+    int blocks_y = (n[1] + BLOCK - 1) / BLOCK;
+    for (int x = 0; x < n[0]; x += BLOCK)
+        fill_block(w, (const int[3]){x, index % blocks_y * BLOCK, index / blocks_y * BLOCK});
+}
+
+static void fill_nodes(Work *w) {
     const int *n = w->field->nodes;
     int blocks_y = (n[1] + BLOCK - 1) / BLOCK, blocks_z = (n[2] + BLOCK - 1) / BLOCK;
-#pragma omp parallel for num_threads(w->field->threads) schedule(dynamic, 4)
-    for (int i = 0; i < blocks_y * blocks_z; i++)
-        for (int x = 0; x < n[0]; x += BLOCK)
-            fill_block(w, (const int[3]){x, i % blocks_y * BLOCK, i / blocks_y * BLOCK});
+    team_for(w->field->team, blocks_y * blocks_z, 1, fill_row, w);
 }
 
 // ------------------------------------------------------------------------------------ vertices
@@ -174,18 +180,26 @@ static bool list_cells(Work *w) {
     return true;
 }
 
-static bool place_vertices(Work *w) {
+enum { VERTEX_PART = 256 };
+
+static void place_part(void *context, int index, int thread) {
+    const Work *w = context;
     const int *n = w->field->nodes;
-    float *position = memory_new((3 * w->cells + 1) * sizeof(float));
-    if (!position) return false;
-#pragma omp parallel for num_threads(w->field->threads) schedule(dynamic, 256)
-    for (size_t i = 0; i < w->cells; i++) {
+    float *position = w->out->position;
+    size_t first = (size_t)index * VERTEX_PART, end = first + VERTEX_PART;
+    for (size_t i = first; i < end && i < w->cells; i++) {
         int node = (int)w->cell[i];
         BrimVec3 p =
             cell_vertex(w, (const int[3]){node % n[0], node / n[0] % n[1], node / (n[0] * n[1])});
         position[3 * i] = p.x, position[3 * i + 1] = p.y, position[3 * i + 2] = p.z;
     }
-    w->out->position = position, w->out->vertex_count = w->cells;
+}
+
+static bool place_vertices(Work *w) {
+    w->out->position = memory_new((3 * w->cells + 1) * sizeof(float));
+    if (!w->out->position) return false;
+    team_for(w->field->team, team_parts(w->cells, VERTEX_PART), 1, place_part, w);
+    w->out->vertex_count = w->cells;
     return true;
 }
 

@@ -11,7 +11,7 @@ typedef struct ContourField {
     BrimVec3 low;  ///< of the first node, m
     float spacing; ///< of nodes, m
     int nodes[3];
-    int threads;
+    Team *team; ///< NULL: the caller alone
 } ContourField;
 
 typedef struct Contour {

@@ -45,30 +45,38 @@ static void add_row(const Flat *f, const BrimVec3 *row, BrimVec3 *out, int width
     for (int x = 0; x < width * f->fine; x++) out[x / f->fine] = vec_add(out[x / f->fine], row[x]);
 }
 
+/// Shades rows of pixels; each thread has a row of samples, colours and then four floats each.
+typedef struct Shading {
+    const Flat *f;
+    Image *image;
+    char *rows;
+    size_t row_bytes;
+} Shading;
+
+static void shade_pixels(void *context, int y, int thread) {
+    const Shading *s = context;
+    const Flat *f = s->f;
+    int width = s->image->width, fine = f->fine;
+    BrimVec3 *row = (BrimVec3 *)(void *)(s->rows + (size_t)thread * s->row_bytes);
+    BrimVec3 *out = s->image->pixel + (size_t)y * (size_t)width;
+    for (int x = 0; x < width; x++) out[x] = vec(0, 0, 0);
+    for (int k = 0; k < fine; k++) {
+        shade_row(f, y * fine + k, row, (float *)(row + (size_t)f->view.width));
+        add_row(f, row, out, width);
+    }
+    for (int x = 0; x < width; x++) out[x] = vec_mul(out[x], 1 / (float)(fine * fine));
+}
+
 /// (disks, solids) => image. False when out of memory.
 static bool shade_flat(const Flat *f, Image *image) {
-    int width = image->width, fine = f->fine;
-    size_t samples = (size_t)f->view.width;
-    size_t per_thread = samples * (sizeof(BrimVec3) + 4 * sizeof(float));
-    bool failed = false;
-#pragma omp parallel num_threads(f->picture->threads) reduction(|| : failed)
-    {
-        BrimVec3 *row = memory_new(per_thread);
-        failed = !row;
-#pragma omp for schedule(dynamic, 8)
-        for (int y = 0; y < image->height; y++) {
-            if (!row) continue;
-            BrimVec3 *out = image->pixel + (size_t)y * (size_t)width;
-            for (int x = 0; x < width; x++) out[x] = vec(0, 0, 0);
-            for (int k = 0; k < fine; k++) {
-                shade_row(f, y * fine + k, row, (float *)(row + samples));
-                add_row(f, row, out, width);
-            }
-            for (int x = 0; x < width; x++) out[x] = vec_mul(out[x], 1 / (float)(fine * fine));
-        }
-        free(row);
-    }
-    return !failed;
+    Team *team = f->picture->team;
+    Shading s = {.f = f, .image = image};
+    s.row_bytes = (size_t)f->view.width * (sizeof(BrimVec3) + 4 * sizeof(float));
+    s.rows = memory_new((size_t)team_threads(team) * s.row_bytes);
+    if (!s.rows) return false;
+    team_for(team, image->height, 1, shade_pixels, &s);
+    free(s.rows);
+    return true;
 }
 
 static void draw_frame(const Flat *f, Image *image) {
@@ -89,7 +97,7 @@ BrimResult flat_draw(Picture *p, BrimError *error) {
     Flat f = {.picture = p, .fine = pixels <= FINE_PIXELS ? FINE : 1};
     f.view = flat_view(p->def->size, p->image.width * f.fine, p->image.height * f.fine);
     Spheres disks = {.radius = 0.72f * p->spacing, .least = 1, .value = p->value};
-    BrimResult result = water_splat(&f.disks, &f.view, p->frame, &disks, p->threads, error);
+    BrimResult result = water_splat(&f.disks, &f.view, p->frame, &disks, p->team, error);
     if (result != BRIM_OK) return result;
     if (!shade_flat(&f, &p->image))
         result = fail(error, BRIM_ERROR_MEMORY,

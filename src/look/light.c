@@ -85,25 +85,42 @@ static void light_pixel(const Scene *s, int x, int y, const float (*disk)[2], fl
     *lit = sun_share(s, p, normal, disk);
 }
 
+typedef struct Lighting {
+    const Scene *s;
+    const float (*disks)[TAPS][2];
+    float *open, *lit; ///< not yet averaged
+    const float *from; ///< what is averaged, and the result
+    float *to;
+} Lighting;
+
 /// Mean over the 4 x 4 pattern, of pixels at about the same depth.
-static void mean_pattern(const Scene *s, const float *from, float *to, int width, int height) {
+static void mean_row(void *context, int y, int thread) {
+    const Lighting *l = context;
+    const Scene *s = l->s;
+    int width = s->picture->image.width, height = s->picture->image.height;
     float range = 0.03f * s->extent;
-#pragma omp parallel for num_threads(s->picture->threads) schedule(dynamic, 8)
-    for (int y = 0; y < height; y++) {
-        for (int x = 0; x < width; x++) {
-            float sum = 0, weight = 0;
-            int sx = 0, sy = 0;
-            float depth = s->surface[nearest_sample(s, x, y, &sx, &sy)];
-            for (int k = 0; k < PATTERN * PATTERN; k++) {
-                int nx = x + k % PATTERN - 1, ny = y + k / PATTERN - 1;
-                if (nx < 0 || ny < 0 || nx >= width || ny >= height) continue;
-                size_t n =
-                    (size_t)(ny * s->fine) * (size_t)s->camera.width + (size_t)(nx * s->fine);
-                bool same = fabsf(s->surface[n] - depth) < range || (nx == x && ny == y);
-                if (same) sum += from[(size_t)ny * (size_t)width + (size_t)nx], weight += 1;
-            }
-            to[(size_t)y * (size_t)width + (size_t)x] = weight > 0 ? sum / weight : 1;
+    for (int x = 0; x < width; x++) {
+        float sum = 0, weight = 0;
+        int sx = 0, sy = 0;
+        float depth = s->surface[nearest_sample(s, x, y, &sx, &sy)];
+        for (int k = 0; k < PATTERN * PATTERN; k++) {
+            int nx = x + k % PATTERN - 1, ny = y + k / PATTERN - 1;
+            if (nx < 0 || ny < 0 || nx >= width || ny >= height) continue;
+            size_t n = (size_t)(ny * s->fine) * (size_t)s->camera.width + (size_t)(nx * s->fine);
+            bool same = fabsf(s->surface[n] - depth) < range || (nx == x && ny == y);
+            if (same) sum += l->from[(size_t)ny * (size_t)width + (size_t)nx], weight += 1;
         }
+        l->to[(size_t)y * (size_t)width + (size_t)x] = weight > 0 ? sum / weight : 1;
+    }
+}
+
+static void light_row(void *context, int y, int thread) {
+    const Lighting *l = context;
+    int width = l->s->picture->image.width;
+    for (int x = 0; x < width; x++) {
+        size_t i = (size_t)y * (size_t)width + (size_t)x;
+        const float(*disk)[2] = l->disks[(y % PATTERN) * PATTERN + x % PATTERN];
+        light_pixel(l->s, x, y, disk, &l->open[i], &l->lit[i]);
     }
 }
 
@@ -111,19 +128,15 @@ void light_scene(Scene *s) {
     int width = s->picture->image.width, height = s->picture->image.height;
     size_t n = (size_t)width * (size_t)height;
     // the second half of each array holds what is not yet averaged
-    float *open = s->open + n, *lit = s->lit + n;
+    Lighting l = {.s = s, .open = s->open + n, .lit = s->lit + n};
     float disks[PATTERN * PATTERN][TAPS][2];
     for (int k = 0; k < PATTERN * PATTERN; k++)
         for (int t = 0; t < TAPS; t++)
             spiral(t, k % PATTERN, k / PATTERN, &disks[k][t][0], &disks[k][t][1]);
-#pragma omp parallel for num_threads(s->picture->threads) schedule(dynamic, 8)
-    for (int y = 0; y < height; y++) {
-        for (int x = 0; x < width; x++) {
-            size_t i = (size_t)y * (size_t)width + (size_t)x;
-            const float(*disk)[2] = disks[(y % PATTERN) * PATTERN + x % PATTERN];
-            light_pixel(s, x, y, disk, &open[i], &lit[i]);
-        }
-    }
-    mean_pattern(s, open, s->open, width, height);
-    mean_pattern(s, lit, s->lit, width, height);
+    l.disks = (const float(*)[TAPS][2])disks;
+    team_for(s->picture->team, height, 1, light_row, &l);
+    l.from = l.open, l.to = s->open;
+    team_for(s->picture->team, height, 1, mean_row, &l);
+    l.from = l.lit, l.to = s->lit;
+    team_for(s->picture->team, height, 1, mean_row, &l);
 }

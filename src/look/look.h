@@ -12,6 +12,7 @@
 //   paint       box, legend, title over the image
 //   png         image => file
 #pragma once
+#include "base/team.h"
 #include "brim/brim.h"
 #include <math.h>
 #include <stdint.h>
@@ -190,12 +191,12 @@ typedef struct Spheres {
 /// Draws particles as spheres. Those within a diameter of a wall are drawn on it as well, so that
 /// no gaps show along the box's edges. BRIM_ERROR_MEMORY only.
 BrimResult water_splat(Water *water, const View *view, const BrimFrame *frame,
-                       const Spheres *spheres, int threads, BrimError *error);
+                       const Spheres *spheres, Team *team, BrimError *error);
 /// Cuts what stands out of the box [0, size]: walls of water are flat, as the domain's are.
-void water_clip(Water *water, const View *view, BrimVec3 size, int threads);
+void water_clip(Water *water, const View *view, BrimVec3 size, Team *team);
 /// Smooths depth and value over about `reach` metres, across depth steps of at most `range`, so
 /// that many spheres become a surface and single ones remain drops.
-BrimResult water_smooth(Water *water, const View *view, float reach, float range, int threads,
+BrimResult water_smooth(Water *water, const View *view, float reach, float range, Team *team,
                         BrimError *error);
 void water_free(Water *water);
 
@@ -238,9 +239,9 @@ typedef struct SolidHit {
 
 /// Rays of all pixels => hit [height][width], but for what lies beyond limit [height][width].
 void solids_trace(const Solids *solids, const View *view, const float *limit, SolidHit *hit,
-                  int threads);
+                  Team *team);
 /// First solid that is not clear: depth = min(depth, hit) [height][width].
-void solids_shadow(const Solids *solids, const View *view, float *depth, int threads);
+void solids_shadow(const Solids *solids, const View *view, float *depth, Team *team);
 
 // ------------------------------------------------------------------------------------ pictures
 
@@ -250,7 +251,7 @@ typedef struct Picture {
     const BrimPictureDef *want;
     double time;
     float cell, spacing; ///< of cells and of particles, m
-    int threads;
+    Team *team;          ///< NULL: the caller alone
     Image image;
     float *value; ///< [particles]
     Scale scale;

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "look/look.h"
 #include "look/water_picture.h"
-#include <omp.h>
 #include <stdlib.h>
 
 enum { LEAST_SIDE = 16, MOST_SIDE = 16384, MOST_SAMPLES = 4096 };
@@ -73,7 +72,7 @@ static BrimResult trace_water(Picture *p, const BrimMesh *mesh, BrimError *error
                       .camera = picture_camera(p, 1, false),
                       .samples = p->want->samples,
                       .blur = (float)(p->want->shutter / p->def->frame_rate),
-                      .threads = p->threads,
+                      .team = p->team,
                       .want = p->want};
     return water_picture_draw(&w, &p->image, error);
 }
@@ -106,16 +105,20 @@ BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, con
     if (result == BRIM_OK) result = check_scene(def, frame, error);
     if (result != BRIM_OK) return result;
     Picture p = {.def = def, .frame = frame, .want = picture, .time = time};
-    p.threads = picture->threads > 0 ? picture->threads : omp_get_max_threads();
     p.cell = def->size.x / (float)def->cells[0];
     float per_cell = (float)def->particles_per_cell;
     p.spacing = p.cell / (def->dim == 2 ? sqrtf(per_cell) : cbrtf(per_cell));
     p.image = (Image){.width = picture->width, .height = picture->height};
     p.image.pixel = memory_new((size_t)picture->width * (size_t)picture->height * sizeof(BrimVec3));
-    if (!p.image.pixel)
+    p.team = team_new(team_size(picture->threads));
+    if (!p.image.pixel || !p.team) {
+        free(p.image.pixel);
+        team_free(&p.team);
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for a picture of %d x %d", path,
                     picture->width, picture->height);
+    }
     result = draw(&p, mesh, path, error);
+    team_free(&p.team);
     solids_free(&p.solids);
     free(p.value);
     free(p.image.pixel);

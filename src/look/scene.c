@@ -35,25 +35,23 @@ static BrimResult cast_shadow(Scene *s, BrimError *error) {
     const Picture *p = s->picture;
     Water seen;
     Spheres spheres = {.radius = 0.62f * p->spacing, .least = 0.8f};
-    BrimResult result = water_splat(&seen, &s->sun, p->frame, &spheres, p->threads, error);
+    BrimResult result = water_splat(&seen, &s->sun, p->frame, &spheres, p->team, error);
     if (result != BRIM_OK) return result;
     s->shadow = seen.depth;
-    solids_shadow(&p->solids, &s->sun, s->shadow, p->threads);
+    solids_shadow(&p->solids, &s->sun, s->shadow, p->team);
     return BRIM_OK;
 }
 
-/// (water, hit, floor) => surface: the nearest that is not clear.
-static void join_surface(Scene *s) {
+/// (water, hit, floor) => surface: the nearest that is not clear. A row of it.
+static void join_row(void *context, int y, int thread) {
+    Scene *s = context;
     int width = s->camera.width;
-#pragma omp parallel for num_threads(s->picture->threads)
-    for (int y = 0; y < s->camera.height; y++) {
-        for (int x = 0; x < width; x++) {
-            size_t i = (size_t)y * (size_t)width + (size_t)x;
-            float depth = fminf(s->water.depth[i], floor_depth(s, x, y));
-            if (s->hit && !s->hit[i].clear) depth = fminf(depth, s->hit[i].near);
-            if (s->hit && !s->hit[i].behind_clear) depth = fminf(depth, s->hit[i].behind);
-            s->surface[i] = depth;
-        }
+    for (int x = 0; x < width; x++) {
+        size_t i = (size_t)y * (size_t)width + (size_t)x;
+        float depth = fminf(s->water.depth[i], floor_depth(s, x, y));
+        if (s->hit && !s->hit[i].clear) depth = fminf(depth, s->hit[i].near);
+        if (s->hit && !s->hit[i].behind_clear) depth = fminf(depth, s->hit[i].behind);
+        s->surface[i] = depth;
     }
 }
 
@@ -103,19 +101,19 @@ static BrimResult draw_stages(Scene *s, Image *image, BrimError *error) {
                        .least = 0.9f,
                        .walls = joined ? &p->def->size : NULL,
                        .value = p->value};
-    result = water_splat(&s->water, &s->camera, p->frame, &spheres, p->threads, error);
+    result = water_splat(&s->water, &s->camera, p->frame, &spheres, p->team, error);
     if (result != BRIM_OK) return result;
     if (joined) {
-        result = water_smooth(&s->water, &s->camera, 0.9f * p->spacing, 5 * p->spacing, p->threads,
-                              error);
+        result =
+            water_smooth(&s->water, &s->camera, 0.9f * p->spacing, 5 * p->spacing, p->team, error);
         if (result != BRIM_OK) return result;
         // smoothing rounds edges off, into the floor too
-        water_clip(&s->water, &s->camera, p->def->size, p->threads);
+        water_clip(&s->water, &s->camera, p->def->size, p->team);
     }
     result = cast_shadow(s, error);
     if (result != BRIM_OK) return result;
-    if (s->hit) solids_trace(&p->solids, &s->camera, s->water.depth, s->hit, p->threads);
-    join_surface(s);
+    if (s->hit) solids_trace(&p->solids, &s->camera, s->water.depth, s->hit, p->team);
+    team_for(s->picture->team, s->camera.height, 8, join_row, s);
     light_scene(s);
     shade_scene(s, image);
     draw_box(s, image);

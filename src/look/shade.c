@@ -158,21 +158,31 @@ static BrimVec3 shade_sample(const Scene *s, const Palette *c, int x, int y, flo
     return colour;
 }
 
+typedef struct Shading {
+    const Scene *s;
+    const Palette *palette;
+    Image *image;
+} Shading;
+
+static void shade_row(void *context, int y, int thread) {
+    const Shading *shading = context;
+    const Scene *s = shading->s;
+    Image *image = shading->image;
+    int fine = s->fine;
+    for (int x = 0; x < image->width; x++) {
+        size_t i = (size_t)y * (size_t)image->width + (size_t)x;
+        BrimVec3 sum = vec(0, 0, 0);
+        for (int k = 0; k < fine * fine; k++) {
+            BrimVec3 c = shade_sample(s, shading->palette, x * fine + k % fine, y * fine + k / fine,
+                                      s->open[i], s->lit[i]);
+            // bright glints must not outshine the edge they are averaged with
+            sum = vec_add(sum, vec(fminf(c.x, 1), fminf(c.y, 1), fminf(c.z, 1)));
+        }
+        image->pixel[i] = vec_mul(sum, 1 / (float)(fine * fine));
+    }
+}
+
 void shade_scene(const Scene *s, Image *image) {
     Palette palette = make_palette(s);
-    int fine = s->fine;
-#pragma omp parallel for num_threads(s->picture->threads) schedule(dynamic, 8)
-    for (int y = 0; y < image->height; y++) {
-        for (int x = 0; x < image->width; x++) {
-            size_t i = (size_t)y * (size_t)image->width + (size_t)x;
-            BrimVec3 sum = vec(0, 0, 0);
-            for (int k = 0; k < fine * fine; k++) {
-                BrimVec3 c = shade_sample(s, &palette, x * fine + k % fine, y * fine + k / fine,
-                                          s->open[i], s->lit[i]);
-                // bright glints must not outshine the edge they are averaged with
-                sum = vec_add(sum, vec(fminf(c.x, 1), fminf(c.y, 1), fminf(c.z, 1)));
-            }
-            image->pixel[i] = vec_mul(sum, 1 / (float)(fine * fine));
-        }
-    }
+    team_for(s->picture->team, image->height, 1, shade_row, &(Shading){s, &palette, image});
 }

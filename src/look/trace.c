@@ -199,11 +199,33 @@ static void trace_chunk(const Rays *r, const Solids *s, SolidHit *hit) {
     trace_behind(r, s, m, list, hit);
 }
 
+/// Where rays start: depths of the box's corners, and what is found.
+typedef struct Starting {
+    const Trace *trace;
+    float low, high, *start;
+} Starting;
+
 static const SolidHit no_hit = {.near = INFINITY, .behind = INFINITY};
+
+/// Marches the cones of a row of blocks. (t->start)
+static void start_row(void *context, int y, int thread) {
+    const Starting *s = context;
+    const Trace *t = s->trace;
+    for (int x = 0; x < t->blocks_x; x += CHUNK) {
+        Rays rays;
+        int list[CHUNK];
+        aim_rays(&rays, t, x * BLOCK, y * BLOCK, BLOCK);
+        rays.radius = 0.75f * BLOCK / t->view->scale;
+        float *depth = s->start + (size_t)y * (size_t)t->blocks_x + (size_t)x;
+        for (int i = 0; i < rays.count; i++)
+            depth[i] = fmaxf(s->low, 0), rays.end[i] = s->high, list[i] = i;
+        march(&rays, t->solids, rays.count, list, 1, depth);
+    }
+}
 
 /// Fills t->start: a cone through each block of pixels is marched until it nears a solid. Without
 /// memory for it the rays just start at the box.
-static void start_blocks(Trace *t, int threads) {
+static void start_blocks(Trace *t, Team *team) {
     const View *v = t->view;
     float low = INFINITY, high = -INFINITY;
     for (int i = 0; i < 8; i++) {
@@ -215,53 +237,54 @@ static void start_blocks(Trace *t, int threads) {
     t->blocks_x = (v->width + BLOCK - 1) / BLOCK, t->blocks_y = (v->height + BLOCK - 1) / BLOCK;
     float *start = memory_new((size_t)t->blocks_x * (size_t)t->blocks_y * sizeof(float));
     if (!start) return;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 2)
-    for (int y = 0; y < t->blocks_y; y++) {
-        for (int x = 0; x < t->blocks_x; x += CHUNK) {
-            Rays rays;
-            int list[CHUNK];
-            aim_rays(&rays, t, x * BLOCK, y * BLOCK, BLOCK);
-            rays.radius = 0.75f * BLOCK / v->scale;
-            float *depth = start + (size_t)y * (size_t)t->blocks_x + (size_t)x;
-            for (int i = 0; i < rays.count; i++)
-                depth[i] = fmaxf(low, 0), rays.end[i] = high, list[i] = i;
-            march(&rays, t->solids, rays.count, list, 1, depth);
-        }
-    }
+    team_for(team, t->blocks_y, 1, start_row, &(Starting){t, low, high, start});
     t->start = start;
 }
 
-void solids_trace(const Solids *s, const View *v, const float *limit, SolidHit *hit, int threads) {
-    Trace trace = {.solids = s, .view = v, .limit = limit};
-    start_blocks(&trace, threads);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int y = 0; y < v->height; y++) {
-        for (int x = 0; x < v->width; x += CHUNK) {
-            Rays rays;
-            SolidHit *out = hit + (size_t)y * (size_t)v->width + (size_t)x;
-            bool any = make_rays(&rays, &trace, x, y);
-            for (int i = 0; i < rays.count; i++) out[i] = no_hit;
-            if (any) trace_chunk(&rays, s, out);
-        }
+/// A picture of what solids hide, row by row; one of the two is not NULL.
+typedef struct Tracing {
+    const Trace *trace;
+    SolidHit *hit;
+    float *depth;
+} Tracing;
+
+static void trace_row(void *context, int y, int thread) {
+    const Tracing *t = context;
+    int width = t->trace->view->width;
+    for (int x = 0; x < width; x += CHUNK) {
+        Rays rays;
+        SolidHit *out = t->hit + (size_t)y * (size_t)width + (size_t)x;
+        bool any = make_rays(&rays, t->trace, x, y);
+        for (int i = 0; i < rays.count; i++) out[i] = no_hit;
+        if (any) trace_chunk(&rays, t->trace->solids, out);
     }
+}
+
+static void shadow_row(void *context, int y, int thread) {
+    const Tracing *t = context;
+    int width = t->trace->view->width;
+    for (int x = 0; x < width; x += CHUNK) {
+        Rays rays;
+        int list[CHUNK];
+        float near[CHUNK], *out = t->depth + (size_t)y * (size_t)width + (size_t)x;
+        if (!make_rays(&rays, t->trace, x, y)) continue;
+        int n = rays_in_box(&rays, list, near);
+        march(&rays, t->trace->solids, n, list, 1, near);
+        for (int i = 0; i < rays.count; i++) out[i] = fminf(out[i], near[i]);
+    }
+}
+
+void solids_trace(const Solids *s, const View *v, const float *limit, SolidHit *hit, Team *team) {
+    Trace trace = {.solids = s, .view = v, .limit = limit};
+    start_blocks(&trace, team);
+    team_for(team, v->height, 1, trace_row, &(Tracing){.trace = &trace, .hit = hit});
     free(trace.start);
 }
 
-void solids_shadow(const Solids *s, const View *v, float *depth, int threads) {
+void solids_shadow(const Solids *s, const View *v, float *depth, Team *team) {
     if (!s->count) return;
     Trace trace = {.solids = s, .view = v, .limit = depth, .solid_only = true};
-    start_blocks(&trace, threads);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int y = 0; y < v->height; y++) {
-        for (int x = 0; x < v->width; x += CHUNK) {
-            Rays rays;
-            int list[CHUNK];
-            float near[CHUNK], *out = depth + (size_t)y * (size_t)v->width + (size_t)x;
-            if (!make_rays(&rays, &trace, x, y)) continue;
-            int n = rays_in_box(&rays, list, near);
-            march(&rays, s, n, list, 1, near);
-            for (int i = 0; i < rays.count; i++) out[i] = fminf(out[i], near[i]);
-        }
-    }
+    start_blocks(&trace, team);
+    team_for(team, v->height, 1, shadow_row, &(Tracing){.trace = &trace, .depth = depth});
     free(trace.start);
 }

@@ -2,7 +2,7 @@
 #include "look/tracer.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { TILE = 16, SOLID_NODES = 12000000, MORE = 3 };
@@ -35,7 +35,7 @@ static bool any_solids(const Tracer *t, bool clear) {
 
 static BrimResult add_solids(Tracer *t, RayScene *to, bool clear, BrimError *error) {
     CutSolids cut = {t->solids, clear};
-    ContourField field = {.distance = cut_distance, .context = &cut, .threads = t->threads};
+    ContourField field = {.distance = cut_distance, .context = &cut, .team = t->team};
     // as fine as half a cell, no finer than memory allows; nodes off the box's sides by a part of
     // their spacing, so that its sides fall between two
     field.spacing = fmaxf(0.5f * t->cell, cbrtf(t->size.x * t->size.y * t->size.z / SOLID_NODES));
@@ -131,7 +131,7 @@ static BrimResult build_tank(Tracer *t, const WaterPicture *p, BrimError *error)
 BrimResult tracer_new(Tracer *t, const WaterPicture *p, BrimError *error) {
     BrimVec3 size = p->def->size;
     *t = (Tracer){.solids = p->solids, .water = p->water, .camera = p->camera, .size = size};
-    t->threads = p->threads;
+    t->team = p->team;
     t->cell = size.x / (float)p->def->cells[0];
     t->extent = vec_length(size);
     t->skin = 2e-3f * t->cell, t->lift = 0.03f * t->cell;
@@ -214,20 +214,31 @@ static void draw_tile(const Tracer *t, int samples, int left, int top, Image *im
                 tone_map(pixel_light(t, x, y, samples));
 }
 
+/// A picture in the making.
+typedef struct Drawing {
+    const Tracer *t;
+    const WaterPicture *p;
+    Image *image;
+    int across, tiles, done;
+    pthread_mutex_t telling; ///< progress: one at a time
+} Drawing;
+
+static void draw_and_tell(void *context, int index, int thread) {
+    Drawing *d = context;
+    const BrimPictureDef *want = d->p->want;
+    draw_tile(d->t, d->p->samples, index % d->across * TILE, index / d->across * TILE, d->image);
+    if (!want || !want->progress) return;
+    pthread_mutex_lock(&d->telling);
+    want->progress(want->progress_context, (double)++d->done / d->tiles);
+    pthread_mutex_unlock(&d->telling);
+}
+
 static void draw_pixels(const Tracer *t, const WaterPicture *p, Image *image) {
     int across = (image->width + TILE - 1) / TILE, down = (image->height + TILE - 1) / TILE;
-    int done = 0;
-    omp_lock_t telling; // a named critical section would be a symbol of the library
-    omp_init_lock(&telling);
-#pragma omp parallel for num_threads(t->threads) schedule(dynamic, 1)
-    for (int i = 0; i < across * down; i++) {
-        draw_tile(t, p->samples, i % across * TILE, i / across * TILE, image);
-        if (!p->want || !p->want->progress) continue;
-        omp_set_lock(&telling);
-        p->want->progress(p->want->progress_context, (double)++done / (across * down));
-        omp_unset_lock(&telling);
-    }
-    omp_destroy_lock(&telling);
+    Drawing d = {.t = t, .p = p, .image = image, .across = across, .tiles = across * down};
+    pthread_mutex_init(&d.telling, NULL);
+    team_for(t->team, d.tiles, 1, draw_and_tell, &d);
+    pthread_mutex_destroy(&d.telling);
 }
 
 BrimResult water_picture_draw(const WaterPicture *p, Image *image, BrimError *error) {

@@ -30,7 +30,7 @@ typedef struct Tracer {
     int open_x, open_z;
     BrimVec3 open_low; ///< where the map begins
     float open_step;   ///< between its points, m
-    int threads;
+    Team *team;
 } Tracer;
 
 /// Meshes into a tree, light of the floor. On failure there is nothing to free.

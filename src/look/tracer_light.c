@@ -157,6 +157,11 @@ static void soften(const float *from, float *to, int count, int stride) {
     }
 }
 
+static void light_point(void *context, int index, int thread) {
+    Tracer *t = context;
+    t->open[index] = open_at(t, index % t->open_x, index / t->open_x, OPEN_RAYS);
+}
+
 BrimResult tracer_light_floor(Tracer *t, BrimError *error) {
     float margin = 0.8f * t->size.y;
     t->open_low = vec(-margin, 0, -margin);
@@ -169,8 +174,7 @@ BrimResult tracer_light_floor(Tracer *t, BrimError *error) {
     int n = t->open_x * t->open_z;
     t->open = memory_new(2 * (size_t)n * sizeof(float));
     if (!t->open) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's floor");
-#pragma omp parallel for num_threads(t->threads) schedule(dynamic, 64)
-    for (int i = 0; i < n; i++) t->open[i] = open_at(t, i % t->open_x, i / t->open_x, OPEN_RAYS);
+    team_for(t->team, n, 16, light_point, t);
     for (int z = 0; z < t->open_z; z++)
         soften(t->open + z * t->open_x, t->open + n + z * t->open_x, t->open_x, 1);
     for (int x = 0; x < t->open_x; x++) soften(t->open + n + x, t->open + x, t->open_z, t->open_x);

@@ -43,10 +43,23 @@ static void splat_sphere(uint64_t *pixels, const View *v, BrimVec3 p, const Sphe
     }
 }
 
-static void unpack(Water *w, const uint64_t *pixels, const float *value, int threads) {
-    size_t n = (size_t)w->width * (size_t)w->height;
-#pragma omp parallel for num_threads(threads)
-    for (size_t i = 0; i < n; i++) {
+/// Spheres drawn into pixels.
+typedef struct Splat {
+    Water *w;
+    const View *view;
+    const BrimFrame *frame;
+    const Spheres *spheres;
+    uint64_t *pixels;
+} Splat;
+
+/// (pixels) => depth, value of a row
+static void unpack_row(void *context, int y, int thread) {
+    const Splat *s = context;
+    Water *w = s->w;
+    const uint64_t *pixels = s->pixels;
+    const float *value = s->spheres->value;
+    size_t first = (size_t)y * (size_t)w->width;
+    for (size_t i = first; i < first + (size_t)w->width; i++) {
         uint32_t bits = (uint32_t)(pixels[i] >> 32);
         float depth = INFINITY;
         if (pixels[i] != nothing) memcpy(&depth, &bits, sizeof depth);
@@ -70,8 +83,19 @@ static void splat_particle(uint64_t *pixels, const View *v, BrimVec3 p, const Sp
     if (at.x != p.x || at.y != p.y || at.z != p.z) splat_sphere(pixels, v, at, spheres, index);
 }
 
+enum { SPLAT_PART = 4096 };
+
+/// Draws a part of the particles.
+static void splat_part(void *context, int index, int thread) {
+    const Splat *s = context;
+    const BrimFrame *f = s->frame;
+    size_t first = (size_t)index * SPLAT_PART, end = first + SPLAT_PART;
+    for (size_t i = first; i < end && i < f->count; i++)
+        splat_particle(s->pixels, s->view, vec(f->x[i], f->y[i], f->z[i]), s->spheres, (uint32_t)i);
+}
+
 BrimResult water_splat(Water *w, const View *view, const BrimFrame *frame, const Spheres *spheres,
-                       int threads, BrimError *error) {
+                       Team *team, BrimError *error) {
     size_t n = (size_t)view->width * (size_t)view->height;
     *w = (Water){.width = view->width, .height = view->height};
     uint64_t *pixels = memory_new(n * sizeof *pixels);
@@ -85,11 +109,9 @@ BrimResult water_splat(Water *w, const View *view, const BrimFrame *frame, const
                     view->height);
     }
     memset(pixels, 0xff, n * sizeof *pixels);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
-    for (size_t i = 0; i < frame->count; i++)
-        splat_particle(pixels, view, vec(frame->x[i], frame->y[i], frame->z[i]), spheres,
-                       (uint32_t)i);
-    unpack(w, pixels, spheres->value, threads);
+    Splat splat = {w, view, frame, spheres, pixels};
+    team_for(team, team_parts(frame->count, SPLAT_PART), 1, splat_part, &splat);
+    team_for(team, w->height, 8, unpack_row, &splat);
     free(pixels);
     return BRIM_OK;
 }
@@ -100,19 +122,27 @@ void water_free(Water *w) {
     *w = (Water){0};
 }
 
-void water_clip(Water *w, const View *view, BrimVec3 size, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (int y = 0; y < w->height; y++) {
-        for (int x = 0; x < w->width; x++) {
-            float *depth = &w->depth[(size_t)y * (size_t)w->width + (size_t)x];
-            if (*depth == INFINITY) continue;
-            BrimVec3 origin, ray = view_ray(view, (float)x + 0.5f, (float)y + 0.5f, &origin);
-            BoxSpan span = box_span(size, origin, ray);
-            // just inside the far side, so that the floor does not show through
-            float inside = clampf(*depth, span.begin, 0.9999f * span.end);
-            *depth = span.begin < span.end ? inside : INFINITY;
-        }
+typedef struct Clipping {
+    Water *w;
+    const View *view;
+    BrimVec3 size;
+} Clipping;
+
+static void clip_row(void *context, int y, int thread) {
+    const Clipping *c = context;
+    for (int x = 0; x < c->w->width; x++) {
+        float *depth = &c->w->depth[(size_t)y * (size_t)c->w->width + (size_t)x];
+        if (*depth == INFINITY) continue;
+        BrimVec3 origin, ray = view_ray(c->view, (float)x + 0.5f, (float)y + 0.5f, &origin);
+        BoxSpan span = box_span(c->size, origin, ray);
+        // just inside the far side, so that the floor does not show through
+        float inside = clampf(*depth, span.begin, 0.9999f * span.end);
+        *depth = span.begin < span.end ? inside : INFINITY;
     }
+}
+
+void water_clip(Water *w, const View *view, BrimVec3 size, Team *team) {
+    team_for(team, w->height, 1, clip_row, &(Clipping){w, view, size});
 }
 
 // ---------------------------------------------------------------------------------- smoothing
@@ -149,22 +179,29 @@ static void smooth_pixel(const Smoothing *s, const Water *from, size_t i, int be
     *depth = z / sum, *value = v / values;
 }
 
-static void smooth_pass(const Smoothing *s, const Water *from, Water *to, int threads) {
+typedef struct SmoothPass {
+    const Smoothing *s;
+    const Water *from;
+    Water *to;
+} SmoothPass;
+
+static void smooth_row(void *context, int y, int thread) {
+    const SmoothPass *pass = context;
+    const Smoothing *s = pass->s;
+    const Water *from = pass->from;
+    Water *to = pass->to;
     int w = from->width, h = from->height;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (int y = 0; y < h; y++) {
-        for (int x = 0; x < w; x++) {
-            size_t i = (size_t)y * (size_t)w + (size_t)x;
-            to->depth[i] = INFINITY, to->value[i] = 0;
-            if (from->depth[i] == INFINITY) continue;
-            bool along_row = s->stride == 1;
-            smooth_pixel(s, from, i, along_row ? x : y, along_row ? w - 1 - x : h - 1 - y,
-                         &to->depth[i], &to->value[i]);
-        }
+    for (int x = 0; x < w; x++) {
+        size_t i = (size_t)y * (size_t)w + (size_t)x;
+        to->depth[i] = INFINITY, to->value[i] = 0;
+        if (from->depth[i] == INFINITY) continue;
+        bool along_row = s->stride == 1;
+        smooth_pixel(s, from, i, along_row ? x : y, along_row ? w - 1 - x : h - 1 - y,
+                     &to->depth[i], &to->value[i]);
     }
 }
 
-BrimResult water_smooth(Water *w, const View *view, float reach, float range, int threads,
+BrimResult water_smooth(Water *w, const View *view, float reach, float range, Team *team,
                         BrimError *error) {
     size_t n = (size_t)w->width * (size_t)w->height;
     Water other = {.width = w->width, .height = w->height};
@@ -179,9 +216,9 @@ BrimResult water_smooth(Water *w, const View *view, float reach, float range, in
     }
     for (int pass = 0; pass < 3; pass++) {
         Smoothing s = {view, reach, range, 1};
-        smooth_pass(&s, w, &other, threads);
+        team_for(team, w->height, 1, smooth_row, &(SmoothPass){&s, w, &other});
         s.stride = (size_t)w->width;
-        smooth_pass(&s, &other, w, threads);
+        team_for(team, w->height, 1, smooth_row, &(SmoothPass){&s, &other, w});
     }
     water_free(&other);
     return BRIM_OK;

@@ -7,9 +7,9 @@ typedef struct WaterPicture {
     const Solids *solids;
     const Mesh *water;
     View camera;
-    int samples; ///< a pixel, before more are taken where they differ
-    float blur;  ///< s that the shutter is open
-    int threads;
+    int samples;                ///< a pixel, before more are taken where they differ
+    float blur;                 ///< s that the shutter is open
+    Team *team;                 ///< NULL: the caller alone
     const BrimPictureDef *want; ///< whom to tell of progress
 } WaterPicture;
 

@@ -39,14 +39,33 @@ static int cell_of(float x, float inv_dx, int cells) {
     return c < 0 ? 0 : c >= (float)cells ? cells - 1 : (int)c;
 }
 
-/// (x) => key. Returns the index of the first particle without a place, or their count.
-static size_t make_keys(const Grid *g, const MeshScale *scale, const BrimParticles *p,
-                        uint32_t *key, int threads) {
-    size_t bad = p->count;
-#pragma omp parallel for num_threads(threads) reduction(min : bad)
-    for (size_t i = 0; i < p->count; i++) {
-        if (!isfinite(p->x[i]) || !isfinite(p->y[i]) || !isfinite(p->z[i])) {
-            bad = i < bad ? i : bad;
+/// A sort at work, as its loops see it.
+typedef struct Sorting {
+    Bins *b;
+    Sort *s;
+    const MeshScale *scale;
+    const BrimParticles *p;
+    const SolidList *solids;
+    TeamCount bad;     ///< particles without a place
+    TeamCount dropped; ///< those inside solids
+} Sorting;
+
+enum { KEYS_PART = 16384 };
+
+static bool placed(const BrimParticles *p, size_t i) {
+    return isfinite(p->x[i]) && isfinite(p->y[i]) && isfinite(p->z[i]);
+}
+
+/// (x) => key, of a part of the particles
+static void make_keys(void *context, int index, int thread) {
+    Sorting *sorting = context;
+    const BrimParticles *p = sorting->p;
+    const Grid *g = &sorting->b->grid;
+    const MeshScale *scale = sorting->scale;
+    size_t first = (size_t)index * KEYS_PART, end = first + KEYS_PART;
+    for (size_t i = first; i < end && i < p->count; i++) {
+        if (!placed(p, i)) {
+            team_add(&sorting->bad, 1);
             continue;
         }
         int x = cell_of(p->x[i], scale->inv_dx, g->cells[0]);
@@ -54,9 +73,8 @@ static size_t make_keys(const Grid *g, const MeshScale *scale, const BrimParticl
         int z = cell_of(p->z[i], scale->inv_dx, g->cells[2]);
         uint32_t tile =
             (uint32_t)grid_box_index(g, x >> TILE_SHIFT, y >> TILE_SHIFT, z >> TILE_SHIFT);
-        key[i] = tile * CELLS + (uint32_t)(((z & 7) * TILE + (y & 7)) * TILE + (x & 7));
+        sorting->s->key[i] = tile * CELLS + (uint32_t)(((z & 7) * TILE + (y & 7)) * TILE + (x & 7));
     }
-    return bad;
 }
 
 /// (key) => first, by_tile.
@@ -93,19 +111,25 @@ static size_t find_in_solids(const Sort *s, size_t box, const BrimParticles *p,
     return found;
 }
 
+/// A tile of the box.
+static void find_in_tile(void *context, int index, int thread) {
+    Sorting *sorting = context;
+    const Sort *s = sorting->s;
+    const Grid *g = &sorting->b->grid;
+    size_t t = (size_t)index;
+    if (s->first[t] == s->first[t + 1]) return;
+    size_t row = (size_t)g->tiles[0], slice = row * (size_t)g->tiles[1];
+    const int tile[3] = {(int)(t % row), (int)(t % slice / row), (int)(t / slice)};
+    if (!solids_near_tile(sorting->solids, sorting->scale, tile, 0)) return;
+    team_add(&sorting->dropped, (int64_t)find_in_solids(s, t, sorting->p, sorting->solids));
+}
+
 /// Takes particles inside solids out of key, first, by_tile.
-static void drop_in_solids(Sort *s, const Grid *g, const MeshScale *scale, const BrimParticles *p,
-                           const SolidList *solids, int threads) {
-    size_t dropped = 0, box = grid_box(g);
-    if (!solids->count) return;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(+ : dropped)
-    for (size_t t = 0; t < box; t++) {
-        if (s->first[t] == s->first[t + 1]) continue;
-        size_t row = (size_t)g->tiles[0], slice = row * (size_t)g->tiles[1];
-        const int tile[3] = {(int)(t % row), (int)(t % slice / row), (int)(t / slice)};
-        if (solids_near_tile(solids, scale, tile, 0)) dropped += find_in_solids(s, t, p, solids);
-    }
-    if (dropped) sort_by_tile(s, p->count, box);
+static void drop_in_solids(Sorting *sorting, Team *team) {
+    size_t box = grid_box(&sorting->b->grid);
+    if (!sorting->solids->count) return;
+    team_for(team, (int)box, 16, find_in_tile, sorting);
+    if (sorting->dropped) sort_by_tile(sorting->s, sorting->p->count, box);
 }
 
 /// Index among filled->grid's tiles of the one at the same place, -1 without one.
@@ -148,7 +172,11 @@ static void sort_by_id(uint32_t *order, uint32_t count, const uint32_t *id) {
 }
 
 /// (by_tile, key) => start, order of one tile.
-static void sort_cells(Bins *b, const Sort *s, int slot, const uint32_t *id) {
+static void sort_cells(void *context, int slot, int thread) {
+    const Sorting *sorting = context;
+    Bins *b = sorting->b;
+    const Sort *s = sorting->s;
+    const uint32_t *id = sorting->p->id;
     TileCoord c = b->grid.coord[slot];
     int32_t box = grid_box_index(&b->grid, c.x, c.y, c.z);
     uint32_t first = s->first[box], end = s->first[box + 1], at[CELLS] = {0}, sum = first;
@@ -165,7 +193,7 @@ static void sort_cells(Bins *b, const Sort *s, int slot, const uint32_t *id) {
 }
 
 static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParticles *p,
-                       const SolidList *solids, FilledCells filled, int threads, BrimError *error) {
+                       const SolidList *solids, FilledCells filled, Team *team, BrimError *error) {
     size_t box = grid_box(&b->grid);
     s->key = memory_new(p->count * sizeof *s->key);
     s->by_tile = memory_new(p->count * sizeof *s->by_tile);
@@ -175,50 +203,71 @@ static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParti
     b->order = memory_new(p->count * sizeof *b->order);
     if (!s->key || !s->by_tile || !s->first || !s->want || !s->from || !b->order)
         return no_memory(p->count, error);
-    size_t bad = make_keys(&b->grid, scale, p, s->key, threads);
-    if (bad < p->count)
+    Sorting sorting = {.b = b, .s = s, .scale = scale, .p = p, .solids = solids};
+    team_for(team, team_parts(p->count, KEYS_PART), 1, make_keys, &sorting);
+    size_t bad = 0;
+    while (sorting.bad && placed(p, bad)) bad++; // the first one
+    if (sorting.bad)
         return fail(error, BRIM_ERROR_INPUT,
                     "particle %zu is at (%g, %g, %g): a surface needs finite positions", bad,
                     (double)p->x[bad], (double)p->y[bad], (double)p->z[bad]);
     sort_by_tile(s, p->count, box);
-    drop_in_solids(s, &b->grid, scale, p, solids, threads);
+    drop_in_solids(&sorting, team);
     b->count = s->first[box];
     want_tiles(&b->grid, s, filled);
     if (!grid_rebuild(&b->grid, s->want, s->from)) return no_memory(p->count, error);
     size_t tiles = (size_t)b->grid.tile_count;
     b->start = memory_new((tiles * CELLS + 1) * sizeof *b->start);
     if (!b->start) return no_memory(p->count, error);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (int slot = 0; slot < b->grid.tile_count; slot++) sort_cells(b, s, slot, p->id);
+    team_for(team, b->grid.tile_count, 8, sort_cells, &sorting);
     b->start[tiles * CELLS] = (uint32_t)b->count;
     return BRIM_OK;
 }
 
 // --------------------------------------------------------------------------------------- cells
 
+typedef struct Spreading {
+    const Grid *g;
+    const uint8_t *mask;
+    uint8_t *out;
+    int axis;
+} Spreading;
+
 /// Cells that are set or have a set neighbour along an axis.
-static void spread(const Grid *g, const uint8_t *mask, uint8_t *out, int axis, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int slot = 0; slot < g->tile_count; slot++) {
-        TileMask m = mask_load(g, mask, slot);
-        TileMask low = mask_neighbour(g, mask, slot, axis, -1);
-        TileMask high = mask_neighbour(g, mask, slot, axis, 1);
-        for (int z = 0; z < TILE; z++) m.slice[z] |= low.slice[z] | high.slice[z];
-        mask_store(g, out, slot, &m);
-    }
+static void spread_tile(void *context, int slot, int thread) {
+    const Spreading *s = context;
+    TileMask m = mask_load(s->g, s->mask, slot);
+    TileMask low = mask_neighbour(s->g, s->mask, slot, s->axis, -1);
+    TileMask high = mask_neighbour(s->g, s->mask, slot, s->axis, 1);
+    for (int z = 0; z < TILE; z++) m.slice[z] |= low.slice[z] | high.slice[z];
+    mask_store(s->g, s->out, slot, &m);
+}
+
+static void spread(const Grid *g, const uint8_t *mask, uint8_t *out, int axis, Team *team) {
+    team_for(team, g->tile_count, 64, spread_tile, &(Spreading){g, mask, out, axis});
 }
 
 /// mask => cells of the 3 x 3 x 3 around each set one, in place; `spare` is as large.
-static void spread_box(const Grid *g, uint8_t *mask, uint8_t *spare, int threads) {
-    spread(g, mask, spare, 0, threads);
-    spread(g, spare, mask, 1, threads);
-    spread(g, mask, spare, 2, threads);
+static void spread_box(const Grid *g, uint8_t *mask, uint8_t *spare, Team *team) {
+    spread(g, mask, spare, 0, team);
+    spread(g, spare, mask, 1, team);
+    spread(g, mask, spare, 2, team);
     memcpy(mask, spare, (size_t)g->tile_count * ROWS);
 }
 
+typedef struct Looking {
+    const Bins *b;
+    const MeshScale *scale;
+    FilledCells full;
+    uint8_t *empty;
+} Looking;
+
 /// (start) => occupied; `empty`: cells of the domain that are not filled.
-static void look_at_counts(const Bins *b, const MeshScale *scale, FilledCells full, uint8_t *empty,
-                           int slot) {
+static void look_at_counts(void *context, int slot, int thread) {
+    const Looking *l = context;
+    const Bins *b = l->b;
+    const MeshScale *scale = l->scale;
+    FilledCells full = l->full;
     const uint32_t *start = b->start + (size_t)slot * CELLS;
     TileMask occupied = {{0}}, filled = {{0}}, inside = mask_inside(&b->grid, slot);
     for (int k = 0; k < CELLS; k++) {
@@ -234,12 +283,12 @@ static void look_at_counts(const Bins *b, const MeshScale *scale, FilledCells fu
     }
     mask_store(&b->grid, b->occupied, slot, &occupied);
     for (int z = 0; z < TILE; z++) inside.slice[z] &= ~filled.slice[z];
-    mask_store(&b->grid, empty, slot, &inside);
+    mask_store(&b->grid, l->empty, slot, &inside);
 }
 
 /// (start) => occupied, deep, active.
 static BrimResult tell_cells(Bins *b, const MeshScale *scale, FilledCells filled, size_t count,
-                             int threads, BrimError *error) {
+                             Team *team, BrimError *error) {
     size_t rows = (size_t)b->grid.tile_count * ROWS;
     b->occupied = memory_new(rows), b->deep = memory_new(rows), b->active = memory_new(rows);
     uint8_t *spare = memory_new(rows);
@@ -247,13 +296,12 @@ static BrimResult tell_cells(Bins *b, const MeshScale *scale, FilledCells filled
         free(spare);
         return no_memory(count, error);
     }
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int slot = 0; slot < b->grid.tile_count; slot++)
-        look_at_counts(b, scale, filled, b->deep, slot);
-    spread_box(&b->grid, b->deep, spare, threads);
+    Looking looking = {b, scale, filled, b->deep};
+    team_for(team, b->grid.tile_count, 32, look_at_counts, &looking);
+    spread_box(&b->grid, b->deep, spare, team);
     memcpy(b->active, b->occupied, rows);
     for (int ring = 0; (float)ring < scale->reach; ring++)
-        spread_box(&b->grid, b->active, spare, threads);
+        spread_box(&b->grid, b->active, spare, team);
     for (size_t i = 0; i < rows; i++) {
         b->deep[i] = b->occupied[i] & (uint8_t)~b->deep[i];
         b->active[i] &= (uint8_t)~b->deep[i];
@@ -263,13 +311,13 @@ static BrimResult tell_cells(Bins *b, const MeshScale *scale, FilledCells filled
 }
 
 BrimResult bins_make(Bins *b, const MeshScale *scale, const BrimParticles *particles,
-                     const SolidList *solids, FilledCells filled, int threads, BrimError *error) {
+                     const SolidList *solids, FilledCells filled, Team *team, BrimError *error) {
     *b = (Bins){0};
     BrimResult result = grid_init(&b->grid, 3, scale->cells, error);
     Sort s = {0};
-    if (result == BRIM_OK) result = sort(b, &s, scale, particles, solids, filled, threads, error);
+    if (result == BRIM_OK) result = sort(b, &s, scale, particles, solids, filled, team, error);
     sort_free(&s);
-    if (result == BRIM_OK) result = tell_cells(b, scale, filled, particles->count, threads, error);
+    if (result == BRIM_OK) result = tell_cells(b, scale, filled, particles->count, team, error);
     if (result != BRIM_OK) bins_free(b);
     return result;
 }

@@ -20,6 +20,7 @@
 // Positions and distances are in cells.
 #pragma once
 #include "base/simd.h"
+#include "base/team.h"
 #include "brim/brim.h"
 #include "grid/grid.h"
 #include "grid/mask.h"
@@ -106,7 +107,7 @@ typedef struct Bins {
 
 /// BRIM_ERROR_INPUT when a position is not a finite number; BRIM_ERROR_MEMORY.
 BrimResult bins_make(Bins *bins, const MeshScale *scale, const BrimParticles *particles,
-                     const SolidList *solids, FilledCells filled, int threads, BrimError *error);
+                     const SolidList *solids, FilledCells filled, Team *team, BrimError *error);
 void bins_free(Bins *bins);
 
 // -------------------------------------------------------------------------------------- block
@@ -262,8 +263,8 @@ void march_triangles(const TileMesh *tiles, int index, const TileBox *box, const
 
 /// (position, triangle) => normal: on a side the side's own; elsewhere the mean over the triangles
 /// that are not part of a side, so that where the free surface ends its normal is its own.
-BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, int threads, BrimError *error);
+BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, Team *team, BrimError *error);
 /// Smooths positions; vertices on sides stay on them, those on solids stay. Each piece of the
 /// surface keeps its volume.
-BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, int threads,
+BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, Team *team,
                        BrimError *error);

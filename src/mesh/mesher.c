@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "mesh/stretch.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +78,7 @@ static MeshScale make_scale(const BrimSimDef *def, const BrimMeshDef *mesh) {
 typedef struct Work {
     const MeshScale *scale;
     const NodeInput *input;
-    int threads;
+    Team *team;
     Bins bins;
     TileBox box;
     TileMesh *tiles;
@@ -93,6 +92,7 @@ static void work_free(Work *w) {
     bins_free(&w->bins);
     for (int i = 0; i < w->tile_count; i++) tile_mesh_free(&w->tiles[i]);
     free(w->tiles), free(w->box.slot_of), free(w->sides), free(w->stretched);
+    team_free(&w->team);
 }
 
 /// Tiles of nodes that touch a tile of cells with water in reach, in the order of the box.
@@ -128,27 +128,38 @@ static bool list_tiles(Work *w) {
     return true;
 }
 
+/// A march over the tiles, with what each thread needs for it.
+typedef struct March {
+    Work *w;
+    Nodes *nodes;  ///< [threads]
+    Block *blocks; ///< [threads]
+    atomic_bool failed;
+} March;
+
+static void march_one(void *context, int index, int thread) {
+    March *m = context;
+    TileMesh *tile = &m->w->tiles[index];
+    Nodes *nodes = &m->nodes[thread];
+    Block *block = &m->blocks[thread];
+    if (m->failed) return;
+    memcpy(nodes->tile, tile->tile, sizeof nodes->tile);
+    NodesResult found = nodes_fill(nodes, block, m->w->input);
+    if (found == NODES_NO_MEMORY ||
+        (found == NODES_SOME && !march_tile(tile, nodes, block, m->w->input)))
+        m->failed = true;
+}
+
 /// Nodes, vertices and cubes of all tiles.
 static bool march(Work *w) {
-    bool failed = false;
-#pragma omp parallel num_threads(w->threads) reduction(|| : failed)
-    {
-        Nodes *nodes = memory_new(sizeof *nodes);
-        Block *block = memory_zero(sizeof *block);
-        failed = !nodes || !block;
-#pragma omp for schedule(dynamic, 1)
-        for (int i = 0; i < w->tile_count; i++) {
-            if (failed) continue;
-            memcpy(nodes->tile, w->tiles[i].tile, sizeof nodes->tile);
-            NodesResult found = nodes_fill(nodes, block, w->input);
-            if (found == NODES_NO_MEMORY ||
-                (found == NODES_SOME && !march_tile(&w->tiles[i], nodes, block, w->input)))
-                failed = true;
-        }
-        if (block) block_free(block);
-        free(block), free(nodes);
-    }
-    return !failed;
+    size_t threads = (size_t)team_threads(w->team);
+    March m = {.w = w,
+               .nodes = memory_new(threads * sizeof *m.nodes),
+               .blocks = memory_zero(threads * sizeof *m.blocks)};
+    m.failed = !m.nodes || !m.blocks;
+    if (!m.failed) team_for(w->team, w->tile_count, 1, march_one, &m);
+    for (size_t i = 0; i < threads && m.blocks; i++) block_free(&m.blocks[i]);
+    free(m.blocks), free(m.nodes);
+    return !m.failed;
 }
 
 /// Numbers vertices and triangles over all tiles, and makes room for them.
@@ -178,17 +189,24 @@ static BrimResult number(Work *w, const MarchTable *table, BrimMesh *mesh, BrimE
     return BRIM_OK;
 }
 
-static void join(Work *w, const MarchTable *table, BrimMesh *mesh) {
-#pragma omp parallel for num_threads(w->threads) schedule(dynamic, 8)
-    for (int i = 0; i < w->tile_count; i++) {
-        const TileMesh *t = &w->tiles[i];
-        for (uint32_t k = 0; k < t->vertex_count; k++) {
-            memcpy(mesh->position[t->first_vertex + k], t->vertex[k], 3 * sizeof(float));
-            memcpy(mesh->velocity[t->first_vertex + k], t->vertex[k] + 3, 3 * sizeof(float));
-            w->sides[t->first_vertex + k] = t->sides[k];
-        }
-        march_triangles(w->tiles, i, &w->box, w->scale, table, mesh->triangle + t->first_triangle);
+typedef struct Joining {
+    Work *w;
+    const MarchTable *table;
+    BrimMesh *mesh;
+} Joining;
+
+static void join_tile(void *context, int index, int thread) {
+    const Joining *j = context;
+    const Work *w = j->w;
+    const TileMesh *t = &w->tiles[index];
+    BrimMesh *mesh = j->mesh;
+    for (uint32_t k = 0; k < t->vertex_count; k++) {
+        memcpy(mesh->position[t->first_vertex + k], t->vertex[k], 3 * sizeof(float));
+        memcpy(mesh->velocity[t->first_vertex + k], t->vertex[k] + 3, 3 * sizeof(float));
+        w->sides[t->first_vertex + k] = t->sides[k];
     }
+    march_triangles(w->tiles, index, &w->box, w->scale, j->table,
+                    mesh->triangle + t->first_triangle);
 }
 
 static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, BrimError *error) {
@@ -197,9 +215,9 @@ static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, Br
     if (!list_tiles(w) || !march(w)) return no_memory(error);
     BrimResult result = number(w, &table, mesh, error);
     if (result != BRIM_OK) return result;
-    join(w, &table, mesh);
-    if (def->smooth) result = mesh_smooth(mesh, w->sides, def->smooth, w->threads, error);
-    return result == BRIM_OK ? mesh_normals(mesh, w->sides, w->threads, error) : result;
+    team_for(w->team, w->tile_count, 8, join_tile, &(Joining){w, &table, mesh});
+    if (def->smooth) result = mesh_smooth(mesh, w->sides, def->smooth, w->team, error);
+    return result == BRIM_OK ? mesh_normals(mesh, w->sides, w->team, error) : result;
 }
 
 BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *const *solids,
@@ -213,18 +231,19 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
                     particles->count);
     MeshScale scale = make_scale(def, mesh_def);
     Work w = {.scale = &scale};
-    w.threads = mesh_def->threads > 0 ? mesh_def->threads : omp_get_max_threads();
+    w.team = team_new(team_size(mesh_def->threads));
+    if (!w.team) return no_memory(error);
     SolidList list = {solids, solid_count};
     NodeInput input = {.scale = &scale,
                        .block = {.scale = &scale, .bins = &w.bins, .particles = particles},
                        .solids = &list,
                        .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
     w.input = &input;
-    result = bins_make(&w.bins, &scale, particles, &list, filled, w.threads, error);
+    result = bins_make(&w.bins, &scale, particles, &list, filled, w.team, error);
     if (result == BRIM_OK && mesh_def->anisotropic) {
         w.stretch = stretch_scale(&scale, def->particles_per_cell);
         w.stretched =
-            stretch_particles(&scale, &w.stretch, &w.bins, particles, input.kernels, w.threads);
+            stretch_particles(&scale, &w.stretch, &w.bins, particles, input.kernels, w.team);
         input.stretch = &w.stretch, input.block.stretched = w.stretched;
         if (!w.stretched) result = no_memory(error);
     }

@@ -71,9 +71,22 @@ static bool mean_normal(const BrimMesh *m, const Fans *f, const uint8_t *sides, 
     return length2 > 0;
 }
 
-static void normals(BrimMesh *m, const Fans *f, const uint8_t *sides, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t v = 0; v < m->vertex_count; v++) {
+enum { VERTEX_PART = 4096 };
+
+typedef struct Vertices {
+    BrimMesh *m;
+    const Fans *f;
+    const uint8_t *sides;
+} Vertices;
+
+/// Normals of a part of the vertices.
+static void find_normals(void *context, int index, int thread) {
+    const Vertices *vertices = context;
+    BrimMesh *m = vertices->m;
+    const Fans *f = vertices->f;
+    const uint8_t *sides = vertices->sides;
+    size_t first = (size_t)index * VERTEX_PART, end = first + VERTEX_PART;
+    for (size_t v = first; v < end && v < m->vertex_count; v++) {
         float *n = m->normal[v];
         n[0] = 0, n[1] = 1, n[2] = 0; // the sheets of a fold may cancel: any will do
         if (sides[v] & VERTEX_WALL)
@@ -84,10 +97,15 @@ static void normals(BrimMesh *m, const Fans *f, const uint8_t *sides, int thread
     }
 }
 
-BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, int threads, BrimError *error) {
+static void normals(BrimMesh *m, const Fans *f, const uint8_t *sides, Team *team) {
+    team_for(team, team_parts(m->vertex_count, VERTEX_PART), 1, find_normals,
+             &(Vertices){m, f, sides});
+}
+
+BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, Team *team, BrimError *error) {
     Fans fans = {0};
     bool ready = fans_make(&fans, mesh);
-    if (ready) normals(mesh, &fans, sides, threads);
+    if (ready) normals(mesh, &fans, sides, team);
     fans_free(&fans);
     return ready ? BRIM_OK : no_memory(error);
 }
@@ -128,7 +146,8 @@ static void piece_volumes(const BrimMesh *m, const uint32_t *piece, double *volu
 typedef struct Smooth {
     BrimMesh *mesh;
     const uint8_t *sides;
-    int threads;
+    Team *team;
+    float part; ///< of the way to the neighbours' mean
     Fans fans;
     float (*moved)[3]; ///< [vertex_count]
     uint32_t *piece;
@@ -155,13 +174,13 @@ static bool free_along(const Smooth *s, size_t v, int axis) {
     return !(s->sides[v] & (VERTEX_SOLID | VERTEX_HELD << axis));
 }
 
-/// Moves each vertex by `part` of the way to the mean of its neighbours. In the fan of a closed
-/// surface each neighbour follows the vertex in exactly one triangle.
-static void relax(Smooth *s, float part) {
-    BrimMesh *m = s->mesh;
+/// (position) => moved, of a part of the vertices
+static void relax_part(void *context, int index, int thread) {
+    const Smooth *s = context;
+    const BrimMesh *m = s->mesh;
     const Fans *f = &s->fans;
-#pragma omp parallel for num_threads(s->threads) schedule(static)
-    for (size_t v = 0; v < m->vertex_count; v++) {
+    size_t first = (size_t)index * VERTEX_PART, end = first + VERTEX_PART;
+    for (size_t v = first; v < end && v < m->vertex_count; v++) {
         float sum[3] = {0}, count = (float)(f->start[v + 1] - f->start[v]);
         for (uint64_t i = f->start[v]; i < f->start[v + 1]; i++) {
             uint64_t c = f->corner[i];
@@ -169,10 +188,18 @@ static void relax(Smooth *s, float part) {
             for (int k = 0; k < 3; k++) sum[k] += p[k] - m->position[v][k];
         }
         for (int k = 0; k < 3; k++) {
-            float step = free_along(s, v, k) ? part * sum[k] / count : 0;
+            float step = free_along(s, v, k) ? s->part * sum[k] / count : 0;
             s->moved[v][k] = m->position[v][k] + step;
         }
     }
+}
+
+/// Moves each vertex by `part` of the way to the mean of its neighbours. In the fan of a closed
+/// surface each neighbour follows the vertex in exactly one triangle.
+static void relax(Smooth *s, float part) {
+    BrimMesh *m = s->mesh;
+    s->part = part;
+    team_for(s->team, team_parts(m->vertex_count, VERTEX_PART), 1, relax_part, s);
     memcpy(m->position, s->moved, m->vertex_count * sizeof *s->moved);
 }
 
@@ -180,7 +207,7 @@ static void relax(Smooth *s, float part) {
 static void restore(Smooth *s) {
     BrimMesh *m = s->mesh;
     piece_volumes(m, s->piece, s->after);
-    normals(m, &s->fans, s->sides, s->threads);
+    normals(m, &s->fans, s->sides, s->team);
     memset(s->gain, 0, m->vertex_count * sizeof *s->gain);
     for (size_t i = 0; i < m->triangle_count; i++) {
         double area[3];
@@ -199,9 +226,9 @@ static void restore(Smooth *s) {
     }
 }
 
-BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, int threads,
+BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, Team *team,
                        BrimError *error) {
-    Smooth s = {.mesh = mesh, .sides = sides, .threads = threads};
+    Smooth s = {.mesh = mesh, .sides = sides, .team = team};
     bool ready = smooth_init(&s);
     if (ready) {
         find_pieces(mesh, s.piece);

@@ -168,9 +168,23 @@ static bool is_asked(const Bins *b, const MeshScale *scale, int slot) {
     return false;
 }
 
-static bool stretch_tile(StretchedKernel *out, Block *block, int slot, const MeshScale *scale,
-                         const StretchScale *stretch, const Bins *bins,
-                         const BrimParticles *particles, const LevelKernels *kernels) {
+/// What the loop over tiles shares.
+typedef struct Stretching {
+    StretchedKernel *out;
+    Block *blocks; ///< [threads]
+    const MeshScale *scale;
+    const StretchScale *stretch;
+    const Bins *bins;
+    const BrimParticles *particles;
+    const LevelKernels *kernels;
+    atomic_bool failed; ///< out of memory
+} Stretching;
+
+static bool stretch_tile(const Stretching *s, Block *block, int slot) {
+    const MeshScale *scale = s->scale;
+    const StretchScale *stretch = s->stretch;
+    const Bins *bins = s->bins;
+    const BrimParticles *particles = s->particles;
     TileCoord c = bins->grid.coord[slot];
     const int tile[3] = {c.x, c.y, c.z};
     uint32_t first = bins->start[(size_t)slot * 512], end = bins->start[(size_t)slot * 512 + 512];
@@ -183,29 +197,33 @@ static bool stretch_tile(StretchedKernel *out, Block *block, int slot, const Mes
         for (int a = 0; a < 3; a++)
             at[a] = clamp(x[a][bins->order[k]] * scale->inv_dx, 0, (float)scale->cells[a]);
         LevelSums sums;
-        kernels->moments(block, stretch->radius, at, &sums);
-        out[k] = make_kernel(stretch, at, &sums);
+        s->kernels->moments(block, stretch->radius, at, &sums);
+        s->out[k] = make_kernel(stretch, at, &sums);
     }
     return true;
 }
 
+static void visit_tile(void *context, int slot, int thread) {
+    Stretching *s = context;
+    if (s->failed || !is_asked(s->bins, s->scale, slot)) return;
+    if (!stretch_tile(s, &s->blocks[thread], slot)) s->failed = true;
+}
+
 StretchedKernel *stretch_particles(const MeshScale *scale, const StretchScale *stretch,
                                    const Bins *bins, const BrimParticles *particles,
-                                   const LevelKernels *kernels, int threads) {
-    StretchedKernel *out = memory_new((bins->count + 1) * sizeof *out);
-    bool failed = false;
-    if (!out) return NULL;
-#pragma omp parallel num_threads(threads) reduction(|| : failed)
-    {
-        Block *block = memory_zero(sizeof *block);
-        failed = !block;
-#pragma omp for schedule(dynamic, 1)
-        for (int slot = 0; slot < bins->grid.tile_count; slot++)
-            if (!failed && is_asked(bins, scale, slot))
-                failed = !stretch_tile(out, block, slot, scale, stretch, bins, particles, kernels);
-        if (block) block_free(block);
-        free(block);
-    }
-    if (failed) free(out);
-    return failed ? NULL : out;
+                                   const LevelKernels *kernels, Team *team) {
+    size_t threads = (size_t)team_threads(team);
+    Stretching s = {.out = memory_new((bins->count + 1) * sizeof *s.out),
+                    .blocks = memory_zero(threads * sizeof *s.blocks),
+                    .scale = scale,
+                    .stretch = stretch,
+                    .bins = bins,
+                    .particles = particles,
+                    .kernels = kernels};
+    s.failed = !s.out || !s.blocks;
+    if (!s.failed) team_for(team, bins->grid.tile_count, 1, visit_tile, &s);
+    for (size_t i = 0; i < threads && s.blocks; i++) block_free(&s.blocks[i]);
+    free(s.blocks);
+    if (s.failed) free(s.out);
+    return s.failed ? NULL : s.out;
 }

@@ -37,4 +37,4 @@ StretchScale stretch_scale(const MeshScale *scale, double per_cell);
 /// memory.
 StretchedKernel *stretch_particles(const MeshScale *scale, const StretchScale *stretch,
                                    const Bins *bins, const BrimParticles *particles,
-                                   const LevelKernels *kernels, int threads);
+                                   const LevelKernels *kernels, Team *team);

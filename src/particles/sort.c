@@ -239,7 +239,7 @@ static void gather_attributes(Particles *p, size_t count, Team *team) {
         if (!p->attr[a]) continue;
         // Words and floats are both four bytes: moved as bits they stay what they are.
         Gathering g = {particle_words(p, a), p->order, (uint32_t *)(void *)p->spare, count};
-        team_for(team, (int)((count + GATHER_PART - 1) / GATHER_PART), 1, gather_part, &g);
+        team_for(team, team_parts(count, GATHER_PART), 1, gather_part, &g);
         p->spare = p->attr[a];
         p->attr[a] = (float *)(void *)g.out;
     }

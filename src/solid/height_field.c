@@ -1,6 +1,7 @@
 #include "solid/height_field.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "solid/bytes.h"
 #include "solid/triangle.h"
 #include <math.h>
@@ -129,6 +130,26 @@ static BrimResult from_file(const BrimShapeDef *def, int dim, double resolution,
     return result;
 }
 
+/// A canyon whose heights are to be found.
+typedef struct Canyon {
+    const BrimShapeDef *def;
+    HeightField *f;
+    int dim;
+} Canyon;
+
+/// Heights of a row of nodes.
+static void fill_row(void *context, int j, int thread) {
+    const Canyon *c = context;
+    const HeightField *f = c->f;
+    double middle = 0.5 * c->def->size.z;
+    for (int i = 0; i < f->nx; i++) {
+        double x = (double)f->dx * i;
+        double z = c->dim == 2 ? canyon_middle(c->def->canyon, middle, x) : (double)f->dz * j;
+        f->height[(size_t)j * (size_t)f->nx + (size_t)i] =
+            canyon_height(c->def->canyon, middle, x, z);
+    }
+}
+
 static BrimResult from_canyon(const BrimShapeDef *def, int dim, double resolution, HeightField *f,
                               BrimError *error) {
     BrimResult result = canyon_check(def->canyon, error);
@@ -141,15 +162,10 @@ static BrimResult from_canyon(const BrimShapeDef *def, int dim, double resolutio
                     "is %.3g",
                     (double)def->size.x, (double)def->size.z, resolution, nx * nz, most_nodes);
     if (!allocate(f, def, (int)nx, (int)nz)) return out_of_memory(error);
-    double middle = 0.5 * def->size.z;
-#pragma omp parallel for schedule(static)
-    for (int j = 0; j < f->nz; j++)
-        for (int i = 0; i < f->nx; i++) {
-            double x = (double)f->dx * i;
-            double z = dim == 2 ? canyon_middle(def->canyon, middle, x) : (double)f->dz * j;
-            f->height[(size_t)j * (size_t)f->nx + (size_t)i] =
-                canyon_height(def->canyon, middle, x, z);
-        }
+    Team *team = team_new(f->nz > 1 ? team_size(0) : 1);
+    if (!team) return out_of_memory(error);
+    team_for(team, f->nz, 1, fill_row, &(Canyon){def, f, dim});
+    team_free(&team);
     return BRIM_OK;
 }
 
