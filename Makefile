@@ -22,7 +22,7 @@ SONAME := libbrim.so.$(SOVERSION)
 
 CORES := $(shell nproc 2>/dev/null || echo 1)
 # Goals that install what is missing first, and only then, in a second make, look for libraries.
-STAGED := demo test test-sanitize test-fields fuzz bench bench-river validate
+STAGED := demo test test-sanitize test-fields test-threads fuzz bench bench-river validate
 PLAIN := clean help format check-format setup uninstall
 BUILDS := $(filter-out $(STAGED) $(PLAIN),$(or $(MAKECMDGOALS),all))
 # Builds use all cores unless a make above already deals them out.
@@ -205,6 +205,12 @@ test-fields:
 	@$(MAKE) --no-print-directory all
 	@$(MAKE) --no-print-directory $(GUARDED) all tests
 	@scripts/test-fields.sh $(BUILD)
+# What runs loops on several threads, by name.
+THREAD_TESTS := team_ sort_ solve_same same_bits any_thread all_threads threads_make
+test-threads:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads OPT=-O1 \
+	    SANITIZE="-fsanitize=thread -fno-omit-frame-pointer" tests
+	@$(BUILD)/threads/unit-tests $(THREAD_TESTS)
 
 fuzz:
 	@scripts/setup.sh --test
@@ -273,6 +279,7 @@ help:
 	@echo 'make test           sets up, builds and runs all tests'
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
 	@echo 'make test-fields    stages touch only the fields that they declare, none reads a dead one'
+	@echo 'make test-threads   tests of what runs on several threads, under ThreadSanitizer'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'
 	@echo 'make bench          measures speed and memory; BENCH="NAME ..." picks parts'
 	@echo 'make validate       water against exact and measured answers; VALIDATE="NAME ..."'

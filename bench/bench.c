@@ -1,4 +1,5 @@
-// Picks what to measure: bench [NAME...]; without a name all but the river, which is long.
+// Picks what to measure: bench [NAME...]; without a name all but threads and the river, which are
+// long.
 #include "bench.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static const Item ITEMS[] = {
     {"empty", bench_empty, false, "what the empty part of a box costs"},
     {"linear", bench_linear, false, "time per particle at 1 and at 8 million"},
     {"pressure", bench_pressure, false, "iterations and time of the solver by resolution"},
+    {"threads", bench_threads, true, "what threads gain, also beside busy programs"},
     {"river", bench_river, true, "the river at 1600 x 400 x 800 cells (long)"},
 };
 enum { ITEM_COUNT = sizeof ITEMS / sizeof *ITEMS };

@@ -1,5 +1,5 @@
 // Speed and memory of the library, measured by `make bench`. Every measurement runs in a process of
-// its own, so that peak memory is that measurement's and OpenMP's threads start anew.
+// its own, so that peak memory is that measurement's and threads start anew.
 #pragma once
 #include <brim/brim.h>
 #include <stdbool.h>
@@ -84,3 +84,4 @@ void bench_empty(Report *report);
 void bench_linear(Report *report);
 void bench_pressure(Report *report);
 void bench_river(Report *report);
+void bench_threads(Report *report);
