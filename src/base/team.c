@@ -20,10 +20,12 @@ enum {
     /// Who waits looks for this long before it sleeps, ns: about what sleeping and waking costs.
     SPIN = 30000,
     /// The end of a loop came late when the caller waited longer than this for the last items, ns.
-    LATE = 250000,
-    /// Without late loops for so long, ns, one thread more is tried: first, and at most.
-    TRY_FIRST = 20000000,
-    TRY_MOST = 1000000000,
+    LATE = 100000,
+    /// Over so long the time that late loops took is summed, ns.
+    WINDOW = 25000000,
+    /// After so long one thread more is tried, ns: first, and at most.
+    TRY_FIRST = 50000000,
+    TRY_MOST = 2000000000,
 };
 
 /// One thread of the team and its share of the loop's items.
@@ -42,8 +44,10 @@ struct Team {
     uint32_t number;          ///< of loops so far
 
     // How many threads there is use for; by the caller alone.
-    int64_t quiet_since; ///< ns, of CLOCK_MONOTONIC
-    int64_t try_after;   ///< ns
+    int64_t window; ///< begin of the window, ns of CLOCK_MONOTONIC
+    int64_t late;   ///< ns that were lost in it
+    int64_t try_at; ///< ns, when one thread more shall be tried
+    int64_t try_after;
 
     /// The loop. Written by the caller while no loop runs, read at any time.
     _Alignas(64) _Atomic uint32_t loop; ///< its number; sleeping threads wait for it to change
@@ -175,26 +179,29 @@ static void set_limit(Team *t, int threads) {
 }
 
 /// A thread that lost its core holds up all others at the end of a loop: one less leaves a core to
-/// whoever wants it. Where that does not come again one more is tried, later after each failure.
-static void learn(Team *t, int64_t time, bool late) {
+/// whoever wants it. Without one of n threads work takes longer by a part 1 / n, so that is worth
+/// it where more time than that is lost. One more is tried later, and later still after each
+/// failure.
+static void learn(Team *t, int64_t time, int64_t lost) {
     int limit = (int)atomic_load_explicit(&t->limit, memory_order_relaxed);
+    t->late += lost;
+    if (time - t->window < WINDOW) return;
+    bool late = limit > 1 && t->late * limit > time - t->window;
     if (late) {
-        bool again = time - t->quiet_since < t->try_after;
-        t->try_after = again ? t->try_after * 2 : t->try_after;
-        if (t->try_after > TRY_MOST) t->try_after = TRY_MOST;
-        t->quiet_since = time;
-        if (limit > 1) set_limit(t, limit - 1);
-    } else if (time - t->quiet_since > t->try_after) {
-        t->quiet_since = time;
-        if (limit == t->threads) {
-            if (t->try_after > TRY_FIRST) t->try_after /= 2;
-        } else
-            set_limit(t, limit + 1);
+        set_limit(t, limit - 1);
+        t->try_after = t->try_after < TRY_MOST / 2 ? 2 * t->try_after : TRY_MOST;
+        t->try_at = time + t->try_after;
+    } else if (time > t->try_at) {
+        if (limit < t->threads) set_limit(t, limit + 1);
+        if (t->try_after > TRY_FIRST) t->try_after /= 2;
+        t->try_at = time + t->try_after;
     }
+    t->window = time;
+    t->late = 0;
 }
 
 /// Waits until all items are done.
-static void finish(Team *t, int count, int64_t began, bool many) {
+static void finish(Team *t, int count, bool many) {
     uint32_t all = (uint32_t)count;
     int64_t time = now(), from = time;
     if (atomic_load_explicit(&t->done, memory_order_acquire) != all) {
@@ -206,12 +213,11 @@ static void finish(Team *t, int count, int64_t began, bool many) {
         time = now();
     }
     // With few items it may be that the last one is a long one.
-    if (many) learn(t, time, time - from > LATE && time - from > (from - began) / 2);
+    if (many) learn(t, time, time - from > LATE ? time - from : 0);
 }
 
 static void run_loop(Team *t, int count, int shares, TeamTask *task, void *context) {
     uint32_t loop = ++t->number;
-    int64_t began = now();
     atomic_store_explicit(&t->task, task, memory_order_relaxed);
     atomic_store_explicit(&t->context, context, memory_order_relaxed);
     atomic_store_explicit(&t->count, count, memory_order_relaxed);
@@ -226,7 +232,7 @@ static void run_loop(Team *t, int count, int shares, TeamTask *task, void *conte
     atomic_store(&t->loop, loop);
     if (atomic_load(&t->sleepers) > 0) futex_wake(&t->loop, 2);
     work(t, loop, 0);
-    finish(t, count, began, count >= 8 * shares);
+    finish(t, count, count >= 8 * shares);
 }
 
 /// The thread that runs this, when it is at work for the team; -1: another one.
@@ -263,7 +269,7 @@ void team_for(Team *t, int count, int grain, TeamTask *task, void *context) {
         run_loop(t, count, shares, task, context);
     else {
         run_alone(count, 0, task, context);
-        if (limit < t->threads && count >= 8 * grain) learn(t, now(), false);
+        if (limit < t->threads && count >= 8 * grain) learn(t, now(), 0);
     }
     atomic_store(&t->caller, 0);
     pthread_mutex_unlock(&t->entry);
@@ -296,7 +302,7 @@ Team *team_new(int threads) {
     t->process = getpid();
     t->threads = 1;
     t->try_after = TRY_FIRST;
-    t->quiet_since = now();
+    t->window = now();
     start_threads(t, threads);
     set_limit(t, t->threads);
     return t;
