@@ -205,6 +205,7 @@ test-fields:
 	@$(MAKE) --no-print-directory all
 	@$(MAKE) --no-print-directory $(GUARDED) all tests
 	@scripts/test-fields.sh $(BUILD)
+
 # What runs loops on several threads, by name.
 THREAD_TESTS := team_ sort_ solve_same same_bits any_thread all_threads threads_make
 test-threads:
