@@ -116,7 +116,7 @@ static int take(Seat *seat, uint32_t loop, int *left) {
         if ((uint32_t)(ticket >> 32) != loop || *left == 0) return 0;
         int some = 1 + (*left - 1) / 4;
         if (atomic_compare_exchange_weak_explicit(&seat->ticket, &ticket, ticket - (uint32_t)some,
-                                                  memory_order_acq_rel, memory_order_acquire))
+                                                  memory_order_acquire, memory_order_acquire))
             return some;
     }
 }

@@ -207,17 +207,32 @@ void follow(void *array, size_t bytes, const int32_t *from, int count) {
         if (from[i] < 0) memset(at + (size_t)i * bytes, 0, bytes);
 }
 
+/// What a team moves: buffers, each by one thread.
+typedef struct Following {
+    const FieldBuffer *buffer[FIELD_BUFFERS];
+    int buffers;
+    const int32_t *from;
+    int count;
+} Following;
+
+static void follow_buffer(void *context, int index, int thread) {
+    const Following *f = context;
+    follow(f->buffer[index]->at, f->buffer[index]->a_tile, f->from, f->count);
+}
+
 void fields_follow(BrimSim *s, FieldWhere where, const int32_t *from, int count) {
     FieldMemory *m = &s->memory;
+    Following f = {.from = from, .count = count};
     bool moves[FIELD_BUFFERS] = {false};
-    for (int f = 0; f < FIELD_COUNT; f++)
-        for (int part = 0; part < 3; part++)
-            if (m->of[f][part] >= 0 && field_rows[f].where == where &&
-                field_rows[f].life & ONLY(SORT) && field_rows[f].keep != KEEP_HERE &&
-                field_memory(s, f, part))
-                moves[m->of[f][part]] = true;
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        const FieldRow *row = &field_rows[i];
+        if (row->where != where || !(row->life & ONLY(SORT)) || row->keep == KEEP_HERE) continue;
+        for (int part = 0; part < field_parts(s, row); part++)
+            if (m->of[i][part] >= 0 && field_memory(s, i, part)) moves[m->of[i][part]] = true;
+    }
     for (int b = 0; b < m->buffers; b++)
-        if (moves[b]) follow(m->buffer[b].at, m->buffer[b].a_tile, from, count);
+        if (moves[b]) f.buffer[f.buffers++] = &m->buffer[b];
+    team_for(s->team, f.buffers, 1, follow_buffer, &f);
 }
 
 void fields_swap(BrimSim *s, int a, int b) {
