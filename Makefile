@@ -206,11 +206,6 @@ test-fields:
 	@$(MAKE) --no-print-directory $(GUARDED) all tests
 	@scripts/test-fields.sh $(BUILD)
 
-<<<<<<< HEAD
-# What runs loops on several threads, by name.
-THREAD_TESTS := team_ sort_ solve_same same_bits any_thread all_threads threads_make
-=======
->>>>>>> 9e369e6 (threads: the sanitizer runs scenes too; taking items orders nothing between threads)
 test-threads:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads OPT=-O1 \
 	    SANITIZE="-fsanitize=thread -fno-omit-frame-pointer" all tests
