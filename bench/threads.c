@@ -109,8 +109,8 @@ static void disturbed(Report *report, const Dam *dam, int cores) {
 
 void bench_threads(Report *report) {
     const Dam small = {.name = "dam", .from = 0.25, .steps = 50};
-    const Dam large = {.name = "dam, 7.4 million particles",
-                       .sets = {"domain.cells=261", "time.step=0.002", "time.frame_rate=10"},
+    const Dam large = {.name = "dam, 7.5 million particles",
+                       .sets = {"domain.cells=262", "time.step=0.002", "time.frame_rate=10"},
                        .set_count = 3,
                        .from = 0.0055,
                        .steps = 6};
