@@ -153,7 +153,7 @@ $(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim.a $(FILES)
 
 # The tests let allocations and threads fail, and run more threads than there are cores.
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
-        -Wl,--wrap=pthread_create,--wrap=team_cores
+        -Wl,--wrap=pthread_create,--wrap=team_cores,--wrap=ZSTD_createDCtx
 $(BUILD)/unit-tests: $(TEST_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link) $(WRAP)

@@ -2,10 +2,12 @@
 #include "json.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool make_path(char path[PATH_MAX], const char *format, ...) {
     va_list args;
@@ -80,8 +82,21 @@ static int take_file(Frames *f, const char *path) {
 
 // ------------------------------------------------------------------------- finding the scene
 
+/// Opens a regular file; a pipe would wait for its writer, a device might not end.
+static FILE *open_regular(const char *path) {
+    struct stat status;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return NULL;
+    bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = regular ? fdopen(descriptor, "rb") : NULL;
+    if (file) return file;
+    close(descriptor);
+    if (!regular) errno = EINVAL;
+    return NULL;
+}
+
 char *read_text(const char *path) {
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_regular(path);
     if (!file) return NULL;
     char *text = NULL;
     size_t size = 0, capacity = 0;
@@ -89,16 +104,19 @@ char *read_text(const char *path) {
         if (size + 1 >= capacity) {
             capacity = capacity ? 2 * capacity : 1 << 16;
             char *grown = realloc(text, capacity);
-            if (!grown) break;
+            if (!grown) free(text);
             text = grown;
+            if (!text) break;
         }
         size_t n = fread(text + size, 1, capacity - size - 1, file);
         size += n;
         if (n == 0) break;
     }
+    int code = text ? errno : ENOMEM;
     if (ferror(file)) free(text), text = NULL;
     if (text) text[size] = 0;
     fclose(file);
+    errno = code;
     return text;
 }
 

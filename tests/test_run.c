@@ -55,6 +55,7 @@ static BrimResult run_for(const char *folder, BrimRunOptions options, int count,
 
 static const BrimRunOptions fresh = {0};
 static const BrimRunOptions resume = {.resume = true};
+static const BrimRunOptions over = {.overwrite = true};
 
 static const char *in(const char *folder, const char *name) {
     char path[256];
@@ -183,16 +184,27 @@ TEST(run_passes_over_damaged_checkpoints) {
     CHECK(strstr(message, "Resuming from") && strstr(message, "step-00000006.brim"));
     CHECK(exists(at("damaged/checkpoints/step-00000012.brim.damaged")));
     CHECK(truncate(at("damaged/checkpoints/step-00000006.brim"), 100) == 0);
-    CHECK_OK(run_for("damaged", resume, 1000, message, &error), error);
-    CHECK(strstr(message, "No sound checkpoint") && same_as_whole("damaged", &error));
+    // what it has computed is not thrown away unasked, and nothing is renamed
+    CHECK(run_for("damaged", resume, 1000, NULL, &error) == BRIM_ERROR_DAMAGED);
+    CHECK(strstr(error.message, "step-00000006.brim' is damaged") &&
+          strstr(error.message, "--overwrite"));
+    CHECK(exists(at("damaged/checkpoints/step-00000006.brim")));
+    CHECK(exists(at("damaged/particles/000002.ply")));
+    CHECK_OK(run_for("damaged", over, 1000, NULL, &error), error);
+    CHECK(same_as_whole("damaged", &error));
 }
 
 TEST(run_resume_before_the_first_checkpoint) {
     BrimError error;
     char message[1024];
-    CHECK_OK(run_for("early", fresh, 4, NULL, &error), error);
-    CHECK_OK(run_for("early", resume, 1000, message, &error), error);
-    CHECK(strstr(message, "No checkpoint in") && same_as_whole("early", &error));
+    CHECK_OK(run_for("early", fresh, 2, NULL, &error), error); // frame 0 alone
+    CHECK_OK(run_for("early", resume, 4, message, &error), error);
+    CHECK(strstr(message, "No checkpoint in") && exists(at("early/particles/000001.ply")));
+    CHECK(run_for("early", resume, 1000, NULL, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "no checkpoint to resume from") &&
+          strstr(error.message, "--overwrite"));
+    CHECK_OK(run_for("early", over, 1000, NULL, &error), error);
+    CHECK(same_as_whole("early", &error));
     CHECK_OK(run_for("nothing-yet", resume, 1000, message, &error), error);
     CHECK(strstr(message, "No checkpoint in") && same_as_whole("nothing-yet", &error));
 }
@@ -371,7 +383,10 @@ TEST(run_on_a_full_disk) {
 static void run_until_killed(void) {
     BrimError error;
     alarm(60);
-    _exit(run_for("killed", resume, 1000, NULL, &error) == BRIM_OK ? 0 : 1);
+    BrimResult result = run_for("killed", resume, 1000, NULL, &error);
+    if (result == BRIM_ERROR_INPUT && strstr(error.message, "no checkpoint to resume from"))
+        result = run_for("killed", over, 1000, NULL, &error);
+    _exit(result == BRIM_OK ? 0 : 1);
 }
 
 TEST(run_killed_at_any_moment_resumes) {

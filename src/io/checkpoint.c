@@ -8,6 +8,7 @@
 #include <string.h>
 #ifdef BRIM_HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 
 // The structs are the file format: no padding anywhere.
@@ -41,7 +42,11 @@ static const CheckpointEntry *find(const Table *table, const char *name) {
 
 // ------------------------------------------------------------------------------ compression
 
+typedef enum Unpacked { UNPACKED_OK, UNPACKED_DAMAGED, UNPACKED_NO_MEMORY } Unpacked;
+
 #ifdef BRIM_HAVE_ZSTD
+typedef ZSTD_DCtx Unpacker;
+
 // Most sections are 32-bit numbers whose high bytes repeat from one to the next, so the first bytes
 // of all words go first, then the second ones, and so on: for particles in cell order a fifth
 // smaller than zstd of the plain bytes, and faster both ways.
@@ -67,20 +72,43 @@ static size_t pack(const void *raw, size_t bytes, void *planes, void *stored) {
     return ZSTD_isError(n) || n >= bytes ? 0 : n;
 }
 
-static bool unpack(const void *stored, size_t stored_bytes, void *planes, void *raw, size_t bytes) {
-    if (ZSTD_decompress(planes, bytes, stored, stored_bytes) != bytes) return false;
+/// What decompression works with, made once a checkpoint; NULL when out of memory.
+static Unpacker *unpacker_new(void) {
+    return ZSTD_createDCtx();
+}
+
+static void unpacker_free(Unpacker *u) {
+    ZSTD_freeDCtx(u);
+}
+
+static Unpacked unpack(Unpacker *u, const void *stored, size_t stored_bytes, void *planes,
+                       void *raw, size_t bytes) {
+    size_t n = ZSTD_decompressDCtx(u, planes, bytes, stored, stored_bytes);
+    if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation) return UNPACKED_NO_MEMORY;
+    if (n != bytes) return UNPACKED_DAMAGED;
     join_words(planes, bytes, raw);
-    return true;
+    return UNPACKED_OK;
 }
 #else
+typedef char Unpacker;
+
 static size_t pack(const void *raw, size_t bytes, void *planes, void *stored) {
     (void)raw, (void)bytes, (void)planes, (void)stored;
     return 0;
 }
 
-static bool unpack(const void *stored, size_t stored_bytes, void *planes, void *raw, size_t bytes) {
-    (void)stored, (void)stored_bytes, (void)planes, (void)raw, (void)bytes;
-    return false;
+static Unpacker *unpacker_new(void) {
+    return malloc(1);
+}
+
+static void unpacker_free(Unpacker *u) {
+    free(u);
+}
+
+static Unpacked unpack(Unpacker *u, const void *stored, size_t stored_bytes, void *planes,
+                       void *raw, size_t bytes) {
+    (void)u, (void)stored, (void)stored_bytes, (void)planes, (void)raw, (void)bytes;
+    return UNPACKED_DAMAGED;
 }
 #endif
 
@@ -177,8 +205,13 @@ struct Checkpoint {
     FILE *in;
     char *path;
     void *chunk, *planes; ///< [CHECKPOINT_CHUNK] stored bytes, scratch
+    Unpacker *unpacker;
     Table table;
 };
+
+static BrimResult no_memory(const char *path, BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory while reading '%s'", path);
+}
 
 static BrimResult damaged(const Checkpoint *c, const char *what, BrimError *error) {
     return fail(error, BRIM_ERROR_DAMAGED, "'%s' is damaged: %s", c->path, what);
@@ -300,16 +333,15 @@ BrimResult checkpoint_open_stream(FILE *in, uint64_t bytes, const char *path,
     Checkpoint *c = calloc(1, sizeof *c);
     if (!c) {
         fclose(in);
-        return fail(error, BRIM_ERROR_MEMORY, "out of memory while reading '%s'", path);
+        return no_memory(path, error);
     }
     c->in = in;
     c->path = path_new("%s", path);
     c->chunk = memory_new(CHECKPOINT_CHUNK);
     c->planes = memory_new(CHECKPOINT_CHUNK);
-    BrimResult result =
-        c->path && c->chunk && c->planes
-            ? read_header(c, bytes, error)
-            : fail(error, BRIM_ERROR_MEMORY, "out of memory while reading '%s'", path);
+    c->unpacker = unpacker_new();
+    bool ready = c->path && c->chunk && c->planes && c->unpacker;
+    BrimResult result = ready ? read_header(c, bytes, error) : no_memory(path, error);
     if (result == BRIM_OK) result = read_table(c, bytes, error);
     for (int i = 0; i < c->table.count && result == BRIM_OK; i++)
         result = verify_section(c, &c->table.entry[i], error);
@@ -323,8 +355,9 @@ BrimResult checkpoint_open_stream(FILE *in, uint64_t bytes, const char *path,
 BrimResult checkpoint_open(const char *path, Checkpoint **checkpoint, BrimError *error) {
     *checkpoint = NULL;
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    return in ? checkpoint_open_stream(in, bytes, path, checkpoint, error) : BRIM_ERROR_IO;
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    return result == BRIM_OK ? checkpoint_open_stream(in, bytes, path, checkpoint, error) : result;
 }
 
 bool checkpoint_find(const Checkpoint *c, const char *name, size_t *bytes) {
@@ -348,10 +381,14 @@ BrimResult checkpoint_read(Checkpoint *c, const char *name, void *data, size_t b
         result = get_chunk(c, bytes - at, stored, &chunk, error);
         if (result != BRIM_OK) break;
         char *raw = (char *)data + at;
+        Unpacked unpacked = UNPACKED_OK;
         if (chunk.stored_bytes == chunk.raw_bytes)
             memcpy(raw, c->chunk, chunk.raw_bytes);
-        else if (!unpack(c->chunk, chunk.stored_bytes, c->planes, raw, chunk.raw_bytes))
-            return damaged(c, "a section cannot be decompressed", error);
+        else
+            unpacked = unpack(c->unpacker, c->chunk, chunk.stored_bytes, c->planes, raw,
+                              chunk.raw_bytes);
+        if (unpacked == UNPACKED_NO_MEMORY) return no_memory(c->path, error);
+        if (unpacked != UNPACKED_OK) return damaged(c, "a section cannot be decompressed", error);
         checksum = hash_bytes(checksum, raw, chunk.raw_bytes);
         at += chunk.raw_bytes, stored -= sizeof chunk + chunk.stored_bytes;
     }
@@ -368,6 +405,7 @@ void checkpoint_close(Checkpoint **checkpoint) {
     if (!checkpoint || !*checkpoint) return;
     Checkpoint *c = *checkpoint;
     if (c->in) fclose(c->in);
+    unpacker_free(c->unpacker);
     free(c->path), free(c->chunk), free(c->planes), free(c);
     *checkpoint = NULL;
 }

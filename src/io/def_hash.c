@@ -1,7 +1,10 @@
 #include "io/def_hash.h"
 #include "base/hash.h"
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 // Field by field: padding and pointers never enter.
 #define ADD(H, VALUE) ((H) = hash_bytes(H, &(VALUE), sizeof(VALUE)))
@@ -10,13 +13,28 @@ static uint64_t add_text(uint64_t h, const char *text) {
     return text ? hash_bytes(h, text, strlen(text) + 1) : hash_mix(h);
 }
 
-/// The content of a file; its name when it cannot be read.
+/// As much of a file as fills a block; less at its end.
+static size_t read_block(int file, char *block, size_t size) {
+    size_t n = 0;
+    while (n < size) {
+        ssize_t got = read(file, block + n, size - n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    return n;
+}
+
+/// The content of a file; its name when it is none that has an end (a device, a pipe) or cannot be
+/// read.
 static uint64_t add_file(uint64_t h, const char *path) {
-    FILE *in = path ? fopen(path, "rbe") : NULL;
-    if (!in) return add_text(h, path);
+    int file = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    struct stat info;
+    if (file >= 0 && (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))) close(file), file = -1;
+    if (file < 0) return add_text(h, path);
     char block[1 << 14];
-    for (size_t n; (n = fread(block, 1, sizeof block, in)) > 0;) h = hash_bytes(h, block, n);
-    fclose(in);
+    for (size_t n; (n = read_block(file, block, sizeof block)) > 0;) h = hash_bytes(h, block, n);
+    close(file);
     return h;
 }
 

@@ -131,12 +131,12 @@ BrimResult brim_describe_file(const char *path, char *text, size_t text_size, Br
     Text t = {text, text_size};
     if (text_size) *text = 0;
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    if (!in) return BRIM_ERROR_IO;
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    if (result != BRIM_OK) return result;
     char start[8] = {0};
     size_t n = fread(start, 1, sizeof start, in);
     rewind(in);
-    BrimResult result;
     if (ends_with(path, ".ply") || (n >= 4 && strncmp(start, "ply", 3) == 0))
         result = describe_frame(in, bytes, path, &t, error);
     else if (ends_with(path, ".brim") || memcmp(start, CHECKPOINT_MAGIC, sizeof start) == 0)

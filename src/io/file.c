@@ -41,7 +41,9 @@ static const char *remedy(int code) {
 
 BrimResult file_fail(BrimError *error, const char *verb, const char *path, int code) {
     const char *what = code == ENOSPC ? "No space left on device" : strerror(code);
-    return fail(error, BRIM_ERROR_IO, "cannot %s '%s': %s%s", verb, path, what, remedy(code));
+    // Memory that is short now says nothing about the file: it is not to be given up for it.
+    BrimResult result = code == ENOMEM ? BRIM_ERROR_MEMORY : BRIM_ERROR_IO;
+    return fail(error, result, "cannot %s '%s': %s%s", verb, path, what, remedy(code));
 }
 
 int file_write_all(int descriptor, const void *data, size_t bytes) {
@@ -200,20 +202,24 @@ void file_abort(FileWriter **writer) {
 
 // ---------------------------------------------------------------------------------- reading
 
-FILE *file_open(const char *path, uint64_t *bytes, BrimError *error) {
-    FILE *in = fopen(path, "rbe");
-    if (!in) {
-        file_fail(error, "read", path, errno);
-        return NULL;
-    }
+BrimResult file_open(const char *path, FILE **in, uint64_t *bytes, BrimError *error) {
+    *in = NULL;
+    // a pipe would otherwise wait for its writer
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return file_fail(error, "read", path, errno);
     struct stat info;
-    if (fstat(fileno(in), &info) != 0 || !S_ISREG(info.st_mode)) {
-        fail(error, BRIM_ERROR_IO, "cannot read '%s': it is not a regular file", path);
-        fclose(in);
-        return NULL;
-    }
-    *bytes = (uint64_t)info.st_size;
-    return in;
+    BrimResult result = BRIM_OK;
+    if (fstat(descriptor, &info) != 0)
+        result = file_fail(error, "read", path, errno);
+    else if (!S_ISREG(info.st_mode))
+        result = fail(error, BRIM_ERROR_IO, "cannot read '%s': it is not a regular file", path);
+    else if (!(*in = fdopen(descriptor, "rb")))
+        result = file_fail(error, "read", path, errno);
+    if (result != BRIM_OK)
+        close(descriptor);
+    else
+        *bytes = (uint64_t)info.st_size;
+    return result;
 }
 
 // ---------------------------------------------------------------------------------- folders

@@ -25,12 +25,13 @@ BrimResult file_commit(FileWriter **writer, BrimError *error);
 /// Gives up: removes the temporary file. Accepts NULL and a writer that is NULL.
 void file_abort(FileWriter **writer);
 
-/// BRIM_ERROR_IO "cannot VERB 'PATH': reason: what to do" for an errno.
+/// BRIM_ERROR_IO, for ENOMEM BRIM_ERROR_MEMORY, "cannot VERB 'PATH': reason: what to do" for an
+/// errno.
 BrimResult file_fail(BrimError *error, const char *verb, const char *path, int code);
 /// All of `bytes`, through interrupts and partial writes; 0 or an errno.
 int file_write_all(int descriptor, const void *data, size_t bytes);
-/// Opens a regular file for reading and tells its size. NULL on failure, with *error filled.
-FILE *file_open(const char *path, uint64_t *bytes, BrimError *error);
+/// Opens a regular file for reading and tells its size. *in is NULL on failure.
+BrimResult file_open(const char *path, FILE **in, uint64_t *bytes, BrimError *error);
 
 /// printf into new memory; NULL when out of memory. Release with free().
 char *path_new(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -171,8 +171,8 @@ static BrimResult remove_from(const char *folder, const char *part, bool tempora
     return result;
 }
 
-/// Checkpoints first: a run whose removal was cut short and that is resumed then starts from the
-/// beginning, and not from where its frames are gone.
+/// Checkpoints first: a run whose removal was cut short can then not be resumed from where its
+/// frames are gone.
 static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS, SURFACE, ""};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
@@ -197,6 +197,32 @@ BrimResult folder_clear(const char *folder, BrimError *error) {
 
 void folder_sweep(const char *folder) {
     for (int i = 0; i < PARTS; i++) remove_from(folder, parts[i], true, NULL);
+}
+
+// ----------------------------------------------------------------------------------- frames
+
+/// A frame later than the first, which every run writes before its first step.
+static bool see_frame(const char *name, void *context) {
+    static const char *const suffix[] = {".ply", ".vti", ".obj"};
+    bool *any = context;
+    int64_t number;
+    for (int i = 0; i < 3; i++)
+        *any |= is_numbered(name, strlen(name), "", 6, suffix[i], &number) && number > 0;
+    return !*any;
+}
+
+BrimResult folder_has_frames(const char *folder, bool *any, BrimError *error) {
+    static const char *const with[] = {PARTICLES, FIELDS, SURFACE};
+    BrimResult result = BRIM_OK;
+    *any = false;
+    for (int i = 0; i < 3 && result == BRIM_OK; i++) {
+        char *path = path_new("%s/%s", folder, with[i]);
+        if (!path) return no_memory(folder, error);
+        if (!folder_visit(path, see_frame, any) && errno != ENOENT)
+            result = file_fail(error, "read the folder", path, errno);
+        free(path);
+    }
+    return result;
 }
 
 // ------------------------------------------------------------------------------ checkpoints

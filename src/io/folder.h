@@ -36,6 +36,9 @@ BrimResult folder_clear(const char *folder, BrimError *error);
 /// Removes leftovers of writing.
 void folder_sweep(const char *folder);
 
+/// Whether the run came further than frame 0. Reads only.
+BrimResult folder_has_frames(const char *folder, bool *any, BrimError *error);
+
 /// Steps of the checkpoints in the folder, newest first, in new memory. No folder: none.
 BrimResult folder_checkpoints(const char *folder, int64_t **steps, int *count, BrimError *error);
 /// Removes all checkpoints but the newest two.

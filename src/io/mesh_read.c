@@ -133,9 +133,10 @@ BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error) {
     *mesh = (BrimMesh){0};
     NEED(path, error);
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    if (!in) return BRIM_ERROR_IO;
-    BrimResult result = mesh_read(in, bytes, path, mesh, error);
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    if (result != BRIM_OK) return result;
+    result = mesh_read(in, bytes, path, mesh, error);
     fclose(in);
     return result;
 }

@@ -395,9 +395,10 @@ BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error)
     *frame = (BrimFrame){0};
     NEED(path, error);
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    if (!in) return BRIM_ERROR_IO;
-    BrimResult result = ply_read(in, bytes, path, frame, NULL, error);
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    if (result != BRIM_OK) return result;
+    result = ply_read(in, bytes, path, frame, NULL, error);
     fclose(in);
     return result;
 }
@@ -448,9 +449,9 @@ BrimResult brim_frame_values(const char *path, const char *name, float **values,
     NEED(path, error);
     NEED(name, error);
     Reader r = {.path = path, .wanted = name, .notes = {.time = NAN, .frame = -1}};
-    r.in = file_open(path, &r.bytes, error);
-    if (!r.in) return BRIM_ERROR_IO;
-    BrimResult result = read_header(&r, error);
+    BrimResult result = file_open(path, &r.in, &r.bytes, error);
+    if (result != BRIM_OK) return result;
+    result = read_header(&r, error);
     if (result == BRIM_OK && !r.extra.present)
         result =
             fail(error, BRIM_ERROR_INPUT, "'%s' has no property '%s' of its particles", path, name);

@@ -35,6 +35,7 @@ struct BrimRun {
     int passed_over;  ///< so many candidates could not be used; those not even read are -1 in the
                       ///< list
     BrimError unread; ///< of the newest of these
+    BrimError broken; ///< of the newest that is damaged
     char message[4096];
 };
 
@@ -130,13 +131,36 @@ static BrimResult try_checkpoint(BrimRun *r, const BrimSimDef *def, int64_t *can
     if (result == BRIM_ERROR_DAMAGED || result == BRIM_ERROR_IO) {
         note(r, "Passed over a checkpoint: %s", reason.message);
         r->passed_over++;
-        if (result == BRIM_ERROR_IO) {
-            *candidate = -1;
-            if (!r->unread.message[0]) r->unread = reason;
-        }
+        BrimError *newest = result == BRIM_ERROR_IO ? &r->unread : &r->broken;
+        if (!newest->message[0]) *newest = reason;
+        if (result == BRIM_ERROR_IO) *candidate = -1;
         return BRIM_OK;
     }
     return fail(error, result, "%s", reason.message);
+}
+
+/// Without a checkpoint to go on from a run begins anew only where there is nothing to lose: what
+/// it has computed is thrown away when somebody says so.
+static BrimResult check_may_begin(const BrimRun *r, BrimError *error) {
+    if (r->unread.message[0])
+        return fail(error, BRIM_ERROR_IO,
+                    "%.700s\nNo other checkpoint can be resumed from: make it readable, or start "
+                    "over with --overwrite",
+                    r->unread.message);
+    if (r->broken.message[0])
+        return fail(error, BRIM_ERROR_DAMAGED,
+                    "%.700s\nNo other checkpoint can be resumed from, and the folder was left as "
+                    "it is: start over with --overwrite, or choose another folder",
+                    r->broken.message);
+    bool any = false;
+    BrimResult result = folder_has_frames(r->folder, &any, error);
+    if (result == BRIM_OK && any)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "'%s' holds frames of a run but no checkpoint to resume from (there is one "
+                    "every output.checkpoint_every frames): start over with --overwrite, or choose "
+                    "another folder",
+                    r->folder);
+    return result;
 }
 
 static BrimResult make_sim(BrimRun *r, const BrimSimDef *def, BrimError *error) {
@@ -146,15 +170,9 @@ static BrimResult make_sim(BrimRun *r, const BrimSimDef *def, BrimError *error) 
         for (int i = 0; i < r->candidate_count && !r->sim && result == BRIM_OK; i++)
             result = try_checkpoint(r, def, &r->candidates[i], error);
         if (result != BRIM_OK || r->sim) return result;
-        // It may be whole: to start over would throw away what it holds.
-        if (r->unread.message[0])
-            return fail(
-                error, BRIM_ERROR_IO,
-                "%s\nNo other checkpoint can be resumed from: make it readable, or remove it "
-                "to start from the beginning",
-                r->unread.message);
-        note(r, "No %scheckpoint in %s: starting from the beginning.",
-             r->passed_over ? "sound " : "", r->folder);
+        result = check_may_begin(r, error);
+        if (result != BRIM_OK) return result;
+        note(r, "No checkpoint in %s: starting from the beginning.", r->folder);
     }
     return brim_sim_create(def, &r->sim, error);
 }

@@ -66,8 +66,9 @@ BrimResult run_json_write(const char *path, const BrimScene *scene, const BrimSi
 
 BrimResult run_json_hash(const char *path, uint64_t *scene_hash, BrimError *error) {
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    if (!in) return BRIM_ERROR_IO;
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    if (result != BRIM_OK) return result;
     char line[256];
     bool found =
         fgets(line, sizeof line, in) &&

@@ -50,8 +50,9 @@ static int count_commas(const char *line) {
 /// before it: where some are missing, somebody took them.
 static BrimResult copy_rows(const char *path, int64_t step, FileWriter *out, BrimError *error) {
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    if (!in) return BRIM_ERROR_IO;
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    if (result != BRIM_OK) return result;
     char line[ROW_BYTES], header[ROW_BYTES];
     format_header(header);
     // An empty file is one whose header never reached the disk.

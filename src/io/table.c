@@ -19,8 +19,9 @@ BrimResult brim_write_text(const char *path, const char *text, BrimError *error)
 
 static BrimResult read_all(const char *path, char **text, BrimError *error) {
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    if (!in) return BRIM_ERROR_IO;
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    if (result != BRIM_OK) return result;
     *text = bytes < SIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
     if (!*text) {
         fclose(in);

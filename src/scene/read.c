@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static size_t path_append(Reader *r, const char *text) {
@@ -145,8 +146,12 @@ static void read_file(Reader *r, const Field *field, const Node *node, const cha
     bool whole = node->text[0] == '/' || !*r->folder;
     snprintf(path, length, "%s%s%s", whole ? "" : r->folder, whole ? "" : "/", node->text);
     *file = path;
-    if (access(path, R_OK) != 0)
+    struct stat info;
+    if (stat(path, &info) != 0 || access(path, R_OK) != 0)
         report_add(r->report, node, r->path, "%.200s cannot be read: %s", path, strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        report_add(r->report, node, r->path, "%.200s is %s: name a regular file", path,
+                   S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe");
 }
 
 /// Rows of numbers, all as long as the first; in 2D one row.

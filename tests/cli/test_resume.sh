@@ -138,7 +138,13 @@ test_killed_at_any_moment_then_resumed() {
         for again in 1 2; do
             start_and_signal KILL "$(random_seconds 300)" run scene.yaml -o d --quiet --resume
         done
-        brim_gives 0 run scene.yaml -o d --quiet --resume
+        if [ -d d ] && ! ls d/checkpoints/*.brim && [ -e d/particles/000001.ply ]; then
+            # killed before its first checkpoint: it starts over when told to
+            brim_gives 2 run scene.yaml -o d --quiet --resume
+            brim_gives 0 run scene.yaml -o d --quiet --overwrite
+        else
+            brim_gives 0 run scene.yaml -o d --quiet --resume
+        fi
         same_runs whole d
     done
 }
@@ -165,13 +171,32 @@ test_damaged_checkpoint_falls_back() {
     for harm in cut_short make_empty flip_byte; do falls_back $harm; done
 }
 
-test_all_checkpoints_damaged_begins_again() {
+# What a run has computed is never thrown away unasked.
+test_all_checkpoints_damaged_is_refused() {
     write_scene
     whole_run scene.yaml whole
     cp -r whole d
     for file in d/checkpoints/*; do cut_short "$file"; done
-    brim_gives 0 run scene.yaml -o d --resume
+    before=$(fingerprint d)
+    for round in 1 2; do
+        brim_gives 6 run scene.yaml -o d --resume
+        says err "$(basename "$(newest_checkpoint d)")"
+        says err "--overwrite"
+    done
+    [ "$(fingerprint d)" = "$before" ] || give_up "the folder changed"
+    brim_gives 0 run scene.yaml -o d --overwrite --quiet
     same_runs whole d
+}
+
+test_frames_without_a_checkpoint_are_not_overwritten() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet --frames 3
+    rm -r d/checkpoints
+    before=$(fingerprint d)
+    brim_gives 2 run scene.yaml -o d --resume
+    says err "no checkpoint to resume from"
+    says err "--overwrite"
+    [ "$(fingerprint d)" = "$before" ] || give_up "the folder changed"
 }
 
 test_two_runs_do_not_share_a_folder() {

@@ -237,3 +237,43 @@ test_render() {
     truncate -s 1000 alone.ply
     brim_gives 6 render alone.ply
 }
+
+# A device has no end and a pipe no beginning: both are refused at once, by every command.
+test_files_that_are_no_files_are_refused() {
+    mkfifo pipe
+    for file in /dev/zero pipe .; do
+        for shape in "mesh: {file: $file}" "height_field: {file: $file, size: [1, 1, 1], height: 1}"; do
+            cat >device.yaml <<SCENE
+brim: 1
+domain: {size: [1, 1, 1], cells: [8, 8, 8]}
+solids:
+  - $shape
+SCENE
+            for command in "run device.yaml -o d" "check device.yaml"; do
+                timeout -k 1 10 "$BRIM" $command >out 2>err
+                code=$?
+                [ "$code" -eq 2 ] || give_up "$command with $shape: exit code $code, not 2"
+                says err "device.yaml:4: solids[0]"
+                says err "name a regular file"
+            done
+            absent d
+        done
+    done
+}
+
+# Neither do what stands where a run's own files belong.
+test_pipes_in_a_run_folder_are_refused() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet --frames 1
+    for name in run.json stats.csv particles/000001.ply; do
+        mv "d/$name" aside
+        mkfifo "d/$name"
+        for command in "plot d" "report d" "render d" "info d/particles/000001.ply" \
+            "run scene.yaml -o d --resume --frames 3"; do
+            timeout -k 1 10 "$BRIM" $command >out 2>err
+            [ $? -lt 124 ] || give_up "$command waits for $name"
+        done
+        rm "d/$name"
+        mv aside "d/$name"
+    done
+}
