@@ -291,49 +291,65 @@ void brim_sim_destroy(BrimSim **sim) {
 
 // ------------------------------------------------------------------------------------- step
 
+BrimResult sim_check_intact(const BrimSim *s, BrimError *error) {
+    if (!s->lost) return BRIM_OK;
+    return fail(error, s->lost, "the simulation was lost in step %lld: destroy it",
+                (long long)s->step + 1);
+}
+
+static BrimResult take_step(BrimSim *s, BrimError *error) {
+    BrimResult r = sim_check_intact(s, error);
+    if (r != BRIM_OK) return r;
+    r = step_run(s, error);
+    if (r < 0) s->lost = r;
+    return r;
+}
+
 BrimResult brim_sim_step(BrimSim *sim, BrimError *error) {
     NEED(sim, error);
-    return step_run(sim, error);
+    return take_step(sim, error);
 }
 
 BrimResult brim_sim_advance_frame(BrimSim *sim, BrimError *error) {
     NEED(sim, error);
     BrimResult r = BRIM_OK;
-    for (int frame = sim->frame; r == BRIM_OK && sim->frame == frame;) r = step_run(sim, error);
+    for (int frame = sim->frame; r == BRIM_OK && sim->frame == frame;) r = take_step(sim, error);
     return r;
 }
 
 // ------------------------------------------------------------------------------------- look
 
 double brim_sim_time(const BrimSim *sim) {
-    return sim->time;
+    return sim ? sim->time : 0;
 }
 
 int64_t brim_sim_step_count(const BrimSim *sim) {
-    return sim->step;
+    return sim ? sim->step : 0;
 }
 
 int brim_sim_frame(const BrimSim *sim) {
-    return sim->frame;
+    return sim ? sim->frame : 0;
 }
 
 int brim_sim_frame_count(const BrimSim *sim) {
+    if (!sim) return 0;
     return (int)ceil(sim->def.duration * sim->def.frame_rate - 1e-6);
 }
 
 const BrimSimDef *brim_sim_def(const BrimSim *sim) {
-    return &sim->def;
+    return sim ? &sim->def : NULL;
 }
 
 int brim_sim_threads(const BrimSim *sim) {
-    return sim->threads_most;
+    return sim ? sim->threads_most : 0;
 }
 
 const char *brim_sim_isa_name(const BrimSim *sim) {
-    return isa_name(sim->isa);
+    return sim ? isa_name(sim->isa) : "";
 }
 
 BrimParticles brim_sim_particles(const BrimSim *sim) {
+    if (!sim) return (BrimParticles){0};
     const Particles *p = &sim->particles;
     BrimParticles all = {.count = p->count,
                          .x = p->attr[ATTR_X],
@@ -353,7 +369,7 @@ BrimParticles brim_sim_particles(const BrimSim *sim) {
 }
 
 const BrimStats *brim_sim_stats(const BrimSim *sim) {
-    return &sim->stats;
+    return sim ? &sim->stats : NULL;
 }
 
 // ----------------------------------------------------------------------- solids at run time
@@ -413,6 +429,7 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
 
 BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimVec3 rotation,
                                double duration, BrimError *error) {
+    NEED(sim, error);
     if (index < 0 || index >= sim->solid_count)
         return fail(error, BRIM_ERROR_INPUT, "solid %d: there are only %d solids", index,
                     sim->solid_count);

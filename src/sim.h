@@ -6,6 +6,8 @@
 /// shape for each region of liquid; free them with sim_free_shapes.
 BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, BrimError *error);
 void sim_free_shapes(Shape ***shapes, int count);
+/// Fails with the reason of the loss when a step has lost the simulation.
+BrimResult sim_check_intact(const BrimSim *s, BrimError *error);
 /// Bytes that a simulation of so many particles on so many tiles needs.
 double sim_memory(const BrimSim *s, double particles, double tiles);
 /// Bytes that the def or the machine allows.

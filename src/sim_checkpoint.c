@@ -100,7 +100,8 @@ BrimResult brim_sim_save(const BrimSim *sim, const char *path, BrimError *error)
     NEED(sim, error);
     NEED(path, error);
     CheckpointWriter *w = NULL;
-    BrimResult r = checkpoint_create(path, &w, error);
+    BrimResult r = sim_check_intact(sim, error);
+    if (r == BRIM_OK) r = checkpoint_create(path, &w, error);
     if (r != BRIM_OK) return r;
     r = put_all(w, sim, error);
     if (r == BRIM_OK) return checkpoint_commit(&w, error);

@@ -53,9 +53,10 @@ static bool box_has(const Box *b, const int at[3]) {
 }
 
 bool brim_sim_bounds(const BrimSim *sim, int low[3], int high[3]) {
-    const Grid *g = &sim->grid;
     bool any = false;
-    for (int a = 0; a < 3; a++) low[a] = high[a] = 0;
+    for (int a = 0; low && high && a < 3; a++) low[a] = high[a] = 0;
+    if (!sim || !low || !high) return false;
+    const Grid *g = &sim->grid;
     for (int t = 0; t < g->tile_count; t++)
         for (int r = 0; r < g->tile_rows; r++) {
             size_t at = (size_t)t * (size_t)g->tile_rows + (size_t)r;
@@ -176,6 +177,8 @@ static void read_row(void *context, int index, int thread) {
 BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
                               const int high[3], float *out, size_t out_floats, BrimError *error) {
     NEED(sim, error);
+    NEED(low, error);
+    NEED(high, error);
     NEED(out, error);
     Box box = {.out = out};
     size_t parts = (size_t)brim_field_components(field), need = parts;
@@ -246,6 +249,7 @@ static void measure_points(void *context, int index, int thread) {
 
 void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x, const float *y,
                              const float *z, float *out) {
+    if (!sim || !x || !y || !out || (sim->dim == 3 && !z)) return;
     Points points = {sim, x, y, z, out, count};
     team_for(sim->team, team_parts(count, POINTS_PART), 1, measure_points, &points);
 }

@@ -69,7 +69,7 @@ const char *brim_stats_column(int index) {
 
 double brim_stats_value(const BrimStats *stats, int index) {
     const StatsColumn *column = stats_column(index);
-    if (!column) return 0;
+    if (!column || !stats) return 0;
     const char *value = (const char *)stats + column->offset;
     return column->count ? (double)*(const int64_t *)value : *(const double *)value;
 }

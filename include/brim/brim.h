@@ -37,9 +37,11 @@
 // Rules that hold for every call:
 // - SI units: metres, seconds, kilograms, radians unless a name says degrees. y points up.
 // - The library never prints, exits or keeps global state. Errors come back as values.
-// - `error` may be NULL. A result below zero says that the simulation is lost: destroy it.
+// - `error` may be NULL. A result below zero says that the simulation is lost: destroy it. It can be
+//   neither stepped nor saved any more.
 //   A result above zero says that the call did nothing and the simulation is as it was.
-// - NULL for what a call reads or fills in is refused with BRIM_ERROR_INPUT where it has an error.
+// - NULL for what a call reads or fills in is refused with BRIM_ERROR_INPUT where it has an error;
+//   other calls answer with 0, NULL, "" or false.
 // - Destroy functions take the address of the pointer, set it to NULL and accept NULL.
 // - One simulation belongs to one thread at a time; it uses def.threads threads of its own.
 // - In 2D (def.dim = 2) the domain is one cell deep, z is 0, and masses, volumes and energies are

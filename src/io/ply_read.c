@@ -476,6 +476,7 @@ void brim_frame_free(BrimFrame *frame) {
 }
 
 BrimParticles brim_frame_particles(const BrimFrame *frame) {
+    if (!frame) return (BrimParticles){0};
     return (BrimParticles){.count = frame->count,
                            .x = frame->x,
                            .y = frame->y,

@@ -360,6 +360,7 @@ static int due_after(const BrimRun *r, int frame_before) {
 }
 
 BrimResult brim_run_step(BrimRun *r, BrimError *error) {
+    NEED(r, error);
     if (!r->due && !brim_run_done(r)) {
         int frame = brim_sim_frame(r->sim);
         BrimResult result = brim_sim_step(r->sim, error);
@@ -371,32 +372,33 @@ BrimResult brim_run_step(BrimRun *r, BrimError *error) {
 }
 
 BrimResult brim_run_checkpoint(BrimRun *r, BrimError *error) {
+    NEED(r, error);
     BrimResult result = write_due(r, error);
     return result == BRIM_OK ? write_checkpoint(r, error) : result;
 }
 
 bool brim_run_done(const BrimRun *r) {
-    return brim_sim_frame(r->sim) >= r->frames && !r->due;
+    return !r || (brim_sim_frame(r->sim) >= r->frames && !r->due);
 }
 
 int brim_run_frame_count(const BrimRun *r) {
-    return r->frames;
+    return r ? r->frames : 0;
 }
 
 BrimSim *brim_run_sim(BrimRun *r) {
-    return r->sim;
+    return r ? r->sim : NULL;
 }
 
 const char *brim_run_message(const BrimRun *r) {
-    return r->message;
+    return r ? r->message : "";
 }
 
 int brim_run_passed_over(const BrimRun *r) {
-    return r->passed_over;
+    return r ? r->passed_over : 0;
 }
 
 const char *brim_run_last_checkpoint(const BrimRun *r) {
-    return r->last_checkpoint ? r->last_checkpoint : "";
+    return r && r->last_checkpoint ? r->last_checkpoint : "";
 }
 
 void brim_run_close(BrimRun **run) {

@@ -115,6 +115,7 @@ BrimResult brim_table_read(const char *path, BrimTable *table, BrimError *error)
 }
 
 void brim_table_free(BrimTable *table) {
+    if (!table) return;
     for (int i = 0; i < table->column_count; i++) {
         if (table->names) free(table->names[i]);
         if (table->values) free(table->values[i]);
@@ -125,7 +126,7 @@ void brim_table_free(BrimTable *table) {
 }
 
 const double *brim_table_column(const BrimTable *table, const char *name) {
-    for (int i = 0; i < table->column_count; i++)
+    for (int i = 0; table && name && i < table->column_count; i++)
         if (strcmp(table->names[i], name) == 0) return table->values[i];
     return NULL;
 }

@@ -91,6 +91,7 @@ BrimResult brim_join_pictures(const char *const *pictures, int count, int column
     if (count < 1 || count > MOST || columns < 1 || columns > MOST)
         return fail(error, BRIM_ERROR_INPUT, "joining takes 1 to %d pictures in 1 to %d columns",
                     MOST, MOST);
+    for (int i = 0; i < count; i++) NEED(pictures[i], error);
     Part *parts = calloc((size_t)count, sizeof *parts), sheet = {0};
     if (!parts) return fail(error, BRIM_ERROR_MEMORY, "out of memory for %d pictures", count);
     if (columns > count) columns = count;

@@ -310,6 +310,7 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
                             BrimMesh *mesh, BrimError *error) {
     NEED(mesh, error);
     *mesh = (BrimMesh){0};
+    NEED(m, error);
     NEED(particles, error);
     int present = 0;
     for (int i = 0; i < m->solid_count; i++) {
@@ -322,13 +323,14 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
 }
 
 void brim_mesh_free(BrimMesh *mesh) {
+    if (!mesh) return;
     free(mesh->position), free(mesh->normal), free(mesh->velocity), free(mesh->triangle);
     *mesh = (BrimMesh){0};
 }
 
 double brim_mesh_volume(const BrimMesh *mesh) {
     double sum = 0;
-    for (size_t i = 0; i < mesh->triangle_count; i++) {
+    for (size_t i = 0; mesh && i < mesh->triangle_count; i++) {
         const float *a = mesh->position[mesh->triangle[i][0]];
         const float *b = mesh->position[mesh->triangle[i][1]];
         const float *c = mesh->position[mesh->triangle[i][2]];

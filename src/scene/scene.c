@@ -145,6 +145,7 @@ BrimResult brim_scene_parse(const char *text, size_t length, const char *name,
     NEED(scene, error);
     *scene = NULL;
     if (set_count > 0) NEED(sets, error);
+    for (int i = 0; i < set_count; i++) NEED(sets[i], error);
     if (!text) length = 0, text = "";
     if (!name) name = "scene";
     BrimScene *s = calloc(1, sizeof *s);
@@ -205,11 +206,11 @@ void brim_scene_destroy(BrimScene **scene) {
 }
 
 const BrimSimDef *brim_scene_def(const BrimScene *scene) {
-    return &scene->def;
+    return scene ? &scene->def : NULL;
 }
 
 const char *brim_scene_json(const BrimScene *scene) {
-    return scene->json;
+    return scene ? scene->json : NULL;
 }
 
 BrimResult brim_scene_locate(const BrimScene *scene, BrimError *error) {

@@ -122,6 +122,7 @@ struct BrimSim {
     int64_t step;
     int frame;
     bool primed;          ///< the grid has a velocity
+    BrimResult lost;      ///< below zero: a step failed half way
     double velocity_time; ///< time for which velocities stand: half a step ahead of positions
 
     // emit, sort
