@@ -119,8 +119,24 @@ BrimResult stats_open(const char *path, int64_t step, StatsFile **file, BrimErro
     return BRIM_OK;
 }
 
+/// Rows must not go on into a file that nobody can find any more.
+static BrimResult check_is_there(const StatsFile *f, BrimError *error) {
+    struct stat mine, there;
+    if (fstat(f->descriptor, &mine) != 0) return file_fail(error, "write", f->path, errno);
+    bool found = stat(f->path, &there) == 0;
+    if (!found && errno != ENOENT && errno != ENOTDIR)
+        return file_fail(error, "write", f->path, errno);
+    if (found && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino) return BRIM_OK;
+    return fail(error, BRIM_ERROR_IO,
+                "'%s' was %s while the run was writing it: put it back as it was and resume, or "
+                "resume without it, which begins its rows at the checkpoint",
+                f->path, found ? "replaced by another file" : "removed");
+}
+
 BrimResult stats_append(StatsFile *f, const BrimStats *stats, BrimError *error) {
     char row[ROW_BYTES];
+    BrimResult result = check_is_there(f, error);
+    if (result != BRIM_OK) return result;
     size_t n = format_row(stats, row);
     int code = file_write_all(f->descriptor, row, n);
     if (code) {
