@@ -1,5 +1,6 @@
 #include "io/run_json.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/file.h"
 #include <inttypes.h>
 #include <string.h>
@@ -9,13 +10,17 @@
 /// A JSON string, quotes included.
 static void print_text(FileWriter *w, const char *text) {
     file_write(w, "\"", 1);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        int n = utf8_length(p);
+        if (n == 0)
+            file_print(w, "\\ufffd");
+        else if (*p == '"' || *p == '\\')
             file_print(w, "\\%c", *p);
         else if (*p < 0x20)
             file_print(w, "\\u%04x", *p);
         else
-            file_write(w, p, 1);
+            file_write(w, p, (size_t)n);
+        p += n ? n : 1;
     }
     file_write(w, "\"", 1);
 }

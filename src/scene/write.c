@@ -1,4 +1,5 @@
 #include "scene/write.h"
+#include "base/utf8.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,16 +30,22 @@ static void close_bracket(Writer *w, char bracket) {
     w->first = false;
 }
 
+/// U+FFFD stands for bytes that are no UTF-8, as names of files may have: JSON cannot hold them.
 static void write_text(Writer *w, const char *text) {
     fputc('"', w->out);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(w->out, "\\%c", c);
-        else if (c < ' ' || c == 127)
-            fprintf(w->out, "\\u%04x", c);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int n = utf8_length(c);
+        if (n == 0)
+            fputs("\\ufffd", w->out);
+        else if (*c == '"' || *c == '\\')
+            fprintf(w->out, "\\%c", *c);
+        else if (*c < ' ' || *c == 127)
+            fprintf(w->out, "\\u%04x", *c);
+        else if (*c == 0xc2 && c[1] < 0xa0) // controls that YAML does not take as they are
+            fprintf(w->out, "\\u%04x", c[1]);
         else
-            fputc(c, w->out);
+            fwrite(c, 1, (size_t)n, w->out);
+        c += n ? n : 1;
     }
     fputc('"', w->out);
 }
