@@ -30,7 +30,7 @@ static void row(const char *name, const char *value, const char *note) {
 
 static void print_table(const BrimEstimate *e, const BrimSimDef *def, const char *scene) {
     char text[SHORT_TEXT], note[128];
-    printf("%s is a valid scene.\n\n", scene);
+    say(stdout, "%s is a valid scene.\n\n", scene);
     if (def->dim == 2)
         snprintf(note, sizeof note, "2D, %d x %d", def->cells[0], def->cells[1]);
     else

@@ -1,20 +1,20 @@
 // What the files of the brim command share.
 #pragma once
 #include <brim/brim.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 // ------------------------------------------------------------------------------- exit codes
 
 enum {
     EXIT_DONE = 0,
-    EXIT_OTHER = 1,       ///< a failure that is none of the following
-    EXIT_INPUT = 2,       ///< bad usage, scene or input file; no output folder touched
-    EXIT_IO = 3,          ///< a file, folder or disk
-    EXIT_MEMORY = 4,      ///< out of memory, or larger than the limit allows
-    EXIT_DIVERGED = 5,    ///< the simulation broke down
-    EXIT_DAMAGED = 6,     ///< a checkpoint or frame is damaged
-    EXIT_INTERRUPT = 130, ///< SIGINT
-    EXIT_TERMINATE = 143, ///< SIGTERM
+    EXIT_OTHER = 1,    ///< a failure that is none of the following
+    EXIT_INPUT = 2,    ///< bad usage, scene or input file; no output folder touched
+    EXIT_IO = 3,       ///< a file, folder or disk
+    EXIT_MEMORY = 4,   ///< out of memory, or larger than the limit allows
+    EXIT_DIVERGED = 5, ///< the simulation broke down
+    EXIT_DAMAGED = 6,  ///< a checkpoint or frame is damaged
+    EXIT_SIGNAL = 128, ///< and the signal's number: 130 SIGINT, 143 SIGTERM, 129 SIGHUP
 };
 
 /// The one place where results of the library become exit codes.
@@ -85,11 +85,17 @@ const char *nearest_name(const char *text, const char *const *names, int count);
 
 // ---------------------------------------------------------------------------------- signals
 
-/// From here on the first SIGINT or SIGTERM asks to stop at the next good place, the second ends
-/// the process at once.
-void catch_signals(void);
+/// From here on the first SIGINT, SIGTERM, SIGHUP or SIGPIPE asks to stop at the next good place,
+/// the second ends the process at once. Where no good place comes within so many seconds the
+/// process ends too, with the last words.
+void catch_signals(int seconds);
 /// Exit code for the signal that came; 0 = none.
 int signal_code(void);
+/// A good place is reached: what is left to do takes as long as it takes.
+void signals_at_rest(void);
+/// What to say on stderr, and as a JSON line on stdout, when there was no good place in time; NULL:
+/// nothing particular. The texts must stay as they are until others are given.
+void signals_last_words(const char *words, const char *event);
 
 // -------------------------------------------------------------------------------- reporting
 
@@ -103,7 +109,15 @@ bool use_colour(FILE *stream);
 /// Columns of the terminal behind a stream, or `otherwise` when it is none.
 int stream_width(FILE *stream, int otherwise);
 
-/// JSON string with its quotes; JSON number, null when it is not finite.
+/// printf for text with names in it: on a terminal and on stderr control characters and bytes that
+/// are no UTF-8 show as \x1b; other streams get the text as it is.
+void say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void vsay(FILE *out, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+/// Text as a terminal may have it, cut to fit.
+void text_show(const char *text, char *out, size_t size);
+
+/// JSON string with its quotes, U+FFFD for bytes that are no UTF-8; JSON number, null when it is
+/// not finite.
 void json_text(FILE *out, const char *text);
 void json_number(FILE *out, double value);
 

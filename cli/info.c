@@ -35,7 +35,7 @@ int command_info(int argc, char **argv) {
         char text[4096];
         BrimError error;
         if (brim_describe_file(argv[i], text, sizeof text, &error) == BRIM_OK)
-            printf("%s%s\n", i > 1 ? "\n" : "", text);
+            say(stdout, "%s%s\n", i > 1 ? "\n" : "", text);
         else
             code = worse(code, report_result(&error, false));
     }

@@ -38,7 +38,8 @@ static void print_help(void) {
            "  4    out of memory, or the scene is larger than the limit allows\n"
            "  5    the simulation diverged\n"
            "  6    a checkpoint or frame is damaged\n"
-           "  130  interrupted (Ctrl-C); 143 terminated. The run can be resumed\n\n"
+           "  130  interrupted (Ctrl-C), 143 terminated, 129 terminal closed, 141 reader of\n"
+           "       the output gone. The run can be resumed\n\n"
            "Messages are coloured on a terminal unless NO_COLOR is set.\n");
 }
 

@@ -180,15 +180,15 @@ static void tell_totals(const Job *job) {
             printf(" (%.2f s for a million particles)", t->seconds / (double)t->particles * 1e6);
         printf(".\n");
         if (t->kept) printf("  kept        %d that were there\n", t->kept);
-        printf("  files       %s/\n", job->folder);
+        say(stdout, "  files       %s/\n", job->folder);
     }
 }
 
 static int leave(const Job *job, const char *from) {
     int code = signal_code();
     if (!job->arguments->quiet)
-        fprintf(stderr, "Interrupted; %d surfaces are complete. To go on: brim mesh %s --resume\n",
-                job->totals.made + job->totals.kept, from);
+        say(stderr, "Interrupted; %d surfaces are complete. To go on: brim mesh %s --resume\n",
+            job->totals.made + job->totals.kept, from);
     return code;
 }
 
@@ -227,7 +227,7 @@ static int mesh_run(const char *from, const Arguments *a) {
         report_error("choose one of --frame and a range with --first and --last");
         return EXIT_INPUT;
     }
-    catch_signals();
+    catch_signals(10);
     int code = prepare(&job, from);
     if (code == EXIT_DONE) code = mesh_frames(&job, from);
     brim_mesher_destroy(&job.mesher);

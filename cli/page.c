@@ -278,7 +278,7 @@ static int write_page(const Run *run, const Arguments *a, const char *path) {
     int code = make_part(&page, &whole, make_page, a);
     if (code == EXIT_DONE) {
         if (brim_write_text(path, whole.text, &error) == BRIM_OK)
-            printf("%s\n", path);
+            say(stdout, "%s\n", path);
         else
             code = report_result(&error, false);
     }

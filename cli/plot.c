@@ -31,7 +31,7 @@ static int draw(const Arguments *a, const Run *runs, int count, const char *path
     if (code == EXIT_DONE) {
         if (brim_plot_svg(&sheet.plot, &svg, &error) == BRIM_OK &&
             brim_write_text(path, svg, &error) == BRIM_OK)
-            printf("%s\n", path);
+            say(stdout, "%s\n", path);
         else
             code = report_result(&error, false);
     }

@@ -219,7 +219,7 @@ static int draw_numbered(Job *job) {
     }
     int code = draw_all(job, pattern, false, &kept);
     if (code == EXIT_DONE)
-        printf("%s: %d frames, %d of them kept\n", pattern, job->frames.count, kept);
+        say(stdout, "%s: %d frames, %d of them kept\n", pattern, job->frames.count, kept);
     return code;
 }
 
@@ -252,13 +252,13 @@ static int draw_film(Job *job) {
     if (code != EXIT_DONE) return code;
     double rate = job->def.frame_rate / frames_step(&job->frames);
     if (!encode) {
-        printf("%s\n", folder);
+        say(stdout, "%s\n", folder);
         return EXIT_DONE;
     }
     code = film_encode(folder, job->frames.count, rate, film);
     if (code != EXIT_DONE) return code;
     remove_pictures(folder, job->frames.count);
-    printf("%s: %d frames at %g a second\n", film, job->frames.count, rate);
+    say(stdout, "%s: %d frames at %g a second\n", film, job->frames.count, rate);
     return EXIT_DONE;
 }
 
@@ -395,7 +395,7 @@ static int render(const char *from, const Arguments *a) {
             code = draw_numbered(&job);
         } else {
             code = picture_path(&job, path) ? draw(&job, 0, path) : EXIT_INPUT;
-            if (code == EXIT_DONE) count_progress_end(&job.progress), printf("%s\n", path);
+            if (code == EXIT_DONE) count_progress_end(&job.progress), say(stdout, "%s\n", path);
         }
     }
     brim_mesher_destroy(&job.mesher);

@@ -46,7 +46,7 @@ static void report(const char *kind, const char *colour, const char *format, va_
     if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
     bool paint = use_colour(stderr);
     fprintf(stderr, "brim: %s%s:%s ", paint ? colour : "", kind, paint ? "\033[0m" : "");
-    vfprintf(stderr, format, args);
+    vsay(stderr, format, args);
     fputc('\n', stderr);
 }
 
@@ -74,21 +74,6 @@ int report_result(const BrimError *error, bool json) {
         fflush(stdout);
     }
     return code;
-}
-
-void json_text(FILE *out, const char *text) {
-    fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(out, "\\%c", *c);
-        else if (*c == '\n')
-            fputs("\\n", out);
-        else if (*c < 0x20)
-            fprintf(out, "\\u%04x", *c);
-        else
-            fputc(*c, out);
-    }
-    fputc('"', out);
 }
 
 void json_number(FILE *out, double value) {

@@ -256,8 +256,8 @@ static int reproduce(Result *r) {
     int code = r->code;
     if (code == EXIT_DONE) {
         if (print_table(r) > 0) code = EXIT_OTHER;
-        if (r->pictures) printf("%s\n", r->pictures);
-        printf("written: %s{.csv,-table.csv,.svg}\n", result_path(r, ""));
+        if (r->pictures) say(stdout, "%s\n", r->pictures);
+        say(stdout, "written: %s{.csv,-table.csv,.svg}\n", result_path(r, ""));
     }
     release(r);
     return code;

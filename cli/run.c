@@ -7,7 +7,7 @@
 typedef struct Arguments {
     const char *folder;
     TextList sets;
-    int64_t frames, threads, seed;
+    int64_t frames, threads, seed, patience;
     bool resume, overwrite, quiet, json;
 } Arguments;
 
@@ -66,9 +66,10 @@ static void json_summary(const BrimSim *sim, const Totals *t, const char *folder
     }
     fputs("},\"volume_ratio\":", stdout);
     json_number(stdout, s->volume_ratio);
-    printf(",\"particles\":%lld,\"seeded\":%lld,\"emitted\":%lld,\"drained\":%lld,\"left\":%lld}\n",
+    printf(",\"particles\":%lld,\"seeded\":%lld,\"emitted\":%lld,\"drained\":%lld,\"left\":%lld,"
+           "\"resampled\":%lld}\n",
            (long long)s->particles, (long long)s->seeded, (long long)s->emitted,
-           (long long)s->drained, (long long)s->left);
+           (long long)s->drained, (long long)s->left, (long long)s->resampled);
     fflush(stdout);
 }
 
@@ -92,6 +93,9 @@ static void print_balance(const BrimStats *s) {
     printf(" + %s emitted", show_count(text, s->emitted));
     printf(" - %s drained", show_count(text, s->drained));
     printf(" - %s left", show_count(text, s->left));
+    if (s->resampled) // what a narrow band made less what it took
+        printf(" %c %s by the band", s->resampled < 0 ? '-' : '+',
+               show_count(text, s->resampled < 0 ? -s->resampled : s->resampled));
     printf(" = %s particles\n", show_count(text, s->particles));
 }
 
@@ -111,16 +115,44 @@ static void print_summary(const BrimSim *sim, const Totals *t, const char *folde
     printf("  volume      %.4f of what should be there\n", s->volume);
     print_balance(s);
     printf("  memory      %s\n", show_bytes(text, (double)s->memory_bytes));
-    printf("  files       %s/particles, %s/stats.csv, %s/run.json\n", folder, folder, folder);
-    printf("Next: brim render %s\n", folder);
+    say(stdout, "  files       %s/particles, %s/stats.csv, %s/run.json\n", folder, folder, folder);
+    say(stdout, "Next: brim render %s\n", folder);
 }
 
 // ------------------------------------------------------------------------------------- run
+
+/// For a signal that comes in a step which does not end in time: what is on disk counts. Text for
+/// a signal handler is made beforehand; the one in use stays while the next is made.
+static void prepare_last_words(BrimRun *run, const char *scene, const Arguments *a) {
+    static char words[2][4096], event[2][4096];
+    static int next;
+    char text[2048], *at = words[next], *json = event[next];
+    const char *checkpoint = brim_run_last_checkpoint(run);
+    snprintf(text, sizeof text,
+             "\nStopped in the middle of a step, which took longer than %lld s. %s%.700s\n"
+             "To go on: brim run %.400s -o %.400s %s, with the same --set and --seed\n",
+             (long long)a->patience,
+             *checkpoint ? "The last checkpoint is " : "There is no checkpoint yet.", checkpoint,
+             scene, a->folder, *checkpoint ? "--resume" : "--overwrite");
+    text_show(text, at, sizeof words[0]);
+    FILE *out = a->json ? fmemopen(json, sizeof event[0], "w") : NULL;
+    *json = 0;
+    if (out) {
+        fprintf(out, "{\"event\":\"stopped\",\"frame\":%d,\"checkpoint\":",
+                brim_sim_frame(brim_run_sim(run)));
+        json_text(out, checkpoint);
+        fputs("}\n", out);
+        fclose(out);
+    }
+    signals_last_words(a->quiet ? "" : at, json);
+    next = 1 - next;
+}
 
 /// After a signal: a checkpoint, and how to go on.
 static int leave(BrimRun *run, const char *scene, const Arguments *a) {
     BrimError error;
     int code = signal_code();
+    signals_at_rest();
     if (brim_run_checkpoint(run, &error) != BRIM_OK) return report_result(&error, a->json);
     const BrimSim *sim = brim_run_sim(run);
     if (a->json) {
@@ -131,10 +163,10 @@ static int leave(BrimRun *run, const char *scene, const Arguments *a) {
         fflush(stdout);
     }
     if (!a->quiet) {
-        fprintf(stderr, "Interrupted at %.4g s (frame %d); checkpoint %s written.\n",
-                brim_sim_time(sim), brim_sim_frame(sim), brim_run_last_checkpoint(run));
-        fprintf(stderr, "To go on: brim run %s -o %s --resume, with the same --set and --seed\n",
-                scene, a->folder);
+        say(stderr, "Interrupted at %.4g s (frame %d); checkpoint %s written.\n",
+            brim_sim_time(sim), brim_sim_frame(sim), brim_run_last_checkpoint(run));
+        say(stderr, "To go on: brim run %s -o %s --resume, with the same --set and --seed\n", scene,
+            a->folder);
     }
     return code;
 }
@@ -143,7 +175,7 @@ static int lost(const BrimRun *run, const BrimError *error, const Arguments *a) 
     int code = report_result(error, a->json);
     const char *checkpoint = brim_run_last_checkpoint(run);
     if (*checkpoint && !strstr(error->message, checkpoint))
-        fprintf(stderr, "The last good checkpoint is %s.\n", checkpoint);
+        say(stderr, "The last good checkpoint is %s.\n", checkpoint);
     return code;
 }
 
@@ -157,6 +189,8 @@ static void add_step(Totals *t, const BrimStats *s) {
 static int run_steps(BrimRun *run, const char *scene, const Arguments *a) {
     BrimSim *sim = brim_run_sim(run);
     int frames = brim_run_frame_count(run), frame = brim_sim_frame(sim);
+    const char *saved = brim_run_last_checkpoint(run);
+    prepare_last_words(run, scene, a);
     Totals totals = {.started = wall_clock(), .first_frame = frame};
     Progress progress = progress_start(sim, frames, !a->quiet && !a->json);
     while (!brim_run_done(run)) {
@@ -167,6 +201,8 @@ static int run_steps(BrimRun *run, const char *scene, const Arguments *a) {
         }
         if (brim_run_step(run, &error) != BRIM_OK) return lost(run, &error, a);
         add_step(&totals, brim_sim_stats(sim));
+        if (saved != brim_run_last_checkpoint(run)) prepare_last_words(run, scene, a);
+        saved = brim_run_last_checkpoint(run);
         progress_step(&progress, sim);
         if (brim_sim_frame(sim) != frame && a->json) json_stats(sim, frames, "frame");
         frame = brim_sim_frame(sim);
@@ -187,7 +223,8 @@ static int run_scene(const char *path, const Arguments *a) {
     BrimRunOptions options = {
         .resume = a->resume, .overwrite = a->overwrite, .frames = (int)a->frames};
     BrimRun *run = NULL;
-    catch_signals();
+    prepare_last_words(NULL, path, a);
+    catch_signals((int)a->patience);
     int code;
     if (brim_run_open(scene, a->folder, &options, &run, &error) != BRIM_OK) {
         code = report_result(&error, a->json);
@@ -195,7 +232,7 @@ static int run_scene(const char *path, const Arguments *a) {
         if (a->json)
             json_start(brim_run_sim(run), run, a->folder);
         else if (*brim_run_message(run) && (!a->quiet || brim_run_passed_over(run)))
-            fprintf(stderr, "%s\n", brim_run_message(run));
+            say(stderr, "%s\n", brim_run_message(run));
         bool told = brim_run_done(run) && !a->json; // the message says it all
         code = told ? EXIT_DONE : run_steps(run, path, a);
     }
@@ -237,7 +274,7 @@ static int run_with(const char *path, Arguments *a) {
 }
 
 int command_run(int argc, char **argv) {
-    Arguments a = {.threads = -1, .seed = -1};
+    Arguments a = {.threads = -1, .seed = -1, .patience = 10};
     const Option options[] = {
         {"output", 'o', OPTION_TEXT, &a.folder, "DIR", "folder for the results", 0, 0},
         {"set", 0, OPTION_LIST, &a.sets, "KEY=VALUE", "override a key of the scene; repeatable", 0,
@@ -249,6 +286,8 @@ int command_run(int argc, char **argv) {
         {"resume", 0, OPTION_FLAG, &a.resume, NULL, "go on from the newest sound checkpoint in DIR",
          0, 0},
         {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "discard an earlier run in DIR", 0, 0},
+        {"patience", 0, OPTION_INTEGER, &a.patience, "N",
+         "after a signal wait N seconds for the step to end; default 10", 1, 86400},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
          "print one JSON object a line: start, frames, summary, errors", 0, 0},
@@ -266,7 +305,9 @@ int command_run(int argc, char **argv) {
                 "A folder with a run is refused without --resume or --overwrite, one with other\n"
                 "files always.\n"
                 "Ctrl-C finishes the step, writes a checkpoint and leaves with exit code 130; a\n"
-                "second Ctrl-C quits at once. The result is the same bits for any --threads.",
+                "second Ctrl-C quits at once. So do SIGTERM (143) and a closed terminal (129).\n"
+                "A step that takes longer than --patience is given up: the last checkpoint\n"
+                "counts. The result is the same bits for any --threads.",
         .options = options,
         .least = 1,
         .most = 1,

@@ -124,7 +124,7 @@ static int unknown_column(const Run *run, const char *name) {
     report_error("%s/stats.csv has no column '%s'%s%s%s; its columns are:", run->folder, name,
                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     for (int i = 0; i < run->stats.column_count; i++)
-        fprintf(stderr, "%s%s", i ? " " : "  ", run->stats.names[i]);
+        say(stderr, "%s%s", i ? " " : "  ", run->stats.names[i]);
     fprintf(stderr, "\nand 'stages' for the time by stage.\n");
     return EXIT_INPUT;
 }

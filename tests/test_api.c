@@ -6,13 +6,13 @@
 #include "test.h"
 
 /// Refused as input, with a message, and without an error to fill too.
-#define REFUSED(CALL)                                                                   \
-    do {                                                                                \
-        BrimError said = {0}, *error = &said;                                           \
-        CHECK((CALL) == BRIM_ERROR_INPUT && said.result == BRIM_ERROR_INPUT);           \
-        CHECK(*said.message);                                                           \
-        error = NULL;                                                                   \
-        CHECK((CALL) == BRIM_ERROR_INPUT);                                              \
+#define REFUSED(CALL)                                                         \
+    do {                                                                      \
+        BrimError said = {0}, *error = &said;                                 \
+        CHECK((CALL) == BRIM_ERROR_INPUT && said.result == BRIM_ERROR_INPUT); \
+        CHECK(*said.message);                                                 \
+        error = NULL;                                                         \
+        CHECK((CALL) == BRIM_ERROR_INPUT);                                    \
     } while (0)
 
 static BrimSim *some_sim(int dim) {

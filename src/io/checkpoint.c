@@ -385,8 +385,8 @@ BrimResult checkpoint_read(Checkpoint *c, const char *name, void *data, size_t b
         if (chunk.stored_bytes == chunk.raw_bytes)
             memcpy(raw, c->chunk, chunk.raw_bytes);
         else
-            unpacked = unpack(c->unpacker, c->chunk, chunk.stored_bytes, c->planes, raw,
-                              chunk.raw_bytes);
+            unpacked =
+                unpack(c->unpacker, c->chunk, chunk.stored_bytes, c->planes, raw, chunk.raw_bytes);
         if (unpacked == UNPACKED_NO_MEMORY) return no_memory(c->path, error);
         if (unpacked != UNPACKED_OK) return damaged(c, "a section cannot be decompressed", error);
         checksum = hash_bytes(checksum, raw, chunk.raw_bytes);

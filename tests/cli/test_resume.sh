@@ -208,3 +208,80 @@ test_two_runs_do_not_share_a_folder() {
     wait "$pid"
     [ "$code" -eq 2 ] || give_up "exit code $code, not 2"
 }
+
+test_hangup_then_resume() {
+    write_long_scene scene.yaml
+    whole_run scene.yaml whole
+    start_and_signal HUP d/particles/000003.ply run scene.yaml -o d
+    [ "$code" -eq 129 ] || give_up "SIGHUP gives exit code $code, not 129"
+    says err "--resume"
+    there "$(newest_checkpoint d)"
+    brim_gives 0 run scene.yaml -o d --resume --quiet
+    same_runs whole d
+}
+
+test_nohup_outlives_the_terminal() {
+    write_long_scene scene.yaml
+    (
+        trap '' HUP
+        start_and_signal HUP d/particles/000003.ply run scene.yaml -o d --quiet
+        [ "$code" -eq 0 ]
+    ) || give_up "an ignored SIGHUP ended the run"
+    there d/particles/000120.ply
+}
+
+# Nobody reads what the run prints any more: it stops as if it had been asked to.
+test_reader_gone_then_resume() {
+    write_long_scene scene.yaml
+    whole_run scene.yaml whole
+    "$BRIM" run scene.yaml -o d --json | head -n 3 >out
+    code=${PIPESTATUS[0]}
+    [ "$code" -eq 141 ] || give_up "exit code $code, not 141"
+    there "$(newest_checkpoint d)"
+    brim_gives 0 run scene.yaml -o d --resume --quiet
+    same_runs whole d
+}
+
+# A step of minutes does not keep a run that was told to end.
+test_terminate_in_a_long_step() {
+    cat >slow.yaml <<'SCENE'
+brim: 1
+domain: {size: [1, 1, 1], cells: [64, 64, 64]}
+time: {duration: 1, frame_rate: 50, step: 0.02}
+solver: {preconditioner: jacobi, tolerance: 1e-14, max_iterations: 100000}
+particles: {per_cell: 1}
+liquid:
+  - box: {low: [0, 0, 0], high: [0.5, 1, 1]}
+SCENE
+    "$BRIM" run slow.yaml -o d --json --patience 1 >out 2>err &
+    pid=$!
+    wait_for d/particles/000000.ply
+    sleep 0.3
+    start=$(date +%s%N)
+    kill -TERM "$pid"
+    wait "$pid"
+    code=$?
+    [ "$code" -eq 143 ] || give_up "exit code $code, not 143"
+    [ $((($(date +%s%N) - start) / 1000000)) -lt 3000 ] || give_up "it took longer than 3 s"
+    says err "in the middle of a step"
+    says err "no checkpoint yet"
+    valid_json_lines out
+    says out '"event":"stopped"'
+}
+
+test_stats_taken_away_are_missed() {
+    write_long_scene scene.yaml
+    for harm in "rm d/stats.csv" "mv d/stats.csv elsewhere" "cp --remove-destination /dev/null d/stats.csv"; do
+        rm -rf d
+        "$BRIM" run scene.yaml -o d --quiet >out 2>err &
+        pid=$!
+        wait_for d/particles/000008.ply
+        $harm
+        wait "$pid"
+        code=$?
+        [ "$code" -eq 3 ] || give_up "$harm: exit code $code, not 3"
+        says err "d/stats.csv"
+        says err "while the run was writing it"
+        says err "last good checkpoint"
+    done
+}

@@ -192,3 +192,58 @@ test_run_water_on_the_ridge_of_a_solid_walks_out() {
              NR > 1 && $c > 0 {some = 1} END {exit !(some && $c == 0)}' run/stats.csv ||
         give_up "some stayed inside: $(tail -n 1 run/stats.csv)"
 }
+
+# Names of files may hold anything; terminals and JSON get what they can bear.
+test_names_do_not_reach_the_terminal_raw() {
+    write_scene
+    esc=$(printf 'a\033[31mb\302\233c\200d')
+    brim_gives 2 run scene.yaml -o "$esc" --resume --overwrite
+    brim_gives 3 info "$esc"
+    says err 'a\x1b[31mb\xc2\x9bc\x80d'
+    ! grep -q "$(printf '\033')" err || give_up "an escape code came through"
+    brim_gives 2 check scene.yaml --set "do$(printf '\033')main.size=1"
+    ! grep -q "$(printf '\033')" err || give_up "an escape code came through"
+    brim_gives 0 run scene.yaml -o "$esc" --frames 1
+    says out "$esc/stats.csv" # not a terminal: the name as it is
+    # good names stay as they are
+    brim_gives 3 info "äöü 水.ply"
+    says err "äöü 水.ply"
+}
+
+test_json_of_any_folder_is_json() {
+    write_scene
+    for name in "$(printf 'x\377y')" "$(printf 'x\303')" "$(printf 'x\355\240\200y')" \
+        "$(printf '\300\200')" "$(printf 'q"\\\t\001\n水')"; do
+        brim_gives 0 run scene.yaml -o "$name" --json --frames 1
+        valid_json_lines out
+        brim_gives 2 run scene.yaml -o "$name" --json --frames 1
+        valid_json_lines out
+        says err "holds a run"
+    done
+    brim_gives 0 run scene.yaml -o "$(printf 'z\377')" --json --frames 1
+    says out '"folder":"z\ufffd"'
+    # the folder of the scene becomes part of the names in run.json
+    mkdir "$(printf 'in\377')"
+    printf 'P2\n2 2\n255\n0 255 0 255\n' >"$(printf 'in\377/ground.pgm')"
+    sed '/^output/i solids:\n  - height_field: {file: ground.pgm, length: 1, height: 0.1}' \
+        scene.yaml >"$(printf 'in\377/scene.yaml')"
+    brim_gives 0 run "$(printf 'in\377/scene.yaml')" -o d --json --frames 1
+    valid_json_lines out
+    if command -v python3 >/dev/null; then
+        python3 -c 'import json; json.load(open("d/run.json", encoding="utf-8"))' ||
+            give_up "run.json is not JSON"
+    fi
+}
+
+# seeded + emitted - drained - left + the band's = particles
+test_balance_adds_up_with_a_band() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --set band.width=2 --frames 5
+    says out "by the band"
+    sum=$(sed -n 's/^  balance *//p' out | tr -d ',' | sed 's/seeded\|emitted\|drained\|left\|by the band\|particles//g; s/=/==/')
+    [ "$(($sum))" -eq 1 ] || give_up "the balance does not add up: $sum"
+    brim_gives 0 run scene.yaml -o d2 --set band.width=2 --frames 5 --json
+    says out '"resampled":'
+    brim_gives 0 run scene.yaml -o d3 --frames 5
+    says_not out "by the band"
+}
