@@ -209,6 +209,15 @@ static int make_folder(const char *path) {
     return EXIT_IO;
 }
 
+/// A film's own folder, which is emptied in the end: not a link to one of somebody else.
+static int make_own_folder(const char *path) {
+    struct stat status;
+    int code = make_folder(path);
+    if (code != EXIT_DONE || (lstat(path, &status) == 0 && S_ISDIR(status.st_mode))) return code;
+    report_error("%s is in the way of the film's frames: remove it", path);
+    return EXIT_IO;
+}
+
 static int draw_numbered(Job *job) {
     char folder[PATH_MAX];
     const char *pattern = job->a->output, *slash = strrchr(pattern, '/');
@@ -247,7 +256,7 @@ static int draw_film(Job *job) {
     if (!encode)
         report_warning("ffmpeg is not installed: the film's frames will be left in %s", folder);
     warn_of_gaps(&job->frames);
-    if (make_folder(folder) != EXIT_DONE) return EXIT_IO;
+    if (make_own_folder(folder) != EXIT_DONE) return EXIT_IO;
     int code = draw_all(job, pattern, true, &kept);
     if (code != EXIT_DONE) return code;
     double rate = job->def.frame_rate / frames_step(&job->frames);

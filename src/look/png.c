@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "look/look.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,12 @@ BrimResult png_write(const Image *image, const char *note, const char *path, Bri
     char *partial = malloc(length);
     if (!partial) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     snprintf(partial, length, "%s.part", path);
+    // A leftover of a killed process goes first; O_EXCL then never follows a link.
+    unlink(partial);
     errno = 0;
-    FILE *file = fopen(partial, "wb");
+    int descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    if (!file && descriptor >= 0) close(descriptor);
     bool written = file && write_image(file, image, note);
     if (file && fclose(file) != 0) written = false;
     if (written && rename(partial, path) != 0) written = false;
@@ -78,7 +83,7 @@ BrimResult png_write(const Image *image, const char *note, const char *path, Bri
     if (!written)
         result = fail(error, BRIM_ERROR_IO, "%s: the picture could not be written: %s", path,
                       errno ? strerror(errno) : "the disk may be full");
-    if (!written && file) unlink(partial);
+    if (!written && descriptor >= 0) unlink(partial);
     free(partial);
     return result;
 }

@@ -200,3 +200,34 @@ test_render_without_particles() {
     says err "holds no particles"
     absent alone.png
 }
+
+test_render_film_of_any_name() {
+    make_run
+    command -v ffmpeg >/dev/null || { echo "skipped: no ffmpeg"; return; }
+    for name in -y.mp4 cfl:2.mp4 'concat:a|b.mp4' "a b'c.mp4"; do
+        brim_gives 0 render d $small -o "$name"
+        there "./$name"
+        absent "./$name.frames" "./$name.brim-tmp"
+    done
+}
+
+# Nothing that is written on the way goes through a link.
+test_render_film_follows_no_links() {
+    make_run
+    echo precious >precious
+    mkdir film.mp4.frames
+    ln -s ../precious film.mp4.frames/ffmpeg.log
+    ln -s ../precious film.mp4.frames/000000.png.part
+    ln -s precious film.mp4.brim-tmp
+    ln -s precious p.png.part
+    brim_gives 0 render d $small -o film.mp4
+    brim_gives 0 render d $small -o p.png
+    [ "$(cat precious)" = precious ] || give_up "written through a link"
+    rm -rf film.mp4.frames
+    mkdir other
+    touch other/000000.png
+    ln -s other film.mp4.frames
+    brim_gives 3 render d $small -o film.mp4
+    says err "in the way"
+    there other/000000.png
+}
