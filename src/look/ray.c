@@ -23,12 +23,36 @@ static BrimResult out_of_memory(BrimError *error) {
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's triangles");
 }
 
+/// What stays free for allocations that nobody can refuse: thread stacks and task groups of TBB,
+/// which ends the process where it cannot have them, even while Embree cleans up.
+static const size_t reserve = (size_t)48 << 20;
+
+/// Told by Embree before it takes a block: whether there is room for it and the reserve. Where there
+/// is not Embree gives up in good order.
+static bool has_room(void *unused, ssize_t bytes, bool post) {
+    (void)unused;
+    if (bytes < 0 || post) return true;
+    void *volatile trial = malloc((size_t)bytes + reserve);
+    free(trial);
+    return trial != NULL;
+}
+
+/// The first error since the last call.
+static BrimResult check_device(RTCDevice device, BrimError *error) {
+    enum RTCError code = rtcGetDeviceError(device);
+    if (code == RTC_ERROR_NONE) return BRIM_OK;
+    if (code == RTC_ERROR_OUT_OF_MEMORY) return out_of_memory(error);
+    return fail(error, BRIM_ERROR_INPUT, "Embree cannot take the picture's triangles (error %d)",
+                (int)code);
+}
+
 BrimResult ray_scene_new(RayScene **scene, BrimError *error) {
     RayScene *s = *scene = calloc(1, sizeof *s);
     if (!s) return out_of_memory(error);
     // one thread builds: with several the order of triangles in the tree's leaves, and with it
     // which of two touching ones a ray meets first, would depend on chance
-    s->device = rtcNewDevice("threads=1,set_affinity=0");
+    s->device = has_room(NULL, 0, false) ? rtcNewDevice("threads=1,set_affinity=0") : NULL;
+    if (s->device) rtcSetDeviceMemoryMonitorFunction(s->device, has_room, NULL);
     s->scene = s->device ? rtcNewScene(s->device) : NULL;
     if (!s->scene) {
         ray_scene_free(scene);
@@ -70,6 +94,8 @@ BrimResult ray_scene_add(RayScene *s, const Mesh *mesh, int number, float blur, 
     bool filled = fill_geometry(g, mesh, blur);
     unsigned id = filled ? rtcAttachGeometry(s->scene, g) : RTC_INVALID_GEOMETRY_ID;
     rtcReleaseGeometry(g);
+    BrimResult result = check_device(s->device, error);
+    if (result != BRIM_OK) return result;
     if (id >= MESHES_MOST) return out_of_memory(error);
     s->number[id] = number;
     return BRIM_OK;
@@ -77,7 +103,7 @@ BrimResult ray_scene_add(RayScene *s, const Mesh *mesh, int number, float blur, 
 
 BrimResult ray_scene_build(RayScene *s, BrimError *error) {
     rtcCommitScene(s->scene);
-    return rtcGetDeviceError(s->device) == RTC_ERROR_NONE ? BRIM_OK : out_of_memory(error);
+    return check_device(s->device, error);
 }
 
 void ray_scene_free(RayScene **scene) {

@@ -231,3 +231,23 @@ test_render_film_follows_no_links() {
     says err "in the way"
     there other/000000.png
 }
+
+# Memory that runs out anywhere in the tracing of rays is an error to report.
+test_render_with_little_memory() {
+    [ -n "${BRIM_QUICK:-}" ] && return # sanitizers need more address space than any limit leaves
+    make_run
+    refused=0
+    code=1
+    for kib in $(seq 60000 3000 600000); do
+        (ulimit -c 0 && ulimit -v "$kib" &&
+            exec "$BRIM" render d $small --threads 1 -o p.png) >out 2>err
+        code=$?
+        [ "$code" -eq 127 ] && continue # not even the program could be loaded
+        [ "$code" -eq 0 ] && break
+        [ "$code" -eq 4 ] || give_up "$kib KiB: exit code $code"
+        says err "out of memory"
+        refused=$((refused + 1))
+    done
+    [ "$code" -eq 0 ] || give_up "never enough memory"
+    [ "$refused" -gt 5 ] || give_up "never too little memory"
+}
