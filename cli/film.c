@@ -62,8 +62,8 @@ static void last_line(int from, char *text, size_t size) {
     if (file) fclose(file);
 }
 
-/// Makes the file that the film is written to, new and its own: what stood there goes, a link is not
-/// followed. Tells which file it is.
+/// Makes the file that the film is written to, new and its own: what stood there goes, a link is
+/// not followed. Tells which file it is.
 static bool make_partial(const char *path, struct stat *made) {
     if (unlink(path) != 0 && errno != ENOENT) return false;
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

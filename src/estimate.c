@@ -181,6 +181,11 @@ static double disk_bytes(const BrimSim *s, double particles, double tiles, doubl
     return frames * frame + 2 * checkpoint + 300 * steps;
 }
 
+/// An integer, the largest that there is for what is larger.
+static int64_t whole(double value) {
+    return value < 0x1p63 ? (int64_t)value : INT64_MAX;
+}
+
 BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *estimate,
                          BrimError *error) {
     BrimSim *s = NULL;
@@ -213,11 +218,11 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         // What is emitted fills tiles of its own.
         tile_count += 2 * emitted / ((double)s->grid.tile_cells * s->def.particles_per_cell);
         double steps = count_steps(s), all = particles + emitted, ms = 0;
-        estimate->particles = (int64_t)all;
-        estimate->tiles = (int64_t)tile_count;
-        estimate->memory_bytes = (int64_t)sim_memory(s, all, tile_count);
-        estimate->disk_bytes = (int64_t)disk_bytes(s, all, tile_count, steps);
-        estimate->steps = (int64_t)steps;
+        estimate->particles = whole(all);
+        estimate->tiles = whole(tile_count);
+        estimate->memory_bytes = whole(sim_memory(s, all, tile_count));
+        estimate->disk_bytes = whole(disk_bytes(s, all, tile_count, steps));
+        estimate->steps = whole(steps);
         warn_of_thin_walls(s, estimate);
         warn_of_buried_sources(s, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);

@@ -179,7 +179,7 @@ BrimResult sim_check_memory(const BrimSim *s, double particles, double tiles, Br
     char wanted[32], there[32];
     return fail(error, BRIM_ERROR_MEMORY,
                 "%.0f or more particles on %.0f tiles need about %s and %s are there: lower "
-                "domain.cells or particles.per_cell",
+                "domain.cells, particles.per_cell or a liquid's particles",
                 particles, tiles, show_bytes(need, wanted), show_bytes(limit, there));
 }
 

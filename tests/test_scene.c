@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static bool same_vec(BrimVec3 a, BrimVec3 b) {
     return a.x == b.x && a.y == b.y && a.z == b.z;
@@ -189,8 +190,8 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
     CHECK(refuses(HEAD "solver: {transfer: pic}\n", NULL,
                   "dam.yaml:5: solver.transfer: pic is not allowed: one of flip, apic"));
     CHECK(refuses(HEAD "gravity: [0, -9.81]\n", NULL,
-                  "dam.yaml:5: gravity: a list of 2 is not allowed: a list of 3 numbers (m/s^2), "
-                  "or a list of {time, gravity}"));
+                  "dam.yaml:5: gravity: a list of 2 is not allowed: a list of 3 numbers, each "
+                  "from -1e7 to 1e7 (m/s^2), or a list of {time, gravity}"));
     CHECK(refuses(HEAD "seed: 1.5\n", NULL,
                   "dam.yaml:5: seed: 1.5 is not allowed: a whole number from 0 to 4294967295"));
     CHECK(refuses(HEAD "seed: \"1\"\n", NULL,
@@ -219,7 +220,89 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
                   "dam.yaml:5: density: 0x10 is not allowed: a number > 0 (kg/m^3)"));
     CHECK(refuses("brim: 1\ndomain:\n  size: [1, 1, 1]\n", NULL,
                   "dam.yaml:2: domain.cells: is missing: one whole number or a list of 3, each "
-                  "from 4 to 262136"));
+                  "from 4 to 262135"));
+}
+
+/// What is beyond all use is refused, with a reason that is true.
+TEST(scene_values_beyond_reason_are_refused) {
+    CHECK(
+        refuses(HEAD, "domain.size=[1e-40, 1e-40, 1e-40]",
+                "--set domain.size=[1e-40, 1e-40, 1e-40]: domain.size[0]: 1e-40 is not allowed: a "
+                "list of 3 numbers, each from 1e-9 to 1e7 (m)"));
+    CHECK(refuses(HEAD, "gravity=[0, -1e30, 0]",
+                  "--set gravity=[0, -1e30, 0]: gravity[1]: -1e30 is not allowed: a list of 3 "
+                  "numbers, each from -1e7 to 1e7 (m/s^2), or a list of {time, gravity}"));
+    CHECK(refuses(HEAD "sources:\n  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.1}\n"
+                       "    velocity: [1e30, 0, 0]\n",
+                  NULL,
+                  "dam.yaml:7: sources[0].velocity[0]: 1e30 is not allowed: a list of 3 numbers, "
+                  "each from -1e7 to 1e7 (m/s)"));
+    CHECK(refuses(HEAD, "time.step_max=1e-300",
+                  "--set time.step_max=1e-300: time.step_max: 1e-300 s is too short: more than a "
+                  "billion steps"));
+    CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [262136, 4], cells: [262136, 4]}\n", NULL,
+                  "dam.yaml:3: domain.cells[0]: 262136 is not allowed: one whole number or a list "
+                  "of 2, each from 4 to 262135"));
+    // the ends of a range belong to it, though 1e-6 as a float is less than 1e-6
+    BrimScene *scene;
+    BrimError error;
+    CHECK_OK(parse_set(HEAD "liquid:\n  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.1, scale: "
+                            "1e-6}\n",
+                       NULL, &scene, &error),
+             error);
+    brim_scene_destroy(&scene);
+}
+
+TEST(longest_domain_is_made) {
+    BrimSimDef def = brim_default_sim_def();
+    BrimSim *sim;
+    BrimError error;
+    def.dim = 2;
+    def.cells[0] = 262135, def.cells[1] = 4, def.cells[2] = 1;
+    def.size = (BrimVec3){262135, 4, 1};
+    def.particles_per_cell = 4;
+    CHECK_OK(brim_sim_create(&def, &sim, &error), error);
+    brim_sim_destroy(&sim);
+}
+
+TEST(estimates_beyond_all_numbers_stay_above_zero) {
+    BrimSimDef def = brim_default_sim_def();
+    BrimSourceDef source = brim_default_source_def();
+    BrimEstimate *e = calloc(1, sizeof *e);
+    source.shape.kind = BRIM_SHAPE_SPHERE;
+    source.shape.position = (BrimVec3){5e-10f, 5e-10f, 5e-10f};
+    source.shape.radius = 3e-10f;
+    source.velocity = (BrimVec3){1e7f, 0, 0};
+    source.stop = 1e-20;
+    def.cells[0] = def.cells[1] = def.cells[2] = 16;
+    def.size = (BrimVec3){1e-9f, 1e-9f, 1e-9f};
+    def.duration = 1000, def.frame_rate = 0.01, def.cfl = 0.01;
+    def.sources = &source, def.source_count = 1;
+    brim_estimate(&def, false, e, NULL);
+    CHECK(e->steps == INT64_MAX && e->disk_bytes > 0 && e->particles >= 0);
+    free(e);
+}
+
+/// Two thousand million particles in one cell: refused before they are counted one by one.
+TEST(very_many_random_particles_are_refused_at_once) {
+    BrimSimDef def = brim_default_sim_def();
+    BrimLiquidDef drop = {.shape = brim_default_shape_def(), .particles = 2000000000};
+    BrimEstimate *e = calloc(1, sizeof *e);
+    BrimSim *sim;
+    BrimError error;
+    drop.shape.kind = BRIM_SHAPE_BOX;
+    drop.shape.position = (BrimVec3){0.52f, 0.52f, 0.52f};
+    drop.shape.size = (BrimVec3){0.03f, 0.03f, 0.03f};
+    def.cells[0] = def.cells[1] = def.cells[2] = 32;
+    def.size = (BrimVec3){1, 1, 1};
+    def.liquid = &drop, def.liquid_count = 1;
+    def.memory_limit = 1e9;
+    clock_t begin = clock();
+    CHECK(brim_sim_create(&def, &sim, &error) == BRIM_ERROR_MEMORY && !sim);
+    CHECK(brim_estimate(&def, false, e, &error) == BRIM_ERROR_MEMORY);
+    CHECK(e->particles == 2000000000);
+    CHECK_BELOW((double)(clock() - begin) / CLOCKS_PER_SEC, 3);
+    free(e);
 }
 
 TEST(scene_messages_on_the_file_as_a_whole) {
@@ -320,7 +403,7 @@ TEST(scene_cells_must_be_cubes) {
                   "0.1 m wide, but 5 on 0.53 m along y make 0.106 m; along y give 0.5 m"));
     CHECK(refuses("brim: 1\ndomain:\n  size: [1, 0.25, 1]\n  cells: 8\n", NULL,
                   "dam.yaml:4: domain.cells: 2 is not allowed: one whole number or a list of 3, "
-                  "each from 4 to 262136"));
+                  "each from 4 to 262135"));
 }
 
 TEST(scene_several_problems_are_told_at_once) {
@@ -418,8 +501,8 @@ TEST(scene_2d_takes_two_numbers) {
                   "--set solids[0].sphere.rotation=[30, 0, 0]: solids[0].sphere.rotation[0]: 30 is "
                   "not allowed: one number, about z (deg)"));
     CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8}\ngravity: [0, 0, 1]\n", NULL,
-                  "dam.yaml:4: gravity[2]: 1 is not allowed: a list of 2 numbers (m/s^2), or a "
-                  "list of {time, gravity}"));
+                  "dam.yaml:4: gravity[2]: 1 is not allowed: a list of 2 numbers, each from "
+                  "-1e7 to 1e7 (m/s^2), or a list of {time, gravity}"));
 }
 
 TEST(scene_gravity_may_have_keys) {

@@ -325,3 +325,26 @@ TEST(solid_refuses_bad_shapes) {
     CHECK(shape_new(&nest[0], 3, 0.1f, &s, &error) == BRIM_ERROR_INPUT && !s);
     CHECK(strstr(error.message, "deep"));
 }
+
+TEST(shape_refusals_say_what_is_wrong) {
+    BrimError error;
+    Shape *s;
+    BrimShapeDef child = brim_default_shape_def(), def = brim_default_shape_def();
+    child.kind = BRIM_SHAPE_SPHERE, child.radius = 1;
+    def.kind = BRIM_SHAPE_SMOOTH_UNION, def.children = &child, def.child_count = 1;
+    def.blend = 2e7f;
+    CHECK(shape_new(&def, 3, 0.1f, &s, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "from 0 to 1e7"));
+    CHECK(shape_new(&child, 3, 2e7f, &s, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "at most 1e7"));
+    const float heights[4] = {0, 1, 0, 1};
+    def = brim_default_shape_def();
+    def.kind = BRIM_SHAPE_HEIGHT_FIELD, def.heights = heights, def.heights_x = def.heights_z = 2;
+    def.size = (BrimVec3){2e7f, 1, 1};
+    CHECK(shape_new(&def, 3, 0.1f, &s, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "at most 1e7"));
+    BrimCanyonDef canyon = {.width = 1, .depth = 1, .fall_count = 1, .fall_drop = {2e7f}};
+    def.size.x = 1, def.heights = NULL, def.canyon = &canyon;
+    CHECK(shape_new(&def, 3, 0.1f, &s, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "at most 1e7"));
+}

@@ -19,9 +19,13 @@ BrimResult grid_init(Grid *grid, int dim, const int cells[3], BrimError *error) 
     grid->tile_depth = dim == 2 ? 1 : TILE;
     grid->tile_rows = TILE * grid->tile_depth;
     grid->tile_cells = TILE * grid->tile_rows;
+    for (int a = 0; a < 3; a++) // TileCoord has 16 bits
+        if (grid->tiles[a] > INT16_MAX)
+            return fail(error, BRIM_ERROR_MEMORY,
+                        "a domain of %d cells along %c: at most %d, lower domain.cells", cells[a],
+                        "xyz"[a], INT16_MAX * TILE - 1);
     // A particle's key is (tile box index, cell) in 32 bits.
-    if (box * grid->tile_cells > 4294967295.0 || grid->tiles[0] > 32767 || grid->tiles[1] > 32767 ||
-        grid->tiles[2] > 32767)
+    if (box * grid->tile_cells > 4294967295.0)
         return fail(error, BRIM_ERROR_MEMORY,
                     "a domain of %d x %d x %d cells is larger than the 2^32 that Brim can "
                     "address, and would take about %.2g TiB full of water: lower domain.cells",

@@ -76,7 +76,7 @@ static BrimResult read_vertices(const Reader *r) {
             for (int k = 0; k < RECORD_FLOATS; k++) {
                 uint32_t word = le32toh(record[i][k]);
                 memcpy(&value[k], &word, sizeof word);
-                if (!isfinite(value[k])) return damaged(r, "it holds what is not a number");
+                if (!isfinite(value[k])) return damaged(r, "it holds a value that is not finite");
             }
             memcpy(m->position[first + i], value, 3 * sizeof(float));
             memcpy(m->normal[first + i], value + 3, 3 * sizeof(float));

@@ -27,8 +27,8 @@ static BrimResult out_of_memory(BrimError *error) {
 /// which ends the process where it cannot have them, even while Embree cleans up.
 static const size_t reserve = (size_t)48 << 20;
 
-/// Told by Embree before it takes a block: whether there is room for it and the reserve. Where there
-/// is not Embree gives up in good order.
+/// Told by Embree before it takes a block: whether there is room for it and the reserve. Where
+/// there is not Embree gives up in good order.
 static bool has_room(void *unused, ssize_t bytes, bool post) {
     (void)unused;
     if (bytes < 0 || post) return true;

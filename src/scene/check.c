@@ -91,7 +91,7 @@ static bool check_height_field(Problem *problem, const BrimShapeDef *shape, int 
                      shape->heights_z);
     for (size_t i = 0; i < (size_t)shape->heights_x * (size_t)shape->heights_z; i++)
         if (!isfinite(shape->heights[i]))
-            return found(problem, path, "heights", "height %zu is not a number", i);
+            return found(problem, path, "heights", "height %zu is not finite", i);
     return false;
 }
 
@@ -242,6 +242,9 @@ static bool check_time(Problem *problem, const BrimSimDef *def) {
     if (def->step > 0 && def->duration / def->step > 1e9)
         return found(problem, "time", "step", "%s s is too short: more than a billion steps",
                      number(def->step, a));
+    if (def->step_max > 0 && def->duration / def->step_max > 1e9)
+        return found(problem, "time", "step_max", "%s s is too short: more than a billion steps",
+                     number(def->step_max, a));
     if (def->step_max > 0 && def->step_min > def->step_max)
         return found(problem, "time", "step_min", "%s s is longer than step_max, %s s",
                      number(def->step_min, a), number(def->step_max, b));

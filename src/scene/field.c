@@ -209,6 +209,10 @@ bool field_allows(const Field *field, double value) {
         return value >= 0 && value < 1u << choice_count(field->info.range);
     Range range = read_range(field->info.range);
     if (range.zero && value == 0) return true;
+    if (store_limit(field->store) == (double)FLT_MAX) { // 1e-6 as a float is less than 1e-6
+        value = (double)(float)value;
+        range.low = (double)(float)range.low, range.high = (double)(float)range.high;
+    }
     return value <= range.high && (range.open ? value > range.low : value >= range.low);
 }
 

@@ -9,6 +9,8 @@
 #define LIST(MEMBER, COUNT_MEMBER, TABLE) \
     AT(LIST, SIM(MEMBER)), .count_offset = SIM(COUNT_MEMBER), .list = &(TABLE)
 #define SIDE "wall, open"
+// floats beyond are of no use for places, speeds and their squares
+#define REACH "-1e7 to 1e7"
 #define SHAPE_NAMES                                                                         \
     "box, sphere, cylinder, capsule, plane, torus, height_field, mesh, union, difference, " \
     "smooth_union"
@@ -22,11 +24,11 @@ static const Field sim_fields[] = {
      .flags = FIELD_REQUIRED},
     {{"dim", "integer", "3", "2 to 3", "", "2D or 3D; in 2D vectors have two numbers"},
      AT(INT, SIM(dim))},
-    {{"domain.size", "vector", "required", "> 0", "m",
+    {{"domain.size", "vector", "required", "1e-9 to 1e7", "m",
       "edges of the box; its low corner is the origin"},
      AT(VECTOR, SIM(size)),
      .flags = FIELD_REQUIRED},
-    {{"domain.cells", "vector", "required", "4 to 262136", "cells",
+    {{"domain.cells", "vector", "required", "4 to 262135", "cells",
       "cells along each edge, or one number: cells along x, the others follow from size; cells are "
       "cubes"},
      AT(CELLS, SIM(cells)),
@@ -49,7 +51,7 @@ static const Field sim_fields[] = {
      AT(CHOICE, SIM(sides[5])),
      .flags = FIELD_3D},
 
-    {{"gravity", "vector", "[0, -9.81, 0]", "", "m/s^2",
+    {{"gravity", "vector", "[0, -9.81, 0]", REACH, "m/s^2",
       "constant; or a list of {time, gravity}, linear in between"},
      AT(GRAVITY, SIM(gravity)),
      .list = &table_gravity},
@@ -185,7 +187,7 @@ static const Field gravity_fields[] = {
     {{"gravity[].time", "number", "required", ">= 0", "s", "times increase from key to key"},
      AT(DOUBLE, offsetof(BrimGravityKey, time)),
      .flags = FIELD_REQUIRED},
-    {{"gravity[].gravity", "vector", "required", "", "m/s^2",
+    {{"gravity[].gravity", "vector", "required", REACH, "m/s^2",
       "at that time; constant before the first and after the last"},
      AT(VECTOR, offsetof(BrimGravityKey, gravity)),
      .flags = FIELD_REQUIRED},
@@ -197,9 +199,9 @@ static const Field liquid_fields[] = {
     {{"liquid[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
      .store = STORE_KIND},
-    {{"liquid[].velocity", "vector", "[0, 0, 0]", "", "m/s", "at the start"},
+    {{"liquid[].velocity", "vector", "[0, 0, 0]", REACH, "m/s", "at the start"},
      AT(VECTOR, offsetof(BrimLiquidDef, velocity))},
-    {{"liquid[].spin", "vector", "[0, 0, 0]", "", "rad/s",
+    {{"liquid[].spin", "vector", "[0, 0, 0]", REACH, "rad/s",
       "rotation about the shape's center, added to velocity (2D: one number)"},
      AT(TURN, offsetof(BrimLiquidDef, spin))},
     {{"liquid[].particles", "integer", "0", "0 to 2000000000", "",
@@ -213,7 +215,7 @@ static const Field solid_fields[] = {
     {{"solids[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
      .store = STORE_KIND},
-    {{"solids[].rate", "number", "0", "", "deg/s",
+    {{"solids[].rate", "number", "0", REACH, "deg/s",
       "constant rotation about axis through the shape's center"},
      AT(FLOAT, offsetof(BrimSolidDef, rate))},
     {{"solids[].axis", "vector", "[0, 1, 0]", "", "",
@@ -236,10 +238,10 @@ static const Field keyframe_fields[] = {
       "times increase from keyframe to keyframe"},
      AT(DOUBLE, offsetof(BrimKeyframe, time)),
      .flags = FIELD_REQUIRED},
-    {{"solids[].keyframes[].position", "vector", "[0, 0, 0]", "", "m",
+    {{"solids[].keyframes[].position", "vector", "[0, 0, 0]", REACH, "m",
       "added to the shape's own position"},
      AT(VECTOR, offsetof(BrimKeyframe, position))},
-    {{"solids[].keyframes[].rotation", "vector", "[0, 0, 0]", "", "deg",
+    {{"solids[].keyframes[].rotation", "vector", "[0, 0, 0]", REACH, "deg",
       "about x, then y, then z through the shape's center (2D: one number)"},
      AT(TURN, offsetof(BrimKeyframe, rotation))},
 };
@@ -250,7 +252,7 @@ static const Field source_fields[] = {
     {{"sources[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
      .store = STORE_KIND},
-    {{"sources[].velocity", "vector", "[0, 0, 0]", "", "m/s",
+    {{"sources[].velocity", "vector", "[0, 0, 0]", REACH, "m/s",
       "of the water as it leaves the shape"},
      AT(VECTOR, offsetof(BrimSourceDef, velocity))},
     {{"sources[].flow", "number", "0", ">= 0", "m^3/s",

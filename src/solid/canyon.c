@@ -115,8 +115,10 @@ BrimResult canyon_check(const BrimCanyonDef *c, BrimError *error) {
                     c->fall_count);
     for (int i = 0; i < c->fall_count; i++)
         if (!(fabsf(c->fall_x[i]) <= 1e7f && c->fall_drop[i] > 0 && c->fall_drop[i] <= 1e7f))
-            return fail(error, BRIM_ERROR_INPUT,
-                        "canyon: waterfall %d at x = %g drops by %g; the drop must be above 0",
-                        i + 1, (double)c->fall_x[i], (double)c->fall_drop[i]);
+            return fail(
+                error, BRIM_ERROR_INPUT,
+                "canyon: waterfall %d at x = %g drops by %g: the place must be within 1e7 m and "
+                "the drop above 0 and at most 1e7",
+                i + 1, (double)c->fall_x[i], (double)c->fall_drop[i]);
     return BRIM_OK;
 }

@@ -200,7 +200,8 @@ BrimResult height_field_new(const BrimShapeDef *def, int dim, double resolution,
     *f = (HeightField){0};
     bool deep = dim == 2 || (def->size.z > 0 && def->size.z <= 1e7f);
     if (!(def->size.x > 0 && def->size.x <= 1e7f && deep))
-        return fail(error, BRIM_ERROR_INPUT, "height field: size x = %g, z = %g must be above 0",
+        return fail(error, BRIM_ERROR_INPUT,
+                    "height field: size x = %g, z = %g must be above 0 and at most 1e7",
                     (double)def->size.x, (double)def->size.z);
     BrimResult result = def->canyon    ? from_canyon(def, dim, resolution, f, error)
                         : def->heights ? from_heights(def, dim, resolution, f, error)

@@ -69,7 +69,7 @@ static BrimResult check_children(const BrimShapeDef *def, int depth, BrimError *
         return fail(error, BRIM_ERROR_INPUT, "%s: shapes within shapes are more than %d deep",
                     kind_name(def->kind), (int)DEEPEST);
     if (def->kind == BRIM_SHAPE_SMOOTH_UNION && !(def->blend >= 0 && def->blend <= farthest))
-        return fail(error, BRIM_ERROR_INPUT, "smooth union: blend = %g m must not be negative",
+        return fail(error, BRIM_ERROR_INPUT, "smooth union: blend = %g m must be from 0 to 1e7",
                     (double)def->blend);
     return BRIM_OK;
 }
@@ -221,7 +221,8 @@ BrimResult shape_new(const BrimShapeDef *def, int dim, float resolution, Shape *
                      BrimError *error) {
     *shape = NULL;
     if (!(resolution > 0 && resolution <= farthest))
-        return fail(error, BRIM_ERROR_INPUT, "a shape's resolution of %g m must be above 0",
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a shape's resolution of %g m must be above 0 and at most 1e7",
                     (double)resolution);
     return build(def, dim, resolution, &identity_frame, 0, shape, error);
 }

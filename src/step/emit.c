@@ -264,6 +264,8 @@ static bool visit_liquid(Appender *a, const float low[3], const float high[3], i
     return seed_lattice(a->s->dim, a->spacing, none, low, high, visit, a);
 }
 
+enum { RANDOM_SAMPLE = 1 << 20 };
+
 int64_t emit_count(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shapes, int index,
                    int64_t most, uint8_t *tiles) {
     float low[3], high[3];
@@ -276,8 +278,11 @@ int64_t emit_count(BrimSim *s, const BrimLiquidDef *def, const Shape *const *sha
                   .earlier = shapes,
                   .earlier_count = index,
                   .tiles = tiles};
-    visit_liquid(&a, low, high, def->particles);
-    return a.count;
+    // So many at random: a sample tells the tiles, and how many find a place.
+    int sample = def->particles > RANDOM_SAMPLE ? RANDOM_SAMPLE : def->particles;
+    visit_liquid(&a, low, high, sample);
+    double share = sample > 0 ? (double)a.count / sample : 1;
+    return sample == def->particles ? a.count : (int64_t)(share * def->particles);
 }
 
 void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *points) {
