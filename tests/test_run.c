@@ -128,7 +128,8 @@ TEST(run_writes_its_folder) {
     CHECK(exists(at("new/deep/particles/000000.ply")) && exists(at("new/deep/stats.csv")));
     CHECK(brim_run_frame_count(run) == FRAMES && !brim_run_done(run));
     CHECK(strcmp(brim_run_message(run), "") == 0);
-    CHECK(strcmp(brim_run_last_checkpoint(run), "") == 0);
+    CHECK(strcmp(brim_run_last_checkpoint(run), at("new/deep/checkpoints/step-00000000.brim")) ==
+          0);
     CHECK_OK(take_steps(run, 1000, &error), error);
     CHECK(brim_run_done(run) && brim_sim_step_count(brim_run_sim(run)) == STEPS);
     CHECK(strcmp(brim_run_last_checkpoint(run), at("new/deep/checkpoints/step-00000036.brim")) ==
@@ -197,14 +198,23 @@ TEST(run_passes_over_damaged_checkpoints) {
 TEST(run_resume_before_the_first_checkpoint) {
     BrimError error;
     char message[1024];
-    CHECK_OK(run_for("early", fresh, 2, NULL, &error), error); // frame 0 alone
-    CHECK_OK(run_for("early", resume, 4, message, &error), error);
-    CHECK(strstr(message, "No checkpoint in") && exists(at("early/particles/000001.ply")));
-    CHECK(run_for("early", resume, 1000, NULL, &error) == BRIM_ERROR_INPUT);
+    BrimRun *run;
+    CHECK_OK(run_for("early", fresh, 4, NULL, &error), error);
+    CHECK_OK(run_for("early", resume, 1000, message, &error), error);
+    CHECK(strstr(message, "step-00000000.brim") && same_as_whole("early", &error));
+    // without checkpoints: frame 0 alone is nothing to lose, what comes after it is
+    static const char never[] = "output.checkpoint_every=0";
+    CHECK_OK(open_run(never, "never", fresh, &run, &error), error);
+    CHECK(strcmp(brim_run_last_checkpoint(run), "") == 0);
+    brim_run_close(&run);
+    CHECK_OK(open_run(never, "never", resume, &run, &error), error);
+    CHECK(strstr(brim_run_message(run), "No checkpoint in"));
+    CHECK_OK(take_steps(run, 4, &error), error);
+    brim_run_close(&run);
+    CHECK(open_run(never, "never", resume, &run, &error) == BRIM_ERROR_INPUT && !run);
     CHECK(strstr(error.message, "no checkpoint to resume from") &&
           strstr(error.message, "--overwrite"));
-    CHECK_OK(run_for("early", over, 1000, NULL, &error), error);
-    CHECK(same_as_whole("early", &error));
+    CHECK(exists(at("never/particles/000001.ply")));
     CHECK_OK(run_for("nothing-yet", resume, 1000, message, &error), error);
     CHECK(strstr(message, "No checkpoint in") && same_as_whole("nothing-yet", &error));
 }
@@ -383,10 +393,7 @@ TEST(run_on_a_full_disk) {
 static void run_until_killed(void) {
     BrimError error;
     alarm(60);
-    BrimResult result = run_for("killed", resume, 1000, NULL, &error);
-    if (result == BRIM_ERROR_INPUT && strstr(error.message, "no checkpoint to resume from"))
-        result = run_for("killed", over, 1000, NULL, &error);
-    _exit(result == BRIM_OK ? 0 : 1);
+    _exit(run_for("killed", resume, 1000, NULL, &error) == BRIM_OK ? 0 : 1);
 }
 
 TEST(run_killed_at_any_moment_resumes) {

@@ -190,8 +190,8 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
     CHECK(refuses(HEAD "solver: {transfer: pic}\n", NULL,
                   "dam.yaml:5: solver.transfer: pic is not allowed: one of flip, apic"));
     CHECK(refuses(HEAD "gravity: [0, -9.81]\n", NULL,
-                  "dam.yaml:5: gravity: a list of 2 is not allowed: a list of 3 numbers, each "
-                  "from -1e7 to 1e7 (m/s^2), or a list of {time, gravity}"));
+                  "dam.yaml:5: gravity: a list of 2 is not allowed: a list of 3 numbers (m/s^2), "
+                  "or a list of {time, gravity}"));
     CHECK(refuses(HEAD "seed: 1.5\n", NULL,
                   "dam.yaml:5: seed: 1.5 is not allowed: a whole number from 0 to 4294967295"));
     CHECK(refuses(HEAD "seed: \"1\"\n", NULL,
@@ -229,9 +229,6 @@ TEST(scene_values_beyond_reason_are_refused) {
         refuses(HEAD, "domain.size=[1e-40, 1e-40, 1e-40]",
                 "--set domain.size=[1e-40, 1e-40, 1e-40]: domain.size[0]: 1e-40 is not allowed: a "
                 "list of 3 numbers, each from 1e-9 to 1e7 (m)"));
-    CHECK(refuses(HEAD, "gravity=[0, -1e30, 0]",
-                  "--set gravity=[0, -1e30, 0]: gravity[1]: -1e30 is not allowed: a list of 3 "
-                  "numbers, each from -1e7 to 1e7 (m/s^2), or a list of {time, gravity}"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.1}\n"
                        "    velocity: [1e30, 0, 0]\n",
                   NULL,
@@ -501,8 +498,8 @@ TEST(scene_2d_takes_two_numbers) {
                   "--set solids[0].sphere.rotation=[30, 0, 0]: solids[0].sphere.rotation[0]: 30 is "
                   "not allowed: one number, about z (deg)"));
     CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8}\ngravity: [0, 0, 1]\n", NULL,
-                  "dam.yaml:4: gravity[2]: 1 is not allowed: a list of 2 numbers, each from "
-                  "-1e7 to 1e7 (m/s^2), or a list of {time, gravity}"));
+                  "dam.yaml:4: gravity[2]: 1 is not allowed: a list of 2 numbers (m/s^2), or a "
+                  "list of {time, gravity}"));
 }
 
 TEST(scene_gravity_may_have_keys) {

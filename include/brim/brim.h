@@ -251,7 +251,7 @@ typedef struct BrimOutputDef {
     int surface_smooth;
     bool surface_anisotropic;
     int every;            ///< write each n-th frame
-    int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
+    int checkpoint_every; ///< frames between checkpoints, from 0 on; 0 = at interrupt and at the end
 } BrimOutputDef;
 
 /// What particles may carry besides position, velocity and id.
@@ -527,9 +527,10 @@ typedef struct BrimRunOptions {
     int frames;     ///< stop after this many frames; 0 = the scene's duration
 } BrimRunOptions;
 
-/// Opens the folder and writes frame 0, or goes on from a checkpoint. A scene, an option or a
+/// Opens the folder and writes frame 0 and a checkpoint, or goes on from one. A scene, an option or a
 /// checkpoint that is refused leaves the folder as it was, and so does a run that is complete
-/// already: brim_run_done is true then.
+/// already: brim_run_done is true then. A run that came further than frame 0 and has no sound
+/// checkpoint is refused: it begins again with overwrite alone.
 BRIM_API BrimResult brim_run_open(const BrimScene *scene, const char *folder,
                                   const BrimRunOptions *options, BrimRun **run, BrimError *error);
 /// One step; writes its row of statistics, and frames and checkpoints when due.

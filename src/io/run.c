@@ -262,6 +262,23 @@ static BrimResult begin_output(BrimRun *r, BrimError *error) {
     return result == BRIM_OK && r->saved < 0 ? write_frame(r, error) : result;
 }
 
+static BrimResult write_checkpoint(BrimRun *r, BrimError *error) {
+    int64_t step = brim_sim_step_count(r->sim);
+    if (step == r->saved) return BRIM_OK;
+    char *path = checkpoint_path(r->folder, step);
+    if (!path) return no_memory(r, error);
+    // The rows first: after a power cut a checkpoint never knows more than stats.csv.
+    BrimResult result = stats_sync(r->stats, error);
+    if (result == BRIM_OK) result = brim_sim_save(r->sim, path, error);
+    if (result != BRIM_OK) {
+        free(path);
+        return result;
+    }
+    remember_checkpoint(r, path, step);
+    folder_prune(r->folder);
+    return BRIM_OK;
+}
+
 static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error) {
     const BrimSimDef *def = brim_scene_def(scene);
     r->scene_hash = def_hash(def);
@@ -275,6 +292,9 @@ static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error)
     if (is_complete(r)) return BRIM_OK;
     result = take_folder(r, scene, error);
     if (result == BRIM_OK) result = begin_output(r, error);
+    // From the start there is something to resume from, however early the run is cut short.
+    if (result == BRIM_OK && r->saved < 0 && r->output.checkpoint_every > 0)
+        result = write_checkpoint(r, error);
     if (result == BRIM_OK || !r->began) return result;
     // A new run that could not begin leaves the place as it was.
     folder_clear(r->folder, NULL);
@@ -307,23 +327,6 @@ BrimResult brim_run_open(const BrimScene *scene, const char *folder, const BrimR
 }
 
 // --------------------------------------------------------------------------------- stepping
-
-static BrimResult write_checkpoint(BrimRun *r, BrimError *error) {
-    int64_t step = brim_sim_step_count(r->sim);
-    if (step == r->saved) return BRIM_OK;
-    char *path = checkpoint_path(r->folder, step);
-    if (!path) return no_memory(r, error);
-    // The rows first: after a power cut a checkpoint never knows more than stats.csv.
-    BrimResult result = stats_sync(r->stats, error);
-    if (result == BRIM_OK) result = brim_sim_save(r->sim, path, error);
-    if (result != BRIM_OK) {
-        free(path);
-        return result;
-    }
-    remember_checkpoint(r, path, step);
-    folder_prune(r->folder);
-    return BRIM_OK;
-}
 
 static BrimResult write_due(BrimRun *r, BrimError *error) {
     BrimResult result = BRIM_OK;

@@ -51,7 +51,7 @@ static const Field sim_fields[] = {
      AT(CHOICE, SIM(sides[5])),
      .flags = FIELD_3D},
 
-    {{"gravity", "vector", "[0, -9.81, 0]", REACH, "m/s^2",
+    {{"gravity", "vector", "[0, -9.81, 0]", "", "m/s^2",
       "constant; or a list of {time, gravity}, linear in between"},
      AT(GRAVITY, SIM(gravity)),
      .list = &table_gravity},
@@ -178,7 +178,7 @@ static const Field sim_fields[] = {
     {{"output.every", "integer", "1", "1 to 1000000", "frames", "write each n-th frame"},
      AT(INT, SIM(output.every))},
     {{"output.checkpoint_every", "integer", "10", "0 to 1000000", "frames",
-      "between checkpoints; 0 = only at interrupt and at the end"},
+      "between checkpoints, the first at the start; 0 = only at interrupt and at the end"},
      AT(INT, SIM(output.checkpoint_every))},
 };
 const Table table_sim = {"", sim_fields, COUNT(sim_fields), sizeof(BrimSimDef), NO_SHAPE};
@@ -187,7 +187,7 @@ static const Field gravity_fields[] = {
     {{"gravity[].time", "number", "required", ">= 0", "s", "times increase from key to key"},
      AT(DOUBLE, offsetof(BrimGravityKey, time)),
      .flags = FIELD_REQUIRED},
-    {{"gravity[].gravity", "vector", "required", REACH, "m/s^2",
+    {{"gravity[].gravity", "vector", "required", "", "m/s^2",
       "at that time; constant before the first and after the last"},
      AT(VECTOR, offsetof(BrimGravityKey, gravity)),
      .flags = FIELD_REQUIRED},
