@@ -3,7 +3,6 @@
 #include "cases.h"
 #include "scratch.h"
 #include "test.h"
-#include <malloc.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #ifdef BRIM_HAVE_ZSTD
@@ -211,19 +210,21 @@ TEST(saving_and_loading_survive_every_failing_allocation) {
 /// Loads with `name` KiB more of address space than there is now: a real shortage, which also
 /// meets what libraries allocate. 0 done, 1 out of memory, 2 anything else.
 static int load_with_little(const char *name) {
-    malloc_trim(0);
     FILE *in = fopen("/proc/self/statm", "r");
     long pages = 0;
     if (!in || fscanf(in, "%ld", &pages) != 1) return CANNOT_TRY;
     fclose(in);
     Case c = greedy_case(3, 0);
-    rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + 1024 * (rlim_t)atoi(name);
-    struct rlimit limit = {bytes, RLIM_INFINITY};
+    struct rlimit limit = {(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE), RLIM_INFINITY};
     BrimSim *sim = NULL;
     BrimError error;
     c.def.threads = 1;
     c.def.liquid = c.liquid, c.def.solids = c.solids;
     c.def.sources = c.sources, c.def.drains = c.drains;
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return CANNOT_TRY;
+    for (size_t bytes = 1 << 22; bytes >= 16; bytes /= 2) // what tests before left in the heap
+        for (void *volatile taken = c.def.cells; taken;) taken = malloc(bytes);
+    limit.rlim_cur += 1024 * (rlim_t)atoi(name);
     if (setrlimit(RLIMIT_AS, &limit) != 0) return CANNOT_TRY;
     BrimResult r = brim_sim_load(&c.def, at("little.brim"), &sim, &error);
     return r == BRIM_OK ? 0 : r == BRIM_ERROR_MEMORY ? 1 : 2;
