@@ -37,8 +37,8 @@
 // Rules that hold for every call:
 // - SI units: metres, seconds, kilograms, radians unless a name says degrees. y points up.
 // - The library never prints, exits or keeps global state. Errors come back as values.
-// - `error` may be NULL. A result below zero says that the simulation is lost: destroy it. It can be
-//   neither stepped nor saved any more.
+// - `error` may be NULL. A result below zero says that the simulation is lost: destroy it. It can
+//   neither be stepped nor saved any more.
 //   A result above zero says that the call did nothing and the simulation is as it was.
 // - NULL for what a call reads or fills in is refused with BRIM_ERROR_INPUT where it has an error;
 //   other calls answer with 0, NULL, "" or false.
@@ -251,7 +251,7 @@ typedef struct BrimOutputDef {
     int surface_smooth;
     bool surface_anisotropic;
     int every;            ///< write each n-th frame
-    int checkpoint_every; ///< frames between checkpoints, from 0 on; 0 = at interrupt and at the end
+    int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
 } BrimOutputDef;
 
 /// What particles may carry besides position, velocity and id.
@@ -527,8 +527,8 @@ typedef struct BrimRunOptions {
     int frames;     ///< stop after this many frames; 0 = the scene's duration
 } BrimRunOptions;
 
-/// Opens the folder and writes frame 0 and a checkpoint, or goes on from one. A scene, an option or a
-/// checkpoint that is refused leaves the folder as it was, and so does a run that is complete
+/// Opens the folder and writes frame 0 and a checkpoint, or goes on from one. A scene, an option or
+/// a checkpoint that is refused leaves the folder as it was, and so does a run that is complete
 /// already: brim_run_done is true then. A run that came further than frame 0 and has no sound
 /// checkpoint is refused: it begins again with overwrite alone.
 BRIM_API BrimResult brim_run_open(const BrimScene *scene, const char *folder,
