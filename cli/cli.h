@@ -35,6 +35,7 @@ int command_info(int argc, char **argv);
 int command_fields(int argc, char **argv);
 int command_render(int argc, char **argv);
 int command_mesh(int argc, char **argv);
+int command_foam(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_reproduce(int argc, char **argv);

@@ -120,7 +120,7 @@ char *read_text(const char *path) {
     return text;
 }
 
-static int load_scene(const char *folder, BrimScene **scene) {
+static int load_scene(const char *folder, const TextList *sets, BrimScene **scene) {
     char path[PATH_MAX];
     if (!make_path(path, "%s/run.json", folder)) return EXIT_INPUT;
     char *text = read_text(path);
@@ -135,7 +135,8 @@ static int load_scene(const char *folder, BrimScene **scene) {
     if (!json_member(text, "scene", &value, &length)) {
         report_error("%s has no \"scene\"; it is not the record of a run", path);
         code = EXIT_INPUT;
-    } else if (brim_scene_parse(value, length, path, NULL, 0, scene, &error) != BRIM_OK) {
+    } else if (brim_scene_parse(value, length, path, sets->items, sets->count, scene, &error) !=
+               BRIM_OK) {
         code = report_result(&error, false);
     }
     free(text);
@@ -143,6 +144,10 @@ static int load_scene(const char *folder, BrimScene **scene) {
 }
 
 int frames_find(Frames *f, const char *from) {
+    return frames_find_set(f, from, &(TextList){0});
+}
+
+int frames_find_set(Frames *f, const char *from, const TextList *sets) {
     *f = (Frames){0};
     struct stat status;
     if (stat(from, &status) != 0) {
@@ -157,7 +162,7 @@ int frames_find(Frames *f, const char *from) {
     } else {
         code = take_file(f, from);
     }
-    if (code == EXIT_DONE && *f->folder) code = load_scene(f->folder, &f->scene);
+    if (code == EXIT_DONE && *f->folder) code = load_scene(f->folder, sets, &f->scene);
     return code;
 }
 

@@ -19,6 +19,8 @@ char *read_text(const char *path);
 
 /// Lists the frames of a folder or takes a single file, and loads the scene. Returns an exit code.
 int frames_find(Frames *frames, const char *from);
+/// The same with keys of the scene changed, as with --set.
+int frames_find_set(Frames *frames, const char *from, const TextList *sets);
 void frames_free(Frames *frames);
 /// Path of frame `index` in the list.
 bool frames_path(const Frames *frames, int index, char path[PATH_MAX]);

@@ -12,8 +12,9 @@ int command_info(int argc, char **argv) {
     const Usage usage = {
         .command = "info",
         .arguments = "FILE...",
-        .help = "Describes checkpoints (DIR/checkpoints/*) and frames (DIR/particles/*.ply), and\n"
-                "verifies their checksums and sizes. Exit code 6 when one is damaged.",
+        .help = "Describes checkpoints (DIR/checkpoints/*) and frames (DIR/particles/*.ply,\n"
+                "DIR/foam/*.ply), and verifies their checksums and sizes. Exit code 6 when one is "
+                "damaged.",
         .options = options,
         .least = 1,
         .most = argc,

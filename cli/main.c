@@ -10,6 +10,7 @@ static const Command commands[] = {
     {"info", "describe a checkpoint or a frame", command_info},
     {"fields", "list the keys of scene files", command_fields},
     {"mesh", "turn frames into closed surfaces", command_mesh},
+    {"foam", "add spray, foam and bubbles to frames", command_foam},
     {"render", "draw pictures and films of a run", command_render},
     {"plot", "plot the statistics of runs as SVG", command_plot},
     {"report", "sum a run up in one HTML page", command_report},

@@ -242,8 +242,31 @@ typedef enum BrimSurfaceOutput {
     BRIM_SURFACE_OUTPUT_OBJ,
 } BrimSurfaceOutput;
 
+/// How spray, foam and bubbles come about and what becomes of them. Start from
+/// brim_default_foam_def(). Limits are pairs: none below the first, all above the second.
+typedef struct BrimFoamDef {
+    float trapped[2];   ///< of the sum over neighbours that tells of trapped air, m/s
+    float trapped_rate; ///< particles a second that a particle of the liquid makes by it, 1/s
+    float crest[2];     ///< of the sum over neighbours that tells of a crest
+    float crest_rate;   ///< 1/s
+    float crest_facing; ///< least cosine between a crest's velocity and its normal
+    float energy[2];    ///< of kinetic energy, J/kg
+    float life[2];      ///< of foam, s: between these, by chance
+    float size[2];      ///< radius, in spacings of the liquid's particles: between these, by chance
+    float density[2];   ///< of the liquid around, relative to full: below spray, above bubbles
+    float drag;         ///< of spray, 1/s: it falls no faster than gravity / drag
+    float buoyancy;     ///< of bubbles, in units of gravity
+    float bubble_time;  ///< in which bubbles take on the liquid's velocity, s
+    float spread;       ///< of velocities at birth, relative to the liquid's
+    int most;           ///< particles; there are no births beyond
+    int threads;        ///< 0 = one for each core; the result does not depend on it
+    BrimIsa isa;
+    uint32_t cookie; ///< set by brim_default_foam_def
+} BrimFoamDef;
+
 typedef struct BrimOutputDef {
     bool particles;            ///< DIR/particles/NNNNNN.ply
+    bool foam;                 ///< DIR/foam/NNNNNN.ply, made with BrimSimDef.foam from particles
     bool fields;               ///< DIR/fields/NNNNNN.vti
     BrimSurfaceOutput surface; ///< DIR/surface/NNNNNN.ply or .obj; 3D
     int surface_resolution;    ///< this and the following as in BrimMeshDef
@@ -314,6 +337,7 @@ typedef struct BrimSimDef {
     int drain_count;
 
     BrimOutputDef output; ///< read by brim_run_open, ignored by brim_sim_create
+    BrimFoamDef foam;     ///< so too
 
     uint32_t cookie; ///< set by brim_default_sim_def
 } BrimSimDef;
@@ -630,6 +654,66 @@ BRIM_API BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame
 /// A surface that brim_write_mesh wrote as PLY.
 BRIM_API BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error);
 
+// ------------------------------------------------------------------------------------ foam
+
+typedef enum BrimFoamType {
+    BRIM_FOAM_SPRAY,  ///< flies
+    BRIM_FOAM_FOAM,   ///< floats, and ages
+    BRIM_FOAM_BUBBLE, ///< rises
+} BrimFoamType;
+
+typedef struct BrimFoamParticle {
+    float position[3], velocity[3]; ///< m, m/s
+    float age, life;                ///< s since it was born, and left as foam
+    float size;                     ///< radius, m
+    uint32_t id;
+    uint8_t type; ///< BrimFoamType
+} BrimFoamParticle;
+
+typedef struct BrimFoamCounts {
+    int64_t spray, foam, bubbles; ///< present
+    int64_t born, gone;           ///< since the frame before
+} BrimFoamCounts;
+
+BRIM_API BrimFoamDef brim_default_foam_def(void);
+
+/// Foam of the frames of one scene, taken in order; seeded by the scene's seed. Not with a narrow
+/// band, whose frames lack the water below it.
+typedef struct BrimFoam BrimFoam;
+
+BRIM_API BrimResult brim_foam_create(const BrimSimDef *def, const BrimFoamDef *foam_def,
+                                     BrimFoam **foam, BrimError *error);
+BRIM_API void brim_foam_destroy(BrimFoam **foam);
+/// Goes on to a later frame, of which these are the liquid's particles: in any order, matched by id
+/// with those before. The first one has no foam. A failure leaves all as it was.
+BRIM_API BrimResult brim_foam_advance(BrimFoam *foam, const BrimParticles *liquid, int frame,
+                                      double time, BrimError *error);
+/// Takes a frame of foam that brim_foam_write wrote, and the liquid of the same frame, as if
+/// brim_foam_advance had just come there. BRIM_ERROR_INPUT when it was made with other settings.
+BRIM_API BrimResult brim_foam_restore(BrimFoam *foam, const BrimParticles *liquid, int frame,
+                                      double time, const char *path, BrimError *error);
+
+/// A frame of foam, with all that is needed to go on from it.
+typedef struct BrimFoamFrame {
+    size_t count;
+    BrimFoamParticle *particle; ///< [count] by id
+    BrimFoamCounts counts;
+    int frame;
+    double time;       ///< s
+    uint32_t next_id;  ///< that the next one born gets
+    uint64_t settings; ///< a hash of what it was made with
+} BrimFoamFrame;
+
+/// The foam as it is now, not copied: valid until the next call that changes it.
+BRIM_API BrimFoamFrame brim_foam_frame(const BrimFoam *foam);
+/// Binary little-endian PLY: id, x, y, z, vx, vy, vz, type, age, life, size; sorted by id.
+BRIM_API BrimResult brim_foam_write(const BrimFoamFrame *frame, const char *path, BrimError *error);
+/// Reads it back.
+BRIM_API BrimResult brim_foam_read(const char *path, BrimFoamFrame *frame, BrimError *error);
+/// The same without particles: count and counts alone, from the header.
+BRIM_API BrimResult brim_foam_read_counts(const char *path, BrimFoamFrame *frame, BrimError *error);
+BRIM_API void brim_foam_free(BrimFoamFrame *frame);
+
 // -------------------------------------------------------------------------------- pictures
 
 typedef enum BrimStyle {
@@ -645,16 +729,17 @@ typedef struct BrimCamera {
 typedef struct BrimPictureDef {
     int width, height; ///< 16 to 16384
     BrimStyle style;
-    BrimCamera camera;    ///< 3D
-    int samples;          ///< water: rays a pixel, 1 to 4096; half to three times, as needed
-    double shutter;       ///< water: share of a frame's time that motion blurs over, 0 to 1
-    const char *colour;   ///< particles: "speed", "density", "id", or a name for `values`
-    const float *values;  ///< [particles] with any other colour
-    const char *unit;     ///< of the values, for the legend; may be NULL
-    double low, high;     ///< ends of the colour scale; low = high: from the frame
-    bool grid, level_set; ///< 2D: lines between cells; line of the surface
-    int threads;          ///< 0 = one for each core; the bytes are the same for any number
-    const char *note;     ///< kept in the file for brim_picture_note; NULL: none
+    BrimCamera camera;         ///< 3D
+    int samples;               ///< water: rays a pixel, 1 to 4096; half to three times, as needed
+    double shutter;            ///< water: share of a frame's time that motion blurs over, 0 to 1
+    const char *colour;        ///< particles: "speed", "density", "id", or a name for `values`
+    const float *values;       ///< [particles] with any other colour
+    const char *unit;          ///< of the values, for the legend; may be NULL
+    double low, high;          ///< ends of the colour scale; low = high: from the frame
+    bool grid, level_set;      ///< 2D: lines between cells; line of the surface
+    const BrimFoamFrame *foam; ///< drawn white, bubbles faint; NULL: none
+    int threads;               ///< 0 = one for each core; the bytes are the same for any number
+    const char *note;          ///< kept in the file for brim_picture_note; NULL: none
     /// Told now and then how much of the picture is done, 0 to 1, by one thread at a time.
     void (*progress)(void *context, double share);
     void *progress_context;

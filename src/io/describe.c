@@ -109,12 +109,18 @@ static BrimResult describe_frame(FILE *in, uint64_t bytes, const char *path, Tex
     PlyNotes notes;
     BrimResult result = ply_read(in, bytes, path, &frame, &notes, error);
     if (result != BRIM_OK) return result;
-    say(t, notes.surface ? "surface, binary PLY" : "particle frame, binary PLY");
+    say(t, "%s, binary PLY", notes.surface ? "surface" : notes.foam ? "foam" : "particle frame");
     if (*notes.version) say(t, " by Brim %s", notes.version);
     if (notes.frame >= 0) say(t, "\nframe         %d", notes.frame);
     if (isfinite(notes.time)) say(t, "\ntime          %.6g s", notes.time);
     say(t, "\n%-13s %zu", notes.surface ? "points" : "particles", frame.count);
     if (notes.surface) say(t, "\nfaces         %llu", (unsigned long long)notes.faces);
+    if (notes.foam)
+        say(t,
+            "\n  spray       %lld\n  foam        %lld\n  bubbles     %lld\nborn          %lld "
+            "since the frame before, %lld gone",
+            (long long)notes.spray, (long long)notes.foams, (long long)notes.bubbles,
+            (long long)notes.born, (long long)notes.gone);
     if (frame.count) say_values(t, &frame, notes.surface);
     brim_frame_free(&frame);
     return BRIM_OK;

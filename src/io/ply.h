@@ -10,12 +10,19 @@ typedef struct PlyNotes {
     int frame;        ///< -1 when not said
     bool surface;     ///< it has faces: a mesh, not particles
     uint64_t faces;
+    bool foam; ///< it is foam, and the following tell of it
+    int64_t spray, foams, bubbles, born, gone;
+    uint32_t next_id;
+    uint64_t settings;
 } PlyNotes;
 
 /// Binary little-endian, records sorted by id; the same bytes for any number of threads. Takes up
 /// to 44 MB a thread and no more than four threads, whatever the count.
 BrimResult ply_write(const char *path, const BrimParticles *particles, double time, int frame,
                      int threads, BrimError *error);
+/// The notes and the number of vertices, from the header alone.
+BrimResult ply_read_notes(FILE *in, uint64_t bytes, const char *path, PlyNotes *notes,
+                          uint64_t *count, BrimError *error);
 /// Reads the vertices of a stream of `bytes` bytes; `path` is for messages. With
 /// `notes`, which may be NULL, what follows the vertices is checked too.
 /// Binary of either byte order, properties in any order, x, y, z float or double. Velocity reads

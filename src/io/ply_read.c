@@ -112,6 +112,15 @@ static void read_comment(Reader *r, const char *text) {
     if (sscanf(text, "comment brim %31s", word) == 1) strcpy(r->notes.version, word);
     if (sscanf(text, "comment time %lf", &r->notes.time) == 1) return;
     if (sscanf(text, "comment frame %d", &r->notes.frame) == 1) return;
+    PlyNotes *n = &r->notes;
+    long long count[5];
+    unsigned long long settings;
+    if (sscanf(text, "comment foam spray %lld foam %lld bubbles %lld born %lld gone %lld",
+               &count[0], &count[1], &count[2], &count[3], &count[4]) == 5)
+        n->foam = true, n->spray = count[0], n->foams = count[1], n->bubbles = count[2],
+        n->born = count[3], n->gone = count[4];
+    else if (sscanf(text, "comment foam next %u settings %llx", &n->next_id, &settings) == 2)
+        n->settings = settings;
 }
 
 /// Adds the finished element to what lies before the vertices, or makes it the vertices.
@@ -387,6 +396,14 @@ BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame
     if (result == BRIM_OK && notes) result = check_rest(&r, error);
     if (result != BRIM_OK) brim_frame_free(frame);
     if (notes) *notes = r.notes;
+    return result;
+}
+
+BrimResult ply_read_notes(FILE *in, uint64_t bytes, const char *path, PlyNotes *notes,
+                          uint64_t *count, BrimError *error) {
+    Reader r = {.in = in, .path = path, .bytes = bytes, .notes = {.time = NAN, .frame = -1}};
+    BrimResult result = read_header(&r, error);
+    *notes = r.notes, *count = r.count;
     return result;
 }
 

@@ -264,6 +264,30 @@ static bool check_gravity(Problem *problem, const BrimSimDef *def) {
     return false;
 }
 
+/// Pairs in order, and what foam needs of a run that makes it.
+static bool check_foam(Problem *problem, const BrimSimDef *def) {
+    for (int i = 0; i < table_sim.count; i++) {
+        const Field *field = &table_sim.fields[i];
+        double value[3];
+        char a[32], b[32];
+        if (field->store != STORE_PAIR) continue;
+        field_get(field, def, def->dim, value);
+        if (value[0] > value[1])
+            return found(problem, "", field->info.key,
+                         "[%s, %s] is not allowed: the first number "
+                         "must not be above the second",
+                         number(value[0], a), number(value[1], b));
+    }
+    if (def->output.foam && !def->output.particles)
+        return found(problem, "output", "foam",
+                     "is made from the frames of particles: needs "
+                     "output.particles: true");
+    return def->output.foam && def->band_width &&
+           found(problem, "output", "foam",
+                 "needs band.width: 0, since there are no particles "
+                 "below a narrow band for bubbles to rise through");
+}
+
 static bool check_output(Problem *problem, const BrimSimDef *def) {
     return def->dim == 2 && def->output.surface != BRIM_SURFACE_OUTPUT_NONE &&
            found(problem, "output", "surface", "needs a 3D scene");
@@ -276,13 +300,29 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
         return found(problem, "", "dim", "%d is not allowed: 2 or 3", def->dim);
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
-        check_gravity(problem, def) || check_output(problem, def))
+        check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&
             check_items(problem, &table_sim.fields[i], def))
             return true;
     return false;
+}
+
+BrimResult foam_def_check(const BrimFoamDef *foam, BrimError *error) {
+    Problem problem;
+    BrimSimDef def = brim_default_sim_def();
+    if (foam->cookie != BRIM_DEF_COOKIE)
+        return fail(error, BRIM_ERROR_INPUT, "BrimFoamDef: start from brim_default_foam_def()");
+    def.foam = *foam;
+    for (int i = 0; i < table_sim.count; i++) {
+        const Table row = {"", &table_sim.fields[i], 1, sizeof def, NO_SHAPE};
+        if (strncmp(row.fields->info.key, "foam.", 5) == 0 &&
+            check_table(&problem, &row, &def, 3, ""))
+            return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);
+    }
+    if (!check_foam(&problem, &def)) return BRIM_OK;
+    return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);
 }
 
 BrimResult def_check(const BrimSimDef *def, BrimError *error) {

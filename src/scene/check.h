@@ -13,3 +13,4 @@ typedef struct Problem {
 /// True when something is wrong; the first thing found is in *problem.
 bool def_has_problem(const BrimSimDef *def, Problem *problem);
 BrimResult def_check(const BrimSimDef *def, BrimError *error);
+BrimResult foam_def_check(const BrimFoamDef *def, BrimError *error);

@@ -5,8 +5,12 @@
 BrimSimDef brim_default_sim_def(void) {
     BrimSimDef def = {0};
     table_defaults(&table_sim, &def);
-    def.cookie = BRIM_DEF_COOKIE;
+    def.cookie = def.foam.cookie = BRIM_DEF_COOKIE;
     return def;
+}
+
+BrimFoamDef brim_default_foam_def(void) {
+    return brim_default_sim_def().foam;
 }
 
 BrimSourceDef brim_default_source_def(void) {

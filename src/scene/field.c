@@ -54,6 +54,9 @@ int field_get(const Field *field, const void *base, int dim, double out[3]) {
         return out[0] = *(const uint32_t *)at, 1;
     case STORE_FLAG:
         return out[0] = *(const bool *)at, 1;
+    case STORE_PAIR:
+        for (int a = 0; a < 2; a++) out[a] = (double)((const float *)at)[a];
+        return 2;
     case STORE_CELLS:
         for (int a = 0; a < 3; a++) out[a] = ((const int *)at)[a];
         return dim;
@@ -89,6 +92,9 @@ void field_set(const Field *field, void *base, const double in[3]) {
         break;
     case STORE_FLAG:
         *(bool *)at = in[0] != 0;
+        break;
+    case STORE_PAIR:
+        for (int a = 0; a < 2; a++) ((float *)at)[a] = (float)in[a];
         break;
     case STORE_CELLS:
         for (int a = 0; a < 3; a++) ((int *)at)[a] = (int)in[a];
@@ -170,6 +176,7 @@ static double store_limit(FieldStore store) {
     switch (store) {
     case STORE_FLOAT:
     case STORE_VECTOR:
+    case STORE_PAIR:
     case STORE_TURN:
     case STORE_GRAVITY:
     case STORE_HEIGHTS:
@@ -256,6 +263,11 @@ void field_allowed(const Field *field, int dim, char *out, size_t size) {
         if (!turn) range_words(info->range, ", each ", range);
         snprintf(out, size, "%s%s (%s)%s", numbers, range, unit,
                  field->store == STORE_GRAVITY ? ", or a list of {time, gravity}" : "");
+        break;
+    case STORE_PAIR:
+        range_words(info->range, ", each ", range);
+        snprintf(out, size, "a list of two numbers%s (%s), the first not above the second", range,
+                 unit);
         break;
     case STORE_FLOAT:
     case STORE_DOUBLE:

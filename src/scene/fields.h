@@ -17,6 +17,7 @@ typedef enum FieldStore {
     STORE_CHOICE,  ///< enum; its value is the place in the range text
     STORE_SET,     ///< uint32_t of bits: a list of words of the range text
     STORE_VECTOR,  ///< BrimVec3; two numbers in 2D
+    STORE_PAIR,    ///< float[2], the second not below the first
     STORE_TURN,    ///< BrimVec3 about the axes; one number, about z, in 2D
     STORE_CELLS,   ///< int[3]; also one number: the cells along x
     STORE_SIDES,   ///< one word for all sides; the six of them are fields of their own

@@ -78,6 +78,17 @@ static bool read_set(Reader *r, const Field *field, const Node *node, double *va
     return true;
 }
 
+/// A list of two numbers, the first not above the second.
+static bool read_pair(Reader *r, const Field *field, const Node *node, double value[3]) {
+    bool good = node->kind == NODE_LIST && node->count == 2;
+    const Node *n = good ? node->first : NULL;
+    for (int i = 0; n; n = n->next, i++)
+        good = good && read_number(n, &value[i]) && field_allows(field, value[i]);
+    good = good && value[0] <= value[1];
+    if (!good) refuse_value(r, node, field);
+    return good;
+}
+
 /// A list of as many numbers as the simulation has dimensions. In 2D a third one may be given if
 /// it says nothing: 0, or for a turn, which is about z, the first two 0.
 static bool read_vector(Reader *r, const Field *field, const Node *node, double value[3]) {
@@ -293,6 +304,9 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
     case STORE_VECTOR:
     case STORE_TURN:
         good = read_vector(r, field, node, value);
+        break;
+    case STORE_PAIR:
+        good = read_pair(r, field, node, value);
         break;
     case STORE_CELLS:
         good = read_cells(r, field, node, value);

@@ -129,7 +129,8 @@ static void write_numbers(Writer *w, const Field *field, const void *base) {
     double value[3];
     int count = field_get(field, base, w->dim, value);
     bool single = field->store == STORE_FLOAT || field->store == STORE_VECTOR ||
-                  field->store == STORE_TURN || field->store == STORE_GRAVITY;
+                  field->store == STORE_PAIR || field->store == STORE_TURN ||
+                  field->store == STORE_GRAVITY;
     bool list = field->store == STORE_VECTOR || field->store == STORE_CELLS ||
                 field->store == STORE_GRAVITY || count > 1;
     if (list) fputc('[', w->out);

@@ -1,0 +1,133 @@
+// Solids, drains and gravity, as whitewater meets them.
+#include "base/error.h"
+#include "base/memory.h"
+#include "liquid/foam.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static BrimResult no_memory(BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory for the walls that foam meets");
+}
+
+static BrimResult make_drains(FoamWalls *w, const BrimSimDef *def, float cell, BrimError *error) {
+    size_t n = (size_t)def->drain_count + 1;
+    w->drains = calloc(n, sizeof(Shape *));
+    w->drain_time = calloc(n, sizeof *w->drain_time);
+    if (!w->drains || !w->drain_time) return no_memory(error);
+    for (int i = 0; i < def->drain_count; i++) {
+        BrimResult result = shape_new(&def->drains[i].shape, def->dim, cell, &w->drains[i], error);
+        if (result != BRIM_OK) return result;
+        w->drain_time[i][0] = def->drains[i].start, w->drain_time[i][1] = def->drains[i].stop;
+        w->drain_count++;
+    }
+    return BRIM_OK;
+}
+
+BrimResult foam_walls_init(FoamWalls *w, const BrimSimDef *def, BrimError *error) {
+    *w = (FoamWalls){.gravity = def->gravity};
+    memcpy(w->sides, def->sides, sizeof w->sides);
+    float cell = def->size.x / (float)def->cells[0];
+    w->solids = calloc((size_t)def->solid_count + 1, sizeof(Solid *));
+    w->present = calloc((size_t)def->solid_count + 1, sizeof(Solid *));
+    w->keys = calloc((size_t)def->gravity_key_count + 1, sizeof *w->keys);
+    if (!w->solids || !w->present || !w->keys) return no_memory(error);
+    for (int i = 0; i < def->solid_count; i++) {
+        BrimResult result = solid_new(&def->solids[i], def->dim, cell, &w->solids[i], error);
+        if (result != BRIM_OK) return result;
+        w->solid_count++;
+    }
+    w->key_count = def->gravity_key_count;
+    for (int i = 0; i < w->key_count; i++) w->keys[i] = def->gravity_keys[i];
+    return make_drains(w, def, cell, error);
+}
+
+void foam_walls_free(FoamWalls *w) {
+    for (int i = 0; i < w->solid_count; i++) solid_free(&w->solids[i]);
+    for (int i = 0; i < w->drain_count; i++) shape_free(&w->drains[i]);
+    free((void *)w->solids), free((void *)w->present), free((void *)w->drains);
+    free(w->drain_time), free(w->keys);
+    *w = (FoamWalls){0};
+}
+
+BrimVec3 foam_gravity(const FoamWalls *w, double time) {
+    const BrimGravityKey *k = w->keys;
+    int n = w->key_count;
+    if (!n) return w->gravity;
+    if (time <= k[0].time) return k[0].gravity;
+    for (int i = 1; i < n; i++) {
+        if (time >= k[i].time) continue;
+        BrimVec3 a = k[i - 1].gravity, b = k[i].gravity;
+        float t = (float)((time - k[i - 1].time) / (k[i].time - k[i - 1].time));
+        return (BrimVec3){a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), a.z + t * (b.z - a.z)};
+    }
+    return k[n - 1].gravity;
+}
+
+void foam_walls_place(FoamWalls *w, double time, double dt) {
+    w->present_count = 0;
+    for (int i = 0; i < w->solid_count; i++) {
+        if (!solid_exists(w->solids[i], time)) continue;
+        solid_place(w->solids[i], time, dt);
+        w->present[w->present_count++] = w->solids[i];
+    }
+}
+
+/// Picks the points that a box, grown by `reach`, holds: their numbers in `picked`.
+static int pick(const float low[3], const float high[3], float reach, int n, float *const x[3],
+                int *picked, float out[3][FOAM_POINTS]) {
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        bool in = true;
+        for (int a = 0; a < 3; a++)
+            in = in && x[a][i] >= low[a] - reach && x[a][i] <= high[a] + reach;
+        if (!in) continue;
+        for (int a = 0; a < 3; a++) out[a][count] = x[a][i];
+        picked[count++] = i;
+    }
+    return count;
+}
+
+void foam_walls_distance(const FoamWalls *w, int n, float *const x[3], float reach, float *distance,
+                         int *solid) {
+    for (int i = 0; i < n; i++) distance[i] = INFINITY, solid[i] = -1;
+    for (int k = 0; k < w->present_count; k++) {
+        float low[3], high[3], point[3][FOAM_POINTS], d[FOAM_POINTS];
+        int picked[FOAM_POINTS];
+        if (!solid_bounds(w->present[k], low, high)) continue;
+        int count = pick(low, high, reach, n, x, picked, point);
+        if (!count) continue;
+        solid_distance(w->present[k], count, point[0], point[1], point[2], d);
+        for (int i = 0; i < count; i++)
+            if (d[i] < distance[picked[i]] && d[i] < reach)
+                distance[picked[i]] = d[i], solid[picked[i]] = k;
+    }
+}
+
+void foam_walls_normal(const FoamWalls *w, int solid, const float x[3], int dim, float step,
+                       float normal[3]) {
+    float p[3][6], d[6], length = 0;
+    for (int k = 0; k < 6; k++)
+        for (int a = 0; a < 3; a++) p[a][k] = x[a] + (k / 2 == a ? (k % 2 ? step : -step) : 0);
+    solid_distance(w->present[solid], 2 * dim, p[0], p[1], p[2], d);
+    for (int a = 0; a < 3; a++) {
+        normal[a] = a < dim ? d[2 * a + 1] - d[2 * a] : 0;
+        length += normal[a] * normal[a];
+    }
+    length = sqrtf(length);
+    for (int a = 0; a < 3; a++) normal[a] = length > 0 ? normal[a] / length : 0;
+}
+
+void foam_walls_drained(const FoamWalls *w, double time, int n, float *const x[3], bool *in) {
+    memset(in, 0, (size_t)n * sizeof *in);
+    for (int k = 0; k < w->drain_count; k++) {
+        float low[3], high[3], point[3][FOAM_POINTS], d[FOAM_POINTS];
+        int picked[FOAM_POINTS];
+        if (time < w->drain_time[k][0] || time >= w->drain_time[k][1]) continue;
+        if (!shape_bounds(w->drains[k], low, high)) continue;
+        int count = pick(low, high, 0, n, x, picked, point);
+        if (!count) continue;
+        shape_distance(w->drains[k], count, point[0], point[1], point[2], d);
+        for (int i = 0; i < count; i++) in[picked[i]] = in[picked[i]] || d[i] < 0;
+    }
+}
