@@ -299,6 +299,7 @@ int command_run(int argc, char **argv) {
         .help = "Simulates a scene and writes into DIR:\n"
                 "  particles/NNNNNN.ply  frames for Blender, ParaView, Houdini\n"
                 "  fields/NNNNNN.vti     pressure, velocity, ... when output.fields is true\n"
+                "  foam/NNNNNN.ply       spray, foam and bubbles, when output.foam is true\n"
                 "  surface/NNNNNN.ply    closed surface, when output.surface is ply or obj\n"
                 "  checkpoints/          from which --resume continues, bit for bit\n"
                 "  stats.csv, run.json   one row a step; the scene after defaults\n\n"

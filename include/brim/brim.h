@@ -698,7 +698,7 @@ typedef struct BrimFoamFrame {
     size_t count;
     BrimFoamParticle *particle; ///< [count] by id
     BrimFoamCounts counts;
-    int frame;
+    int frame;         ///< -1 before the first
     double time;       ///< s
     uint32_t next_id;  ///< that the next one born gets
     uint64_t settings; ///< a hash of what it was made with

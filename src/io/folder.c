@@ -14,6 +14,7 @@
 #define PARTICLES "particles"
 #define FIELDS "fields"
 #define SURFACE "surface"
+#define FOAM "foam"
 #define DAMAGED_SUFFIX ".damaged"
 
 char *checkpoint_path(const char *folder, int64_t step) {
@@ -31,6 +32,10 @@ char *fields_path(const char *folder, int frame) {
 char *surface_path(const char *folder, int frame, BrimMeshFormat format) {
     return path_new("%s/" SURFACE "/%06d.%s", folder, frame,
                     format == BRIM_MESH_OBJ ? "obj" : "ply");
+}
+
+char *foam_path(const char *folder, int frame) {
+    return path_new("%s/" FOAM "/%06d.ply", folder, frame);
 }
 
 static BrimResult no_memory(const char *folder, BrimError *error) {
@@ -73,7 +78,8 @@ static bool is_temporary(const char *name) {
 /// A file that a run wrote into its sub-folder `part`; "" is the folder itself.
 static bool is_ours(const char *part, const char *name) {
     size_t n = without(name, strlen(name), FILE_TEMP_SUFFIX);
-    if (strcmp(part, PARTICLES) == 0) return is_numbered(name, n, "", 6, ".ply", NULL);
+    if (strcmp(part, PARTICLES) == 0 || strcmp(part, FOAM) == 0)
+        return is_numbered(name, n, "", 6, ".ply", NULL);
     if (strcmp(part, FIELDS) == 0) return is_numbered(name, n, "", 6, ".vti", NULL);
     if (strcmp(part, SURFACE) == 0)
         return is_numbered(name, n, "", 6, ".ply", NULL) ||
@@ -129,6 +135,7 @@ BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, BrimE
     if (result == BRIM_OK && output->fields) result = make_part(folder, FIELDS, error);
     if (result == BRIM_OK && output->surface != BRIM_SURFACE_OUTPUT_NONE)
         result = make_part(folder, SURFACE, error);
+    if (result == BRIM_OK && output->foam) result = make_part(folder, FOAM, error);
     return result == BRIM_OK ? folder_sync(folder, error) : result;
 }
 
@@ -173,7 +180,7 @@ static BrimResult remove_from(const char *folder, const char *part, bool tempora
 
 /// Checkpoints first: a run whose removal was cut short can then not be resumed from where its
 /// frames are gone.
-static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS, SURFACE, ""};
+static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS, SURFACE, FOAM, ""};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 BrimResult folder_empty(const char *folder, BrimError *error) {

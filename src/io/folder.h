@@ -5,6 +5,7 @@
 //   DIR/particles/000000.ply            a file for each frame, numbered by frame
 //   DIR/fields/000000.vti
 //   DIR/surface/000000.ply or .obj
+//   DIR/foam/000000.ply
 //   DIR/checkpoints/step-00000000.brim  named by step, since an interrupt comes between frames;
 //                                       the newest two are kept, so a damaged one has a predecessor
 //   ....brim-tmp                        beside any of these: being written, or left by a crash
@@ -48,4 +49,5 @@ void folder_prune(const char *folder);
 char *checkpoint_path(const char *folder, int64_t step);
 char *particles_path(const char *folder, int frame);
 char *fields_path(const char *folder, int frame);
+char *foam_path(const char *folder, int frame);
 char *surface_path(const char *folder, int frame, BrimMeshFormat format);

@@ -27,6 +27,7 @@ struct BrimRun {
     BrimSim *sim;
     int frames; ///< at which the run ends
     StatsFile *stats;
+    BrimFoam *foam; ///< NULL: not wanted
     int due;
     int64_t saved;         ///< step of the newest checkpoint, -1 when there is none
     char *last_checkpoint; ///< its path
@@ -240,6 +241,57 @@ static BrimResult write_surface(const BrimRun *r, int frame, BrimError *error) {
     return result;
 }
 
+// Foam is made from the frames of particles as they are in the folder, just as brim foam does it
+// afterwards: the same bytes, and after a resume the files hold all that it needs.
+
+/// Reads the particles of a frame that was written.
+static BrimResult read_particles(const BrimRun *r, int frame, BrimFrame *particles,
+                                 BrimError *error) {
+    *particles = (BrimFrame){0};
+    char *path = particles_path(r->folder, frame);
+    if (!path) return no_memory(r, error);
+    BrimResult result = brim_frame_read(path, particles, error);
+    free(path);
+    return result;
+}
+
+static BrimResult write_foam(const BrimRun *r, int frame, BrimError *error) {
+    double time = frame / brim_sim_def(r->sim)->frame_rate;
+    BrimFrame read;
+    BrimResult result = read_particles(r, frame, &read, error);
+    BrimParticles particles = brim_frame_particles(&read);
+    // what failed is tried again: the foam may be there already
+    if (result == BRIM_OK && brim_foam_frame(r->foam).frame < frame)
+        result = brim_foam_advance(r->foam, &particles, frame, time, error);
+    brim_frame_free(&read);
+    char *path = result == BRIM_OK ? foam_path(r->folder, frame) : NULL;
+    if (result != BRIM_OK || !path) return result != BRIM_OK ? result : no_memory(r, error);
+    BrimFoamFrame foam = brim_foam_frame(r->foam);
+    result = brim_foam_write(&foam, path, error);
+    free(path);
+    return result;
+}
+
+/// Makes foam ready; after a resume from the last frame that was written.
+static BrimResult begin_foam(BrimRun *r, const BrimSimDef *def, BrimError *error) {
+    BrimFoamDef foam = def->foam;
+    foam.threads = brim_sim_threads(r->sim), foam.isa = def->isa;
+    BrimResult result = brim_foam_create(def, &foam, &r->foam, error);
+    if (result != BRIM_OK || r->saved < 0) return result;
+    int frame = brim_sim_frame(r->sim) / r->output.every * r->output.every;
+    BrimFrame read;
+    result = read_particles(r, frame, &read, error);
+    BrimParticles particles = brim_frame_particles(&read);
+    char *path = foam_path(r->folder, frame);
+    if (result == BRIM_OK && !path) result = no_memory(r, error);
+    if (result == BRIM_OK)
+        result =
+            brim_foam_restore(r->foam, &particles, frame, frame / def->frame_rate, path, error);
+    brim_frame_free(&read);
+    free(path);
+    return result;
+}
+
 static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     int frame = brim_sim_frame(r->sim);
     char *particles = particles_path(r->folder, frame), *fields = fields_path(r->folder, frame);
@@ -249,6 +301,7 @@ static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     if (result == BRIM_OK && r->output.fields) result = brim_write_fields(r->sim, fields, error);
     if (result == BRIM_OK && r->output.surface != BRIM_SURFACE_OUTPUT_NONE)
         result = write_surface(r, frame, error);
+    if (result == BRIM_OK && r->foam) result = write_foam(r, frame, error);
     free(particles), free(fields);
     return result;
 }
@@ -290,6 +343,8 @@ static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error)
     int all = brim_sim_frame_count(r->sim), limit = r->options.frames;
     r->frames = limit > 0 && limit < all ? limit : all;
     if (is_complete(r)) return BRIM_OK;
+    if (r->output.foam) result = begin_foam(r, def, error);
+    if (result != BRIM_OK) return result;
     result = take_folder(r, scene, error);
     if (result == BRIM_OK) result = begin_output(r, error);
     // From the start there is something to resume from, however early the run is cut short.
@@ -409,6 +464,7 @@ void brim_run_close(BrimRun **run) {
     BrimRun *r = *run;
     stats_close(&r->stats);
     brim_sim_destroy(&r->sim);
+    brim_foam_destroy(&r->foam);
     if (r->lock >= 0) close(r->lock);
     free(r->folder), free(r->last_checkpoint), free(r->candidates), free(r);
     *run = NULL;

@@ -59,7 +59,7 @@ BrimResult brim_foam_create(const BrimSimDef *def, const BrimFoamDef *foam_def, 
                     "it, which bubbles rise through: foam needs a run with band.width: 0");
     BrimFoam *f = calloc(1, sizeof *f);
     if (!f) return no_memory(error);
-    f->def = *foam_def;
+    f->def = *foam_def, f->frame = -1;
     result = prepare(f, def, error);
     if (result == BRIM_OK)
         *foam = f;
