@@ -13,7 +13,7 @@ typedef struct Arguments {
     const char *output, *size, *camera, *style, *colour, *range;
     int64_t frame, first, last, samples, threads;
     double shutter;
-    bool grid, level_set, quiet, overwrite;
+    bool grid, level_set, no_foam, quiet, overwrite;
 } Arguments;
 
 /// A job: some frames of a run to be drawn the same way.
@@ -64,12 +64,14 @@ static double frame_time(const Job *job, int index) {
 typedef struct Loaded {
     BrimFrame frame;
     BrimMesh mesh;
+    BrimFoamFrame foam;
     float *values;
 } Loaded;
 
 static void loaded_free(Loaded *l) {
     brim_frame_free(&l->frame);
     brim_mesh_free(&l->mesh);
+    brim_foam_free(&l->foam);
     free(l->values);
     *l = (Loaded){0};
 }
@@ -96,6 +98,18 @@ static BrimResult load_mesh(Job *job, int index, Loaded *l, BrimError *error) {
     return brim_mesher_mesh(job->mesher, &particles, frame_time(job, index), &l->mesh, error);
 }
 
+/// Where the foam of a frame is; false when there is none, or none is wanted.
+static bool foam_path(const Job *job, int index, char path[PATH_MAX]) {
+    int n =
+        snprintf(path, PATH_MAX, "%s/foam/%06d.ply", job->frames.folder, job->frames.number[index]);
+    return *job->frames.folder && !job->a->no_foam && n < PATH_MAX && access(path, F_OK) == 0;
+}
+
+static BrimResult load_foam(const Job *job, int index, Loaded *l, BrimError *error) {
+    char path[PATH_MAX];
+    return foam_path(job, index, path) ? brim_foam_read(path, &l->foam, error) : BRIM_OK;
+}
+
 static void on_progress(void *context, double share) {
     count_progress_part(context, share);
 }
@@ -105,16 +119,18 @@ static void write_note(const Job *job, int index, char note[768]) {
     const BrimPictureDef *p = &job->picture;
     const Arguments *a = job->a;
     char path[PATH_MAX];
-    struct stat s = {0};
+    struct stat s = {0}, foam = {0};
     bool found = surface_path(job, index, path) || frames_path(&job->frames, index, path);
     if (!found || stat(path, &s) != 0) s.st_size = 0;
+    if (!foam_path(job, index, path) || stat(path, &foam) != 0) foam.st_size = 0;
     snprintf(note, 768,
              "brim %s frame %d of %lld bytes at %lld.%09ld; %dx%d style %d samples %d shutter %g "
-             "camera %s colour %s range %g:%g grid %d level-set %d",
+             "camera %s colour %s range %g:%g grid %d level-set %d foam %lld bytes at %lld.%09ld",
              brim_version(), job->frames.number[index], (long long)s.st_size,
              (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, p->width, p->height, (int)p->style,
              p->samples, p->shutter, a->camera ? a->camera : "auto", a->colour ? a->colour : "",
-             p->low, p->high, p->grid, p->level_set);
+             p->low, p->high, p->grid, p->level_set, (long long)foam.st_size,
+             (long long)foam.st_mtim.tv_sec, foam.st_mtim.tv_nsec);
 }
 
 static int draw(Job *job, int index, const char *path) {
@@ -125,10 +141,11 @@ static int draw(Job *job, int index, const char *path) {
     BrimResult result = brim_frame_read(from, &l.frame, &error);
     if (result == BRIM_OK) result = load_values(job, from, &l, &error);
     if (result == BRIM_OK) result = load_mesh(job, index, &l, &error);
+    if (result == BRIM_OK) result = load_foam(job, index, &l, &error);
     if (result == BRIM_OK) {
         BrimPictureDef picture = job->picture;
         write_note(job, index, note);
-        picture.note = note, picture.values = l.values;
+        picture.note = note, picture.values = l.values, picture.foam = &l.foam;
         picture.progress = on_progress, picture.progress_context = &job->progress;
         result = brim_write_picture(&job->def, &l.frame, job->surface ? &l.mesh : NULL,
                                     frame_time(job, index), &picture, path, &error);
@@ -435,6 +452,7 @@ int command_render(int argc, char **argv) {
         {"range", 0, OPTION_TEXT, &a.range, "LOW:HIGH", "ends of the colour scale", 0, 0},
         {"grid", 0, OPTION_FLAG, &a.grid, NULL, "2D: draw the cells", 0, 0},
         {"level-set", 0, OPTION_FLAG, &a.level_set, NULL, "2D: draw the line of the surface", 0, 0},
+        {"no-foam", 0, OPTION_FLAG, &a.no_foam, NULL, "leave out the foam of DIR/foam", 0, 0},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "threads; default one for each core", 0,
          1024},
         {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "draw frames anew that are there already",
@@ -451,6 +469,7 @@ int command_render(int argc, char **argv) {
             "stopped: frames that are drawn already, in the same way, are kept.\n\n"
             "Style water traces rays through the surface of the liquid. Style particles draws\n"
             "them coloured, with a legend; --colour chooses it. 2D scenes are drawn as particles.\n"
+            "Spray, foam and bubbles of DIR/foam (brim foam) are drawn too.\n"
             "A FILE.ply outside a run folder is drawn in a box around its particles.\n\n"
             "Prints the path of what it wrote.",
         .options = options,

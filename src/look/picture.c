@@ -69,6 +69,7 @@ static BrimResult trace_water(Picture *p, const BrimMesh *mesh, BrimError *error
     WaterPicture w = {.def = p->def,
                       .solids = &p->solids,
                       .water = &water,
+                      .foam = p->want->foam,
                       .camera = picture_camera(p, 1, false),
                       .samples = p->want->samples,
                       .blur = (float)(p->want->shutter / p->def->frame_rate),

@@ -101,6 +101,34 @@ BrimResult ray_scene_add(RayScene *s, const Mesh *mesh, int number, float blur, 
     return BRIM_OK;
 }
 
+/// Balls at one end of the shutter.
+static bool add_balls(RTCGeometry g, size_t count, const float *ball, const float *velocity,
+                      unsigned step, float shift) {
+    float *to = rtcSetNewGeometryBuffer(g, RTC_BUFFER_TYPE_VERTEX, step, RTC_FORMAT_FLOAT4,
+                                        4 * sizeof(float), count);
+    if (!to) return false;
+    memcpy(to, ball, 4 * count * sizeof(float));
+    for (size_t i = 0; shift != 0 && i < count; i++)
+        for (int a = 0; a < 3; a++) to[4 * i + (size_t)a] += shift * velocity[3 * i + (size_t)a];
+    return true;
+}
+
+BrimResult ray_scene_add_balls(RayScene *s, size_t count, const float *ball, const float *velocity,
+                               int number, float blur, BrimError *error) {
+    if (count == 0) return BRIM_OK;
+    RTCGeometry g = rtcNewGeometry(s->device, RTC_GEOMETRY_TYPE_SPHERE_POINT);
+    if (!g) return out_of_memory(error);
+    rtcSetGeometryTimeStepCount(g, blur > 0 ? 2 : 1);
+    bool filled = add_balls(g, count, ball, velocity, 0, -0.5f * blur) &&
+                  (blur <= 0 || add_balls(g, count, ball, velocity, 1, 0.5f * blur));
+    if (filled) rtcCommitGeometry(g);
+    unsigned id = filled ? rtcAttachGeometry(s->scene, g) : RTC_INVALID_GEOMETRY_ID;
+    rtcReleaseGeometry(g);
+    if (id >= MESHES_MOST) return out_of_memory(error);
+    s->number[id] = number;
+    return BRIM_OK;
+}
+
 BrimResult ray_scene_build(RayScene *s, BrimError *error) {
     rtcCommitScene(s->scene);
     return check_device(s->device, error);
@@ -169,6 +197,12 @@ BrimResult ray_scene_new(RayScene **scene, BrimError *error) {
 
 BrimResult ray_scene_add(RayScene *s, const Mesh *mesh, int number, float blur, BrimError *error) {
     (void)s, (void)mesh, (void)number, (void)blur;
+    return fail(error, BRIM_ERROR_MISSING, "this build cannot trace rays");
+}
+
+BrimResult ray_scene_add_balls(RayScene *s, size_t count, const float *ball, const float *velocity,
+                               int number, float blur, BrimError *error) {
+    (void)s, (void)count, (void)ball, (void)velocity, (void)number, (void)blur;
     return fail(error, BRIM_ERROR_MISSING, "this build cannot trace rays");
 }
 

@@ -32,6 +32,10 @@ BrimResult ray_scene_new(RayScene **scene, BrimError *error);
 /// [-blur / 2, blur / 2] seconds while the shutter is open.
 BrimResult ray_scene_add(RayScene *scene, const Mesh *mesh, int number, float blur,
                          BrimError *error);
+/// Balls of given centre and radius, [count][4], that move by velocity [count][3]; m, m/s. Hits
+/// tell the ball as the triangle.
+BrimResult ray_scene_add_balls(RayScene *scene, size_t count, const float *ball,
+                               const float *velocity, int number, float blur, BrimError *error);
 /// After the last mesh. The same tree for any number of threads.
 BrimResult ray_scene_build(RayScene *scene, BrimError *error);
 void ray_scene_free(RayScene **scene);

@@ -128,6 +128,28 @@ static BrimResult build_tank(Tracer *t, const WaterPicture *p, BrimError *error)
     return result == BRIM_OK ? ray_scene_build(t->tank, error) : result;
 }
 
+static BrimResult build_foam(Tracer *t, const WaterPicture *p, BrimError *error) {
+    const BrimFoamFrame *f = p->foam;
+    if (!f || !f->count) return BRIM_OK;
+    float(*ball)[4] = memory_new(f->count * sizeof *ball);
+    float(*velocity)[3] = memory_new(f->count * sizeof *velocity);
+    BrimResult result =
+        ball && velocity ? ray_scene_new(&t->white, error)
+                         : fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's foam");
+    for (size_t i = 0; i < f->count && result == BRIM_OK; i++) {
+        const BrimFoamParticle *q = &f->particle[i];
+        for (int a = 0; a < 3; a++) ball[i][a] = q->position[a], velocity[i][a] = q->velocity[a];
+        ball[i][3] = q->size;
+    }
+    if (result == BRIM_OK)
+        result = ray_scene_add_balls(t->white, f->count, ball[0], velocity[0], MESH_FOAM, p->blur,
+                                     error);
+    if (result == BRIM_OK) result = ray_scene_build(t->white, error);
+    free(ball), free(velocity);
+    t->foam = f;
+    return result;
+}
+
 BrimResult tracer_new(Tracer *t, const WaterPicture *p, BrimError *error) {
     BrimVec3 size = p->def->size;
     *t = (Tracer){.solids = p->solids, .water = p->water, .camera = p->camera, .size = size};
@@ -143,6 +165,7 @@ BrimResult tracer_new(Tracer *t, const WaterPicture *p, BrimError *error) {
     if (result == BRIM_OK) result = build_solids(t, &t->matte, false, error);
     if (result == BRIM_OK && any_solids(t, true)) result = build_solids(t, &t->glass, true, error);
     if (result == BRIM_OK) result = build_tank(t, p, error);
+    if (result == BRIM_OK) result = build_foam(t, p, error);
     if (result == BRIM_OK) result = tracer_light_floor(t, error);
     if (result != BRIM_OK) tracer_free(t);
     return result;
@@ -153,6 +176,7 @@ void tracer_free(Tracer *t) {
     ray_scene_free(&t->matte);
     ray_scene_free(&t->tank);
     ray_scene_free(&t->glass);
+    ray_scene_free(&t->white);
     free(t->open);
     t->open = NULL;
 }

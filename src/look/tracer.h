@@ -8,7 +8,7 @@
 #include "look/contour.h"
 #include "look/water_picture.h"
 
-enum { MESH_WATER, MESH_SOLID, MESH_TANK, MESH_GLASS };
+enum { MESH_WATER, MESH_SOLID, MESH_TANK, MESH_GLASS, MESH_FOAM };
 
 typedef struct Tracer {
     const Solids *solids;
@@ -18,6 +18,8 @@ typedef struct Tracer {
     RayScene *matte;   ///< solids
     RayScene *tank;    ///< its edges, which cast no shadows
     RayScene *glass;   ///< clear solids; NULL: none
+    RayScene *white;   ///< spray, foam and bubbles; NULL: none
+    const BrimFoamFrame *foam;
     View camera;
     BrimVec3 size;       ///< of the domain, m
     float cell;          ///< m
@@ -88,6 +90,7 @@ typedef struct Spot {
 
 BrimVec3 light_floor(const Tracer *t, const Spot *spot, Sampler *sampler);
 BrimVec3 light_solid(const Tracer *t, const Spot *spot, Sampler *sampler);
+BrimVec3 light_foam(const Tracer *t, const Spot *spot, Sampler *sampler);
 BrimVec3 light_tank(const Tracer *t, const Spot *spot, Sampler *sampler);
 
 /// Distance along a ray to the floor, INFINITY when it never comes there. The floor lies a few

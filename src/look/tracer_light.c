@@ -240,6 +240,17 @@ BrimVec3 light_solid(const Tracer *t, const Spot *spot, Sampler *sampler) {
     return vec_tint(paint, vec_add(light, around));
 }
 
+/// White, and lit from all around as what scatters within is: half by the way the ball faces, half
+/// as if it faced the light.
+BrimVec3 light_foam(const Tracer *t, const Spot *spot, Sampler *sampler) {
+    float under;
+    BrimVec3 normal = vec_unit(vec_add(spot->normal, tracer_sun()));
+    BrimVec3 sun = sun_at(t, spot, normal, sampler, &under);
+    BrimVec3 around = vec_mix(floor_mean, sky_mean, 0.65f + 0.35f * spot->normal.y);
+    if (spot->wet) around = vec_tint(around, water_filter(t, under));
+    return vec_mul(vec_add(sun, around), 0.9f);
+}
+
 BrimVec3 light_tank(const Tracer *t, const Spot *spot, Sampler *sampler) {
     float under;
     BrimVec3 sun = sun_at(t, spot, spot->normal, sampler, &under);

@@ -2,7 +2,7 @@
 // the sky.
 #include "look/tracer.h"
 
-enum { STEPS_MOST = 48, PANES_MOST = 8, SPLITS = 2, DEPTH_MOST = 10 };
+enum { STEPS_MOST = 48, PANES_MOST = 8, SPLITS = 2, DEPTH_MOST = 10, FOAM_MOST = 24 };
 
 typedef struct Path {
     Ray ray;
@@ -20,13 +20,34 @@ typedef enum Met { MET_SKY, MET_FLOOR, MET_MESH } Met;
 /// A solid wins over water that lies on it: within this share of a cell they touch.
 static const float touching = 0.05f;
 
-static Met meet(const Tracer *t, const Path *p, RayHit *hit) {
+/// Chance that a ray stops at a bubble: light goes around and through them.
+static const float bubble_stops = 0.3f;
+
+/// The first ball of foam before `end`, bubbles by chance.
+static bool meet_foam(const Tracer *t, const Path *p, float end, Sampler *sampler, RayHit *hit) {
+    RayHit found;
+    float begin = 0;
+    for (int k = 0; t->white && k < FOAM_MOST; k++) {
+        if (!ray_meets(t->white, &p->ray, begin, end, &found)) return false;
+        const BrimFoamParticle *q = &t->foam->particle[found.triangle];
+        if (q->type != BRIM_FOAM_BUBBLE || sampler_next(sampler, 0, 1).x < bubble_stops) {
+            *hit = found;
+            return true;
+        }
+        begin = found.distance + 2 * q->size;
+    }
+    return false;
+}
+
+static Met meet(const Tracer *t, const Path *p, Sampler *sampler, RayHit *hit) {
     float ground = floor_distance(t, &p->ray);
     bool water = ray_meets(t->surface, &p->ray, p->begin, ground, hit);
     float end = !water ? ground : p->wet ? hit->distance + touching * t->cell : hit->distance;
     bool solid = ray_meets(t->matte, &p->ray, 0, end, hit);
     if (solid) end = hit->distance;
-    if (ray_meets(t->tank, &p->ray, 0, end, hit) || solid || water) return MET_MESH;
+    bool tank = ray_meets(t->tank, &p->ray, 0, end, hit);
+    if (tank) end = hit->distance;
+    if (meet_foam(t, p, end, sampler, hit) || tank || solid || water) return MET_MESH;
     hit->distance = ground;
     return ground < INFINITY ? MET_FLOOR : MET_SKY;
 }
@@ -76,6 +97,7 @@ static BrimVec3 light_matte(const Tracer *t, const Path *p, const RayHit *hit, M
     spot.normal = vec_unit(hit->normal);
     if (vec_dot(spot.normal, p->ray.direction) > 0) spot.normal = vec_mul(spot.normal, -1);
     if (hit->mesh == MESH_SOLID) spot.normal = solids_normal(t->solids, spot.point, spot.normal);
+    if (hit->mesh == MESH_FOAM) return light_foam(t, &spot, sampler);
     return hit->mesh == MESH_TANK ? light_tank(t, &spot, sampler) : light_solid(t, &spot, sampler);
 }
 
@@ -147,7 +169,7 @@ static BrimVec3 trace(const Tracer *t, Path p, Sampler *sampler) {
     BrimVec3 light = vec(0, 0, 0), filter = vec(1, 1, 1);
     for (int step = 0; step < STEPS_MOST && p.depth < DEPTH_MOST; step++) {
         RayHit hit;
-        Met met = meet(t, &p, &hit);
+        Met met = meet(t, &p, sampler, &hit);
         if (t->glass) pass_glass(t, &p, hit.distance, &light, &filter);
         if (p.wet) {
             BrimVec3 left = water_filter(t, fminf(hit.distance, t->extent));

@@ -6,6 +6,7 @@ typedef struct WaterPicture {
     const BrimSimDef *def;
     const Solids *solids;
     const Mesh *water;
+    const BrimFoamFrame *foam; ///< NULL: none
     View camera;
     int samples;                ///< a pixel, before more are taken where they differ
     float blur;                 ///< s that the shutter is open
