@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "scene/check.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,10 +31,10 @@ static BrimResult prepare(BrimFoam *f, const BrimSimDef *def, BrimError *error) 
     foam_scale_init(&f->scale, def);
     f->seed = def->seed;
     f->settings = settings_hash(&f->def, &f->scale, f->seed);
-    f->threads = f->def.threads > 0 ? f->def.threads : omp_get_max_threads();
     f->kernels = foam_kernels_for(isa_choose(f->def.isa));
-    f->block = calloc((size_t)f->threads, sizeof *f->block);
-    if (!f->block) return no_memory(error);
+    f->team = team_new(team_size(f->def.threads));
+    f->block = calloc((size_t)team_threads(f->team), sizeof *f->block);
+    if (!f->team || !f->block) return no_memory(error);
     BrimResult result = foam_bins_init(&f->bins, &f->scale, error);
     return result == BRIM_OK ? foam_walls_init(&f->walls, def, error) : result;
 }
@@ -71,7 +70,8 @@ BrimResult brim_foam_create(const BrimSimDef *def, const BrimFoamDef *foam_def, 
 void brim_foam_destroy(BrimFoam **foam) {
     if (!foam || !*foam) return;
     BrimFoam *f = *foam;
-    for (int i = 0; f->block && i < f->threads; i++) foam_block_free(&f->block[i]);
+    for (int i = 0; f->block && i < team_threads(f->team); i++) foam_block_free(&f->block[i]);
+    team_free(&f->team);
     foam_liquid_free(&f->liquid), foam_liquid_free(&f->next);
     foam_paths_free(&f->paths);
     foam_bins_free(&f->bins);

@@ -14,6 +14,7 @@
 // belongs to, everything that the next interval needs.
 #pragma once
 #include "base/simd.h"
+#include "base/team.h"
 #include "brim/brim.h"
 #include "grid/grid.h"
 #include "solid/solid.h"
@@ -38,12 +39,6 @@ enum { FOAM_WALL_STEPS = 64 };
 void foam_scale_init(FoamScale *scale, const BrimSimDef *def);
 /// Share of the kernel that a wall at a distance leaves, 0.5 to 1.
 float foam_wall_share(const FoamScale *scale, float distance);
-
-// --------------------------------------------------------------------------------------- threads
-
-/// Calls item(context, index, thread) for 0 <= index < count; thread < threads.
-void foam_for(int threads, int count, void (*item)(void *context, int index, int thread),
-              void *context);
 
 // ---------------------------------------------------------------------------------------- liquid
 
@@ -106,7 +101,7 @@ uint32_t foam_cell(const FoamScale *scale, const Grid *grid, const float x[3], u
 void foam_spread(FoamBins *bins);
 /// (places, want) => bins; `normals`: with room for n. False when out of memory.
 bool foam_bins_sort(FoamBins *bins, const FoamScale *scale, const FoamPlaces *places, bool normals,
-                    int threads);
+                    Team *team);
 
 // ----------------------------------------------------------------------------------------- block
 
@@ -197,7 +192,7 @@ struct BrimFoam {
     FoamScale scale;
     FoamWalls walls;
     const FoamKernels *kernels;
-    int threads;
+    Team *team;
     uint64_t settings; ///< hash of all that a later frame depends on, but for the liquid
     uint32_t seed;
 
@@ -207,7 +202,7 @@ struct BrimFoam {
     FoamLiquid liquid, next;
     FoamPaths paths;
     FoamBins bins;
-    FoamBlock *block;           ///< [threads]
+    FoamBlock *block;           ///< [threads of the team]
     BrimFoamParticle *particle; ///< [count] by id
     size_t count, capacity;
     uint32_t next_id;

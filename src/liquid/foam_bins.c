@@ -157,11 +157,11 @@ static bool fit(FoamBins *b, size_t count, bool normals) {
 }
 
 bool foam_bins_sort(FoamBins *b, const FoamScale *scale, const FoamPlaces *places, bool normals,
-                    int threads) {
+                    Team *team) {
     size_t count = places->count, box = grid_box(&b->grid);
     if (!fit(b, count ? count : 1, normals)) return false;
     Sorting s = {b, scale, places, normals};
-    foam_for(threads, (int)((count + CHUNK - 1) / CHUNK), find_keys, &s);
+    team_for(team, (int)((count + CHUNK - 1) / CHUNK), 1, find_keys, &s);
     sort_by_tile(b, count);
     for (size_t t = 0; t < box; t++) b->have[t] = b->first[t + 1] > b->first[t];
     // a tile beside the water exists too, so that what is there finds the water
@@ -174,7 +174,7 @@ bool foam_bins_sort(FoamBins *b, const FoamScale *scale, const FoamPlaces *place
     ready =
         ready && memory_fit((void **)&b->start, &b->start_capacity, sizeof *b->start, cells + 1);
     if (!ready) return false;
-    foam_for(threads, b->grid.tile_count, sort_tile, &s);
+    team_for(team, b->grid.tile_count, 4, sort_tile, &s);
     b->start[cells] = (uint32_t)b->count;
     return true;
 }

@@ -220,7 +220,7 @@ static bool find_rates(Potentials *p) {
     memcpy(p->near, b->want, box);
     foam_spread(b);
     FoamPlaces places = {.count = n, .x = f->liquid.x, .w = f->liquid.v};
-    if (!foam_bins_sort(b, &f->scale, &places, true, f->threads)) return false;
+    if (!foam_bins_sort(b, &f->scale, &places, true, f->team)) return false;
     for (int a = 0; a < 3; a++) {
         memset(b->n[a], 0, b->count * sizeof(float));
         p->mean[a] = memory_zero((b->capacity + 1) * sizeof(float));
@@ -228,11 +228,11 @@ static bool find_rates(Potentials *p) {
         p->u[a] = memory_zero((n + 1) * sizeof(float));
         if (!p->mean[a] || !p->own[a] || !p->u[a]) return false;
     }
-    foam_for(f->threads, b->grid.tile_count, average_tile, p);
+    team_for(f->team, b->grid.tile_count, 1, average_tile, p);
     for (int a = 0; a < 3; a++) swap(&b->u[a], &p->own[a]);
-    if (!p->failed) foam_for(f->threads, b->grid.tile_count, smooth_tile, p);
+    if (!p->failed) team_for(f->team, b->grid.tile_count, 1, smooth_tile, p);
     for (int a = 0; a < 3; a++) swap(&b->u[a], &p->mean[a]);
-    if (!p->failed) foam_for(f->threads, b->grid.tile_count, rate_tile, p);
+    if (!p->failed) team_for(f->team, b->grid.tile_count, 1, rate_tile, p);
     return !p->failed;
 }
 

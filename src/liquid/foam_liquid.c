@@ -3,15 +3,8 @@
 #include "base/memory.h"
 #include "liquid/foam.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-void foam_for(int threads, int count, void (*item)(void *context, int index, int thread),
-              void *context) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int i = 0; i < count; i++) item(context, i, omp_get_thread_num());
-}
 
 // ----------------------------------------------------------------------------------------- scale
 

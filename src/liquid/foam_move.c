@@ -227,7 +227,7 @@ static bool find_liquid(const Move *m) {
                          .time = m->begin,
                          .halves = p->halves,
                          .half = m->begin < 0.5f * p->duration ? 1 : 2};
-    return foam_bins_sort(b, &f->scale, &places, false, f->threads);
+    return foam_bins_sort(b, &f->scale, &places, false, f->team);
 }
 
 /// => order, first: particles by the tile that they are in
@@ -280,7 +280,7 @@ BrimResult foam_move(FoamWork *w, float begin, float dt, BrimError *error) {
     if (ready) {
         sort_particles(&m);
         int chunks = (int)((m.first[0] + CHUNK - 1) / CHUNK);
-        foam_for(f->threads, f->bins.grid.tile_count + chunks, move_item, &m);
+        team_for(f->team, f->bins.grid.tile_count + chunks, 1, move_item, &m);
     }
     free(m.order), free(m.slot), free(m.cell), free(m.first);
     if (ready && !m.failed) return BRIM_OK;
