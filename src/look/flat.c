@@ -105,6 +105,7 @@ BrimResult flat_draw(Picture *p, BrimError *error) {
                       p->image.width, p->image.height);
     if (result == BRIM_OK && p->want->grid) flat_grid(&f, &p->image);
     if (result == BRIM_OK && p->want->level_set) result = flat_level_set(&f, &p->image, error);
+    if (result == BRIM_OK) foam_paint(p, &f.view, f.fine, NULL, &p->image);
     if (result == BRIM_OK) draw_frame(&f, &p->image);
     water_free(&f.disks);
     return result;

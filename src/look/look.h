@@ -261,6 +261,10 @@ typedef struct Picture {
 /// Spheres; joined into a surface when the picture wants water.
 BrimResult scene_draw(Picture *picture, BrimError *error);
 BrimResult flat_draw(Picture *picture, BrimError *error);
+/// The picture's foam over what is drawn. view: in samples, `fine` along a pixel's side; depth
+/// [samples] of what hides it, NULL: nothing does.
+void foam_paint(const Picture *picture, const View *view, int fine, const float *depth,
+                Image *image);
 /// Title and legend.
 void paint_text(Picture *picture);
 

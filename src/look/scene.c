@@ -116,6 +116,7 @@ static BrimResult draw_stages(Scene *s, Image *image, BrimError *error) {
     team_for(s->picture->team, s->camera.height, 8, join_row, s);
     light_scene(s);
     shade_scene(s, image);
+    foam_paint(p, &s->camera, s->fine, s->surface, image);
     draw_box(s, image);
     return BRIM_OK;
 }
