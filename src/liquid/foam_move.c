@@ -105,23 +105,22 @@ static void move_one(const Move *m, const FoamBlock *block, const Batch *b, int 
 static bool meet_sides(const FoamScale *s, const FoamWalls *w, BrimFoamParticle *p) {
     bool touches = false;
     for (int a = 0; a < 3; a++) {
-        bool low = p->position[a]<0, high = p->position[a]> s->size[a];
+        float *x = &p->position[a], *v = &p->velocity[a], least = p->size;
+        bool low = *x < least, high = !low && *x > s->size[a] - least;
         if (a >= s->dim) {
-            p->position[a] = p->velocity[a] = 0;
+            *x = *v = 0;
+        } else if ((low || high) && w->sides[2 * a + high] == BRIM_SIDE_OPEN) {
+            if (*x < 0 || *x > s->size[a]) p->life = 0;
         } else if (low || high) {
-            if (w->sides[2 * a + high] == BRIM_SIDE_OPEN) {
-                p->life = 0;
-                return false;
-            }
-            p->position[a] = low ? 0 : s->size[a];
-            if (low ? p->velocity[a] < 0 : p->velocity[a] > 0) p->velocity[a] = 0;
+            *x = low ? least : s->size[a] - least;
+            if (low ? *v < 0 : *v > 0) *v = 0;
             touches = true;
         }
     }
     return touches;
 }
 
-/// Out of a solid to its surface, with no velocity into it.
+/// Out of a solid until it only touches it, with no velocity into it.
 static void meet_solid(const FoamScale *s, const FoamWalls *w, BrimFoamParticle *p, int solid,
                        float distance) {
     float n[3], into = 0, *v = p->velocity, *x = p->position;
@@ -129,7 +128,7 @@ static void meet_solid(const FoamScale *s, const FoamWalls *w, BrimFoamParticle 
     BrimVec3 own = solid_velocity(w->present[solid], x[0], x[1], x[2]);
     const float wall[3] = {own.x, own.y, own.z};
     for (int a = 0; a < 3; a++) {
-        x[a] -= distance * n[a];
+        x[a] += (p->size - distance) * n[a];
         into += (v[a] - wall[a]) * n[a];
     }
     for (int a = 0; a < 3 && into < 0; a++) v[a] -= into * n[a];
@@ -153,16 +152,17 @@ static void move_batch(const Move *m, const FoamBlock *block, Batch *b) {
         b->touches[i] = meet_sides(&f->scale, &f->walls, p);
         for (int a = 0; a < 3; a++) b->x[a][i] = p->position[a];
     }
-    foam_walls_distance(&f->walls, b->n, x, 0, b->distance, b->solid);
+    foam_walls_distance(&f->walls, b->n, x, f->scale.radius, b->distance, b->solid);
     foam_walls_drained(&f->walls, m->end, b->n, x, drained);
     for (int i = 0; i < b->n; i++) {
         BrimFoamParticle *p = &m->work->particle[b->index[i]];
-        if (b->solid[i] >= 0) {
+        bool meets = b->solid[i] >= 0 && b->distance[i] < p->size;
+        if (meets) {
             meet_solid(&f->scale, &f->walls, p, b->solid[i], b->distance[i]);
             meet_sides(&f->scale, &f->walls, p);
         }
         if (drained[i]) p->life = 0;
-        grow_old(p, own_dt(m, b->index[i]), b->touches[i] || b->solid[i] >= 0);
+        grow_old(p, own_dt(m, b->index[i]), b->touches[i] || meets);
     }
 }
 
