@@ -2,9 +2,11 @@
 #include "page.h"
 #include "json.h"
 #include "sheet.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Arguments {
     const char *output;
@@ -176,6 +178,47 @@ static void add_crowding(Sheet *sheet, const Crowding *c) {
                             .series_count = 1};
 }
 
+/// Counts of spray, foam and bubbles over time, from the headers of the frames that have them.
+static int add_foam(Sheet *sheet, const Page *p) {
+    static const char *const names[3] = {"spray", "foam", "bubbles"};
+    int *frames = NULL, all = 0, code = run_frames(p->run, &frames, &all);
+    size_t n = 0;
+    double *values = sheet_memory(sheet, 4 * ((size_t)all + 1) * sizeof *values);
+    BrimSeries *series = sheet_memory(sheet, 3 * sizeof *series);
+    for (int i = 0; i < all && values && series && code == EXIT_DONE; i++) {
+        char path[PATH_MAX];
+        BrimFoamFrame foam;
+        BrimError error;
+        if (snprintf(path, sizeof path, "%s/foam/%06d.ply", p->run->folder, frames[i]) >=
+                PATH_MAX ||
+            access(path, F_OK) != 0)
+            continue;
+        if (brim_foam_read_counts(path, &foam, &error) != BRIM_OK) {
+            code = report_result(&error, false);
+            break;
+        }
+        values[n] = foam.time;
+        values[all + (int)n] = (double)foam.counts.spray;
+        values[2 * all + (int)n] = (double)foam.counts.foam;
+        values[3 * all + (int)n] = (double)foam.counts.bubbles;
+        n++;
+    }
+    free(frames);
+    BrimPanelDef *panel = n && code == EXIT_DONE ? sheet_panel(sheet) : NULL;
+    if (!panel) return code;
+    for (int k = 0; k < 3; k++)
+        series[k] =
+            (BrimSeries){.name = names[k], .x = values, .y = values + (k + 1) * all, .count = n};
+    *panel = (BrimPanelDef){.kind = BRIM_PANEL_LINES,
+                            .title = "Whitewater",
+                            .x_label = "time (s)",
+                            .y_label = "particles",
+                            .series = series,
+                            .series_count = 3,
+                            .y_zero = true};
+    return code;
+}
+
 static int put_plots(const Page *p) {
     Sheet sheet = {.plot = {.width = 960}};
     SheetChoice choice = {0};
@@ -184,6 +227,9 @@ static int put_plots(const Page *p) {
     int code = sheet_add_runs(&sheet, p->run, 1, &choice);
     if (code == EXIT_DONE) {
         add_crowding(&sheet, &p->crowding);
+        code = add_foam(&sheet, p);
+    }
+    if (code == EXIT_DONE) {
         if (brim_plot_svg(&sheet.plot, &svg, &error) == BRIM_OK)
             fputs(svg, p->out);
         else

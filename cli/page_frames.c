@@ -1,6 +1,7 @@
 // The contact sheet: frames spread evenly over the run, drawn as PNG and put into the page.
 #include "page.h"
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,14 @@ static int read_frame(const Strip *s, int index, BrimFrame *frame) {
     return code;
 }
 
+/// The foam of a frame; none when the run has none.
+static BrimResult read_foam(const Strip *s, int index, BrimFoamFrame *foam, BrimError *error) {
+    char path[PATH_MAX];
+    *foam = (BrimFoamFrame){0};
+    int n = snprintf(path, sizeof path, "%s/foam/%06d.ply", s->page->run->folder, s->frames[index]);
+    return n < PATH_MAX && access(path, F_OK) == 0 ? brim_foam_read(path, foam, error) : BRIM_OK;
+}
+
 /// The colour scale that all pictures share.
 static int find_scale(Strip *s) {
     for (int i = 0; i < s->count; i++) {
@@ -146,8 +155,14 @@ static int put_picture(Strip *s, int index, bool *missing) {
     int code = read_frame(s, index, &frame);
     if (code != EXIT_DONE) return code;
     double time = s->frames[index] / s->page->def->frame_rate;
-    BrimResult result =
-        brim_write_picture(s->page->def, &frame, NULL, time, &s->picture, s->picture_path, &error);
+    BrimPictureDef picture = s->picture;
+    BrimFoamFrame foam;
+    BrimResult result = read_foam(s, index, &foam, &error);
+    picture.foam = &foam;
+    if (result == BRIM_OK)
+        result =
+            brim_write_picture(s->page->def, &frame, NULL, time, &picture, s->picture_path, &error);
+    brim_foam_free(&foam);
     brim_frame_free(&frame);
     if (result == BRIM_ERROR_MISSING) {
         *missing = true;
