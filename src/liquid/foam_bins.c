@@ -30,15 +30,15 @@ void foam_bins_free(FoamBins *b) {
     *b = (FoamBins){0};
 }
 
-static int cell_along(float x, float inv, int cells) {
-    int c = (int)(x * inv);
-    return c < 0 ? 0 : c >= cells ? cells - 1 : c;
+/// What is outside counts as in the outermost cells.
+static inline int cell_along(float x, float inv, int cells) {
+    float c = x * inv, last = (float)(cells - 1);
+    return c > 0 ? (int)(c < last ? c : last) : 0;
 }
 
 uint32_t foam_cell(const FoamScale *s, const Grid *g, const float x[3], uint32_t *cell) {
     int c[3];
-    for (int a = 0; a < 3; a++)
-        c[a] = cell_along(fminf(fmaxf(x[a], 0), s->size[a]), s->inv_radius, s->cells[a]);
+    for (int a = 0; a < 3; a++) c[a] = cell_along(x[a], s->inv_radius, s->cells[a]);
     *cell = (uint32_t)(((c[2] & 7) * TILE + (c[1] & 7)) * TILE + (c[0] & 7));
     return (uint32_t)grid_box_index(g, c[0] >> TILE_SHIFT, c[1] >> TILE_SHIFT, c[2] >> TILE_SHIFT);
 }
