@@ -639,6 +639,35 @@ TEST(foam_meets_solids_sides_and_drains) {
     cloud_free(&c);
 }
 
+TEST(foam_does_not_pass_a_thin_wall) {
+    for (int dim = 2; dim <= 3; dim++) {
+        BrimSimDef def = box_def(dim);
+        BrimSolidDef wall = brim_default_solid_def();
+        wall.shape.kind = BRIM_SHAPE_BOX, wall.shape.size = (BrimVec3){1 / 16.0f, 3, 3};
+        wall.shape.position = (BrimVec3){0.5f, 0.5f, 0.5f};
+        wall.shape.rotation = (BrimVec3){0, 0, 20};
+        def.solids = &wall, def.solid_count = 1;
+        Cloud c = cloud_new();
+        BrimFoam *f = foam_new(&def, NULL);
+        BrimError error;
+        CHECK_OK(stay(f, &c, 1, 24, &error), error);
+        for (int i = 0; i < 100; i++)
+            put(f, 0.05 + 0.1 * (double)unit((uint64_t)i, 1),
+                0.4 + 0.2 * (double)unit((uint64_t)i, 2), dim == 3 ? 0.5 : 0,
+                3 + 9 * (double)unit((uint64_t)i, 3), 1, 9);
+        CHECK_OK(stay(f, &c, 12, 24, &error), error);
+        CHECK(f->count == 100);
+        for (size_t i = 0; i < 100; i++) {
+            const float *x = f->particle[i].position;
+            double turn = 20 * M_PI / 180,
+                   along = cos(turn) * ((double)x[0] - 0.5) + sin(turn) * ((double)x[1] - 0.5);
+            CHECK_BELOW(along, -1 / 32.0); // on the side where it was
+        }
+        brim_foam_destroy(&f);
+        cloud_free(&c);
+    }
+}
+
 TEST(foam_is_pushed_by_a_moving_solid) {
     BrimSimDef def = box_def(2);
     BrimSolidDef wall = brim_default_solid_def();

@@ -134,6 +134,68 @@ static void meet_solid(const FoamScale *s, const FoamWalls *w, BrimFoamParticle 
     for (int a = 0; a < 3 && into < 0; a++) v[a] -= into * n[a];
 }
 
+/// Distance to the nearest solid at one point, INFINITY when it is farther than `reach`.
+static float solid_near(const FoamWalls *w, const float x[3], float reach, int *solid) {
+    float point[3] = {x[0], x[1], x[2]}, distance;
+    foam_walls_distance(w, 1, (float *const[3]){&point[0], &point[1], &point[2]}, reach, &distance,
+                        solid);
+    return distance;
+}
+
+/// How far along a way, 0 to 1, a ball comes before it touches a solid that it goes towards; steps
+/// as long as the distance allows. `normal` is the solid's there; 1: it never does.
+static float free_way(const Move *m, const float x[3], const float way[3], float length, float size,
+                      float normal[3]) {
+    const FoamScale *s = &m->work->foam->scale;
+    const FoamWalls *w = &m->work->foam->walls;
+    float least = 0.1f * s->spacing, at = 0;
+    while (at < length) {
+        float p[3], into = 0;
+        int solid;
+        for (int a = 0; a < 3; a++) p[a] = x[a] + at / length * way[a];
+        float distance = solid_near(w, p, length + size, &solid) - size;
+        if (solid < 0) return 1;
+        if (distance < least) {
+            foam_walls_normal(w, solid, p, s->dim, 0.25f * s->spacing, normal);
+            for (int a = 0; a < 3; a++) into += way[a] * normal[a];
+            if (into < 0) return at / length;
+        }
+        at += distance > least ? distance : least;
+    }
+    return 1;
+}
+
+/// The way of a particle beside solids, from `x` to where it wants to be: it slides along what it
+/// touches. Without this it would be through a wall of a cell before it is found in it.
+static bool slide(const Move *m, BrimFoamParticle *p, const float x[3]) {
+    enum { TURNS = 3 };
+    bool touches = false;
+    float from[3] = {x[0], x[1], x[2]}, way[3];
+    for (int a = 0; a < 3; a++) way[a] = p->position[a] - x[a];
+    for (int turn = 0; turn < TURNS; turn++) {
+        float n[3], length = sqrtf(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+        float part = length > 0 ? free_way(m, from, way, length, p->size, n) : 1;
+        for (int a = 0; a < 3; a++) from[a] += part * way[a];
+        if (part == 1) break;
+        float rest = 0, into = 0;
+        for (int a = 0; a < 3; a++) rest += way[a] * n[a], into += p->velocity[a] * n[a];
+        for (int a = 0; a < 3; a++) {
+            way[a] = turn + 1 < TURNS ? (1 - part) * (way[a] - rest * n[a]) : 0;
+            if (into < 0) p->velocity[a] -= into * n[a];
+        }
+        touches = true;
+    }
+    for (int a = 0; a < 3; a++) p->position[a] = from[a];
+    return touches;
+}
+
+/// Whether a particle's way from `x` may end in the solid that is `distance` away.
+static bool may_hit(const BrimFoamParticle *p, const float x[3], float distance) {
+    float square = 0, most = distance - p->size;
+    for (int a = 0; a < 3; a++) square += (p->position[a] - x[a]) * (p->position[a] - x[a]);
+    return distance > 0 && (most <= 0 || square >= most * most);
+}
+
 /// Foam gets older; spray that has come to lie on a wall too, or it would be there for ever.
 static void grow_old(BrimFoamParticle *p, float dt, bool touches) {
     p->age += dt;
@@ -149,7 +211,10 @@ static void move_batch(const Move *m, const FoamBlock *block, Batch *b) {
     for (int i = 0; i < b->n; i++) {
         BrimFoamParticle *p = &m->work->particle[b->index[i]];
         move_one(m, block, b, i);
-        b->touches[i] = meet_sides(&f->scale, &f->walls, p);
+        const float from[3] = {b->x[0][i], b->x[1][i], b->x[2][i]};
+        bool slides = b->solid[i] >= 0 && may_hit(p, from, b->distance[i]);
+        b->touches[i] = slides && slide(m, p, from);
+        b->touches[i] = meet_sides(&f->scale, &f->walls, p) || b->touches[i];
         for (int a = 0; a < 3; a++) b->x[a][i] = p->position[a];
     }
     foam_walls_distance(&f->walls, b->n, x, f->scale.radius, b->distance, b->solid);
