@@ -141,9 +141,10 @@ static BrimResult read_file(const char *path, BrimFoamFrame *frame, bool particl
     *frame = (BrimFoamFrame){0};
     NEED(path, error);
     uint64_t bytes;
-    FILE *in = file_open(path, &bytes, error);
-    if (!in) return BRIM_ERROR_IO;
-    BrimResult result = open_frame(in, bytes, path, frame, error);
+    FILE *in;
+    BrimResult result = file_open(path, &in, &bytes, error);
+    if (result != BRIM_OK) return result;
+    result = open_frame(in, bytes, path, frame, error);
     if (result == BRIM_OK && particles) result = read_records(in, path, frame, error);
     fclose(in);
     if (result != BRIM_OK) brim_foam_free(frame);
