@@ -322,7 +322,7 @@ int command_foam(int argc, char **argv) {
         return code;
     }
     Job job = {.arguments = &a};
-    catch_signals();
+    catch_signals(10);
     code = prepare(&job, argv[1]);
     if (code == EXIT_DONE) code = make_frames(&job, argv[1]);
     brim_foam_destroy(&job.foam);
