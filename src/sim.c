@@ -4,7 +4,7 @@
 #include "band/band.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/def_hash.h"
+#include "scene/def_hash.h"
 #include "scene/check.h"
 #include "walls/solid_fine.h"
 #include <math.h>

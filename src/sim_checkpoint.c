@@ -2,45 +2,136 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/checkpoint.h"
+#include "io/stats.h"
 #include "sim.h"
 #include "walls/solid_fine.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/// Section "state": the scalars.
-typedef struct SavedState {
-    double dt, dt_next, kick, velocity_time, solid_time, max_speed, start_cells, start_volume,
-        start_particles, travelled;
-    int64_t resampled;
-    double band_missing, swallow_time, swallow_left, waited;
-    uint32_t next_id;
-    int32_t primed, crowded, tile_count, solid_count;
-    BrimStats stats;
-} SavedState;
+/// Section "state": numbers by name, so that a reader skips what it does not know, and what a file
+/// lacks stays as it is in a new simulation.
+typedef struct SavedNumber {
+    char name[40];
+    union {
+        double real;
+        int64_t whole;
+    } value;
+} SavedNumber;
 
-static const char *const velocity_names[3] = {"grid u", "grid v", "grid w"};
+typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
+
+/// The numbers of the state that a step reads and the def does not give.
+#define SAVED_NUMBERS(N)     \
+    N(dt, REAL)              \
+    N(dt_next, REAL)         \
+    N(kick, REAL)            \
+    N(velocity_time, REAL)   \
+    N(solid_time, REAL)      \
+    N(max_speed, REAL)       \
+    N(start_cells, REAL)     \
+    N(start_volume, REAL)    \
+    N(start_particles, REAL) \
+    N(travelled, REAL)       \
+    N(waited, REAL)          \
+    N(crowded, FLAG)         \
+    N(primed, FLAG)          \
+    N(next_id, WORD)         \
+    N(resampled, WHOLE)      \
+    N(band_missing, REAL)    \
+    N(swallow_time, REAL)    \
+    N(swallow_left, REAL)
+
+typedef struct NumberRow {
+    const char *name;
+    size_t offset;
+    NumberType type;
+} NumberRow;
+
+static const NumberRow number_rows[] = {
+#define ROW(NAME, TYPE) {#NAME, offsetof(BrimSim, NAME), TYPE},
+    SAVED_NUMBERS(ROW)
+#undef ROW
+};
+enum { NUMBER_ROWS = sizeof number_rows / sizeof *number_rows, NUMBERS_MOST = 512 };
+
+static void number_get(const NumberRow *row, const BrimSim *s, SavedNumber *out) {
+    const char *at = (const char *)s + row->offset;
+    snprintf(out->name, sizeof out->name, "%s", row->name);
+    if (row->type == REAL) memcpy(&out->value.real, at, sizeof(double));
+    if (row->type == WHOLE) memcpy(&out->value.whole, at, sizeof(int64_t));
+    if (row->type == WORD) out->value.whole = *(const uint32_t *)(const void *)at;
+    if (row->type == FLAG) out->value.whole = *(const bool *)at;
+}
+
+static void number_set(const NumberRow *row, BrimSim *s, const SavedNumber *in) {
+    char *at = (char *)s + row->offset;
+    if (row->type == REAL) memcpy(at, &in->value.real, sizeof(double));
+    if (row->type == WHOLE) memcpy(at, &in->value.whole, sizeof(int64_t));
+    if (row->type == WORD) *(uint32_t *)(void *)at = (uint32_t)in->value.whole;
+    if (row->type == FLAG) *(bool *)at = in->value.whole != 0;
+}
+
+/// Statistics are numbers too, by the names of their columns.
+static const char STATS[] = "stats.";
+
+/// => numbers [NUMBERS_MOST]; returns how many.
+static int numbers_of(const BrimSim *s, SavedNumber *numbers) {
+    int count = 0;
+    for (; count < NUMBER_ROWS; count++) number_get(&number_rows[count], s, &numbers[count]);
+    for (int i = 0; stats_column(i); i++, count++) {
+        const char *at = (const char *)&s->stats + stats_column(i)->offset;
+        snprintf(numbers[count].name, sizeof numbers[count].name, "%s%s", STATS,
+                 stats_column(i)->name);
+        memcpy(&numbers[count].value, at, sizeof numbers[count].value);
+    }
+    return count;
+}
+
+static void take_number(BrimSim *s, const SavedNumber *number) {
+    for (int i = 0; i < NUMBER_ROWS; i++)
+        if (strcmp(number_rows[i].name, number->name) == 0) number_set(&number_rows[i], s, number);
+    if (strncmp(number->name, STATS, sizeof STATS - 1) != 0) return;
+    for (int i = 0; stats_column(i); i++)
+        if (strcmp(stats_column(i)->name, number->name + sizeof STATS - 1) == 0)
+            memcpy((char *)&s->stats + stats_column(i)->offset, &number->value,
+                   sizeof number->value);
+}
+
+/// Name of a part of a field in the file.
+static void section_name(const FieldRow *row, int part, char name[CHECKPOINT_NAME]) {
+    if (row->parts == 1)
+        snprintf(name, CHECKPOINT_NAME, "%s", row->name);
+    else
+        snprintf(name, CHECKPOINT_NAME, "%s %c", row->name, "xyz"[part]);
+}
+
+/// Whether a simulation's checkpoints have a field.
+static bool is_saved(const BrimSim *s, int field) {
+    const FieldRow *row = &field_rows[field];
+    return field_memory(s, field, 0) &&
+           (row->keep == KEEP_YES || (row->keep == KEEP_PRIMED && s->primed));
+}
 
 // -------------------------------------------------------------------------------------- save
 
 static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     const Grid *g = &s->grid;
-    size_t bytes = sim_cells(s) * sizeof(float);
     uint32_t *tiles = memory_new((size_t)g->tile_count * sizeof *tiles);
     if (!tiles) return fail(error, BRIM_ERROR_MEMORY, "out of memory for a checkpoint");
     for (int t = 0; t < g->tile_count; t++)
         tiles[t] = (uint32_t)grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z);
     BrimResult r = checkpoint_put(w, "tiles", tiles, (size_t)g->tile_count * sizeof *tiles, error);
     free(tiles);
-    for (int a = 0; a < s->dim && r == BRIM_OK; a++)
-        r = checkpoint_put(w, velocity_names[a], s->velocity[a], s->primed ? bytes : 0, error);
-    if (r == BRIM_OK) r = checkpoint_put(w, "pressure", s->pressure, s->primed ? bytes : 0, error);
-    if (r == BRIM_OK)
-        r = checkpoint_put(w, "tile speed", s->tile_speed,
-                           s->primed ? (size_t)g->tile_count * sizeof(float) : 0, error);
-    // The level set below the surface follows from where the interior is.
-    if (r == BRIM_OK && s->band) r = checkpoint_put(w, "interior", s->interior, sim_rows(s), error);
-    if (r == BRIM_OK && s->band) r = checkpoint_put(w, "hidden", s->hidden, sim_rows(s), error);
+    // Everything else follows: the level set below the surface from where the interior is.
+    for (int f = 0; f < FIELD_COUNT; f++)
+        for (int part = 0; part < field_parts(s, &field_rows[f]) && is_saved(s, f); part++) {
+            char name[CHECKPOINT_NAME];
+            section_name(&field_rows[f], part, name);
+            if (r == BRIM_OK)
+                r = checkpoint_put(w, name, field_memory(s, f, part),
+                                   field_bytes(s, &field_rows[f]), error);
+        }
     if (r == BRIM_OK && s->band)
         r = checkpoint_put(w, "swallowed", s->swallowed, s->swallowed_count * sizeof *s->swallowed,
                            error);
@@ -70,22 +161,12 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
                            .dim = s->dim,
                            .cells = {s->grid.cells[0], s->grid.cells[1], s->grid.cells[2]},
                            .scene_hash = s->def_hash};
-    SavedState state;
-    memset(&state, 0, sizeof state); // padding too: the same state is the same bytes
-    state.dt = s->dt, state.dt_next = s->dt_next, state.kick = s->kick;
-    state.velocity_time = s->velocity_time, state.solid_time = s->solid_time;
-    state.max_speed = s->max_speed, state.start_cells = s->start_cells;
-    state.start_volume = s->start_volume;
-    state.start_particles = s->start_particles, state.next_id = s->next_id;
-    state.resampled = s->resampled;
-    state.travelled = s->travelled, state.crowded = s->crowded;
-    state.band_missing = s->band_missing;
-    state.swallow_time = s->swallow_time, state.swallow_left = s->swallow_left;
-    state.waited = s->waited;
-    state.primed = s->primed, state.tile_count = s->grid.tile_count;
-    state.solid_count = s->solid_count, state.stats = s->stats;
+    SavedNumber numbers[NUMBERS_MOST];
+    memset(numbers, 0, sizeof numbers); // padding too: the same state is the same bytes
+    int count = numbers_of(s, numbers);
     BrimResult r = checkpoint_put(w, CHECKPOINT_META, &meta, sizeof meta, error);
-    if (r == BRIM_OK) r = checkpoint_put(w, "state", &state, sizeof state, error);
+    if (r == BRIM_OK)
+        r = checkpoint_put(w, "state", numbers, (size_t)count * sizeof *numbers, error);
     for (int a = 0; a < ATTR_MAX && r == BRIM_OK; a++) {
         char name[ATTRIBUTE_NAME];
         if (!p->attr[a]) continue;
@@ -125,7 +206,12 @@ static BrimResult read_particles(Checkpoint *c, BrimSim *s, size_t count, const 
         char name[ATTRIBUTE_NAME];
         if (!p->attr[a]) continue;
         attribute_name(a, name);
-        r = checkpoint_read(c, name, p->attr[a], count * sizeof(float), error);
+        size_t bytes;
+        bool given = attribute_rows[attribute_row(a)].start == ATTRIBUTE_GIVEN;
+        if (given || checkpoint_find(c, name, &bytes))
+            r = checkpoint_read(c, name, p->attr[a], count * sizeof(float), error);
+        else // of a version that did not know it: as new
+            memset(p->attr[a], 0, count * sizeof(float));
     }
     p->count = count;
     return r;
@@ -150,7 +236,8 @@ static BrimResult read_tiles(Checkpoint *c, BrimSim *s, int tile_count, const ch
             want[tiles[t]] = 1;
     }
     free(tiles);
-    if (r == BRIM_OK && (!grid_rebuild(&s->grid, want, s->sort.from) || !fields_reserve(s, WHERE_ALL, n)))
+    if (r == BRIM_OK &&
+        (!grid_rebuild(&s->grid, want, s->sort.from) || !fields_reserve(s, WHERE_ALL, n)))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for %zu tiles", path, n);
     return r;
 }
@@ -205,16 +292,34 @@ static BrimResult read_fields(Checkpoint *c, BrimSim *s, const char *path, BrimE
     size_t bytes = sim_cells(s) * sizeof(float);
     BrimResult r = BRIM_OK;
     memset(s->pressure, 0, bytes);
-    if (s->band) r = checkpoint_read(c, "interior", s->interior, sim_rows(s), error);
-    if (s->band && r == BRIM_OK) r = checkpoint_read(c, "hidden", s->hidden, sim_rows(s), error);
+    for (int f = 0; f < FIELD_COUNT; f++)
+        for (int part = 0; part < field_parts(s, &field_rows[f]) && is_saved(s, f); part++) {
+            char name[CHECKPOINT_NAME];
+            section_name(&field_rows[f], part, name);
+            if (r == BRIM_OK)
+                r = checkpoint_read(c, name, field_memory(s, f, part),
+                                    field_bytes(s, &field_rows[f]), error);
+        }
     if (s->band && r == BRIM_OK) r = read_swallowed(c, s, path, error);
-    if (!s->primed || r != BRIM_OK) return r;
-    for (int a = 0; a < s->dim && r == BRIM_OK; a++)
-        r = checkpoint_read(c, velocity_names[a], s->velocity[a], bytes, error);
-    if (r == BRIM_OK) r = checkpoint_read(c, "pressure", s->pressure, bytes, error);
-    if (r == BRIM_OK)
-        r = checkpoint_read(c, "tile speed", s->tile_speed,
-                            (size_t)s->grid.tile_count * sizeof(float), error);
+    return r;
+}
+
+/// How many things of a size a section holds; -1 when there is none.
+static int64_t section_count(Checkpoint *c, const char *name, size_t size) {
+    size_t bytes = 0;
+    return checkpoint_find(c, name, &bytes) && bytes % size == 0 ? (int64_t)(bytes / size) : -1;
+}
+
+/// (section "state") => numbers of the state
+static BrimResult read_numbers(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
+    SavedNumber numbers[NUMBERS_MOST];
+    int64_t count = section_count(c, "state", sizeof *numbers);
+    if (count < 0 || count > NUMBERS_MOST) return damaged(path, "its numbers make no sense", error);
+    BrimResult r = checkpoint_read(c, "state", numbers, (size_t)count * sizeof *numbers, error);
+    for (int64_t i = 0; i < count && r == BRIM_OK; i++) {
+        numbers[i].name[sizeof numbers[i].name - 1] = 0;
+        take_number(s, &numbers[i]);
+    }
     return r;
 }
 
@@ -238,34 +343,25 @@ static BrimResult read_solids(Checkpoint *c, BrimSim *s, int count, const char *
 
 static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     CheckpointMeta meta;
-    SavedState state;
     BrimResult r = checkpoint_read(c, CHECKPOINT_META, &meta, sizeof meta, error);
-    if (r == BRIM_OK) r = checkpoint_read(c, "state", &state, sizeof state, error);
     if (r != BRIM_OK) return r;
     if (meta.scene_hash != s->def_hash)
         return fail(error, BRIM_ERROR_INPUT,
                     "%s: was saved from another scene (other keys, cells or files): resume with "
                     "the scene that made it",
                     path);
-    if (meta.particles < 0 || meta.particles > (int64_t)UINT32_MAX - 16 || state.tile_count < 0 ||
-        (size_t)state.tile_count > grid_box(&s->grid) || state.solid_count < 0)
+    int64_t tiles = section_count(c, "tiles", sizeof(uint32_t));
+    int64_t solids = section_count(c, "solids", sizeof(SolidState));
+    if (meta.particles < 0 || meta.particles > (int64_t)UINT32_MAX - 16 || tiles < 0 ||
+        (size_t)tiles > grid_box(&s->grid) || solids < 0 || solids > INT32_MAX)
         return damaged(path, "its numbers make no sense", error);
     s->step = meta.step, s->time = meta.time, s->frame = meta.frame;
     s->seeded = meta.seeded, s->emitted = meta.emitted;
     s->drained = meta.drained, s->left = meta.left;
-    s->dt = state.dt, s->dt_next = state.dt_next, s->kick = state.kick;
-    s->velocity_time = state.velocity_time, s->solid_time = state.solid_time;
-    s->max_speed = state.max_speed, s->start_cells = state.start_cells;
-    s->start_volume = state.start_volume;
-    s->start_particles = state.start_particles, s->next_id = state.next_id;
-    s->resampled = state.resampled;
-    s->travelled = state.travelled, s->crowded = state.crowded != 0;
-    s->band_missing = state.band_missing;
-    s->swallow_time = state.swallow_time, s->swallow_left = state.swallow_left;
-    s->waited = state.waited;
-    s->primed = state.primed != 0, s->stats = state.stats;
+    r = read_numbers(c, s, path, error);
+    if (r != BRIM_OK) return r;
     r = read_particles(c, s, (size_t)meta.particles, path, error);
-    if (r == BRIM_OK) r = read_tiles(c, s, state.tile_count, path, error);
+    if (r == BRIM_OK) r = read_tiles(c, s, (int)tiles, path, error);
     if (r != BRIM_OK) return r;
     Particles *p = &s->particles;
     if (!memory_fit((void **)&p->cell_start, &p->start_capacity, 4, sim_cells(s) + 1) ||
@@ -273,7 +369,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
     r = read_fields(c, s, path, error);
-    if (r == BRIM_OK) r = read_solids(c, s, state.solid_count, path, error);
+    if (r == BRIM_OK) r = read_solids(c, s, (int)solids, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
     if (r == BRIM_OK) find_foreign(s), find_surface(s);

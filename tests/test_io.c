@@ -2,11 +2,11 @@
 #include "base/hash.h"
 #include "brim/brim.h"
 #include "io/checkpoint.h"
-#include "io/def_hash.h"
 #include "io/folder.h"
 #include "io/ply.h"
 #include "io/stats.h"
 #include "io/vti.h"
+#include "scene/def_hash.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
@@ -568,6 +568,24 @@ TEST(io_stats_rows_and_resume) {
     CHECK(file_is(path, "step,velocity\n1,2\n"));
 }
 
+TEST(io_stats_of_another_version_are_kept_by_name) {
+    const char *path = at("other.csv");
+    char line[4096];
+    StatsFile *f;
+    BrimError error;
+    put_text(path, "step,time,gone,particles\n1,0.5,7,42\n2,1,8,43\n");
+    CHECK_OK(stats_open(path, 2, &f, &error), error);
+    BrimStats s = stats_of(3);
+    CHECK_OK(stats_append(f, &s, &error), error);
+    stats_close(&f);
+    FILE *in = fopen(path, "r");
+    CHECK(in && fgets(line, sizeof line, in) && strcmp(line, STATS_HEADER) == 0);
+    CHECK(in && fgets(line, sizeof line, in) && strncmp(line, "1,0.5,nan,42,nan,", 17) == 0);
+    CHECK(in && fgets(line, sizeof line, in) && strncmp(line, "2,1,nan,43,nan,", 15) == 0);
+    CHECK(in && fgets(line, sizeof line, in) && strncmp(line, "3,", 2) == 0);
+    if (in) fclose(in);
+}
+
 static int append_without_room(const char *path) {
     signal(SIGXFSZ, SIG_IGN);
     BrimError error;
@@ -702,12 +720,27 @@ TEST(io_def_hash_sees_what_matters) {
     CHECK(def_hash(&def) == before);
     // A file counts by what is in it, wherever it lies.
     put_text(at("a.obj"), "v 0 0 0\n"), put_text(at("b.obj"), "v 0 0 0\n");
-    children[0].file = at("a.obj");
+    children[0] = (BrimShapeDef){.kind = BRIM_SHAPE_MESH, .file = at("a.obj")};
     uint64_t with_a = def_hash(&def);
     children[0].file = at("b.obj");
     CHECK(with_a != before && def_hash(&def) == with_a);
     put_text(at("b.obj"), "v 0 0 1\n");
     CHECK(def_hash(&def) != with_a);
+}
+
+TEST(io_def_hash_follows_the_table_of_keys) {
+    // a key at its default does not enter: scenes of before keep their hash when keys are added
+    BrimSimDef def = brim_default_sim_def(), other = def;
+    def.dim = other.dim = 3;
+    uint64_t before = def_hash(&def);
+    other.attributes = BRIM_ATTRIBUTE_AGE;
+    CHECK(def_hash(&other) != before);
+    other.attributes = 0;
+    CHECK(def_hash(&other) == before);
+    other.flip_ratio = 0.5f;
+    CHECK(def_hash(&other) != before);
+    other = def, other.output.particles = false, other.output.checkpoint_every = 3;
+    CHECK(def_hash(&other) == before);
 }
 
 // ---------------------------------------------------------------------------------- describe

@@ -1,6 +1,6 @@
 // A run: a simulation and the folder it writes into.
 #include "base/error.h"
-#include "io/def_hash.h"
+#include "scene/def_hash.h"
 #include "io/file.h"
 #include "io/folder.h"
 #include "io/run_json.h"

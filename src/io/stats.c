@@ -46,6 +46,47 @@ static int count_commas(const char *line) {
     return n;
 }
 
+/// Where the columns of this version are in a file that may be another's.
+typedef struct ColumnMap {
+    int from[128]; ///< by column of this version; -1: the file lacks it
+    int columns;   ///< of the file
+} ColumnMap;
+
+/// A field of a row: its first character and its length.
+static const char *find_field(const char *row, int index, int *length) {
+    for (; index > 0 && row; index--) row = strchr(row, ',') ? strchr(row, ',') + 1 : NULL;
+    *length = row ? (int)strcspn(row, ",\n") : 0;
+    return row;
+}
+
+/// False when the header is none of ours: those begin with step and time.
+static bool map_columns(const char *header, ColumnMap *map) {
+    int length;
+    map->columns = count_commas(header) + 1;
+    for (int i = 0; stats_column(i); i++) {
+        map->from[i] = -1;
+        for (int k = 0; k < map->columns && map->from[i] < 0; k++) {
+            const char *name = find_field(header, k, &length);
+            if ((int)strlen(stats_column(i)->name) == length &&
+                strncmp(stats_column(i)->name, name, (size_t)length) == 0)
+                map->from[i] = k;
+        }
+    }
+    return map->from[0] == 0 && map->from[1] == 1;
+}
+
+/// A row in the columns of this version; what the file lacks is not a number.
+static void translate(const ColumnMap *map, const char *row, char out[ROW_BYTES]) {
+    size_t n = 0;
+    for (int i = 0; stats_column(i); i++) {
+        int length;
+        const char *field = map->from[i] < 0 ? "nan" : find_field(row, map->from[i], &length);
+        if (map->from[i] < 0) length = 3;
+        n += (size_t)snprintf(out + n, ROW_BYTES - n, "%s%.*s", i ? "," : "", length, field);
+    }
+    snprintf(out + n, ROW_BYTES - n, "\n");
+}
+
 /// Copies the rows up to `step`. A checkpoint never knows more than the rows that were synced
 /// before it: where some are missing, somebody took them.
 static BrimResult copy_rows(const char *path, int64_t step, FileWriter *out, BrimError *error) {
@@ -53,35 +94,35 @@ static BrimResult copy_rows(const char *path, int64_t step, FileWriter *out, Bri
     FILE *in;
     BrimResult result = file_open(path, &in, &bytes, error);
     if (result != BRIM_OK) return result;
-    char line[ROW_BYTES], header[ROW_BYTES];
-    format_header(header);
+    char line[ROW_BYTES], row[ROW_BYTES];
+    ColumnMap map = {.columns = 0};
     // An empty file is one whose header never reached the disk.
-    bool same = !fgets(line, sizeof line, in) || strcmp(line, header) == 0;
+    bool ours = !fgets(line, sizeof line, in) || map_columns(line, &map);
     long long last = 0;
     bool later = true; // no row up to `step`: begun at a checkpoint, or not at all
-    while (same && fgets(line, sizeof line, in)) {
+    while (ours && fgets(line, sizeof line, in)) {
         long long at = 0;
         if (!strchr(line, '\n')) break;
-        bool whole = count_commas(line) == count_commas(header) && sscanf(line, "%lld,", &at) == 1;
+        bool whole = count_commas(line) + 1 == map.columns && sscanf(line, "%lld,", &at) == 1;
         if (whole && at > step) break;
         later = false;
         if (!whole || at < 1 || (last && at != last + 1)) break;
-        file_write(out, line, strlen(line));
+        translate(&map, line, row);
+        file_write(out, row, strlen(row));
         last = at;
     }
     int code = ferror(in) ? errno : 0;
     fclose(in);
     if (code) return file_fail(error, "read", path, code);
-    if (same && (later || last == step)) return BRIM_OK;
-    if (same)
+    if (ours && (later || last == step)) return BRIM_OK;
+    if (ours)
         return fail(
             error, BRIM_ERROR_DAMAGED,
             "'%s' lacks the row of step %lld, and the checkpoint is of step %lld: put it back, "
             "or remove the file, then resume; without it rows begin at the checkpoint",
             path, last + 1, (long long)step);
     return fail(error, BRIM_ERROR_INPUT,
-                "'%s' has other columns than this version of Brim writes: rename it, then resume",
-                path);
+                "'%s' is no table of statistics that Brim wrote: rename it, then resume", path);
 }
 
 static BrimResult prepare(const char *path, int64_t step, BrimError *error) {

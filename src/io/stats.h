@@ -15,8 +15,8 @@ typedef struct StatsFile StatsFile;
 
 /// Opens the file for rows after `step`: keeps the rows up to it, cuts the later ones and a torn
 /// last line. A file that does not exist is begun with its header row. The file is replaced only
-/// when complete. BRIM_ERROR_INPUT when it has other columns than this version writes,
-/// BRIM_ERROR_DAMAGED when rows up to `step` are missing; one that was begun at a later checkpoint
+/// when complete. Columns that an older version did not write read as not a number in its rows.
+/// BRIM_ERROR_INPUT when the file is none of Brim's, BRIM_ERROR_DAMAGED when rows up to `step` are missing; one that was begun at a later checkpoint
 /// may lack all of them.
 BrimResult stats_open(const char *path, int64_t step, StatsFile **file, BrimError *error);
 /// Appends a row; on failure the file ends as it did before.

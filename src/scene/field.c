@@ -133,6 +133,20 @@ static void read_initial(const Field *field, double out[3]) {
     }
 }
 
+bool field_is_default(const Field *field, const void *base, int dim) {
+    double initial[3], value[3];
+    char store[64] = {0}; // numbers as the store holds them: 0.1f is not 0.1
+    Field copy = *field;
+    copy.offset = 0;
+    read_initial(field, initial);
+    field_set(&copy, store, initial);
+    int count = field_get(field, base, dim, value);
+    field_get(&copy, store, dim, initial);
+    for (int i = 0; i < count; i++)
+        if (value[i] != initial[i]) return false;
+    return true;
+}
+
 void table_defaults(const Table *table, void *base) {
     for (int i = 0; i < table->count; i++) {
         const Field *field = &table->fields[i];

@@ -35,6 +35,7 @@ enum {
     FIELD_REQUIRED = 1,
     FIELD_3D = 2,        ///< has no meaning in 2D
     FIELD_SHORTHAND = 4, ///< read, never written: another field says the same
+    FIELD_ASIDE = 8,     ///< does not change the result: a checkpoint goes on with another value
 };
 
 typedef struct Field {
@@ -88,6 +89,8 @@ const char *shape_name(BrimShapeKind kind, char out[16]);
 /// Values as numbers, whatever their store: vectors, flags, choices. 0 for stores without numbers.
 int field_get(const Field *field, const void *base, int dim, double out[3]);
 void field_set(const Field *field, void *base, const double in[3]);
+/// Whether a field has the default's numbers.
+bool field_is_default(const Field *field, const void *base, int dim);
 /// Puts the defaults of a table into a struct; other members stay as they are.
 void table_defaults(const Table *table, void *base);
 
