@@ -394,8 +394,18 @@ static int prepare(Job *job, bool many) {
     return prepare_surface(job);
 }
 
+/// A format is chosen by the ending of what is written: no other name is taken for one of them.
+static bool check_output(const char *path) {
+    if (!path || ends_with(path, ".png") || ends_with(path, ".exr") || ends_with(path, ".mp4"))
+        return true;
+    report_error("-o %s: brim writes pictures as .png or .exr (linear light) and films as .mp4",
+                 path);
+    return false;
+}
+
 /// Whether the options make sense, before any file is read.
 static bool check_values(const Arguments *a) {
+    if (!check_output(a->output)) return false;
     BrimPictureDef trial = brim_default_picture_def();
     BrimVec3 any = {1, 1, 1};
     return parse_size(a->size, &trial) && parse_camera(a->camera, any, &trial.camera) &&
@@ -433,7 +443,7 @@ int command_render(int argc, char **argv) {
     Arguments a = {.frame = -1, .last = 999999999, .samples = brim_default_picture_def().samples};
     const Option options[] = {
         {"output", 'o', OPTION_TEXT, &a.output, "FILE",
-         "picture.png, film.mp4 or frames/%04d.png; default DIR/picture-NNNNNN.png", 0, 0},
+         "picture.png, .exr, film.mp4 or frames/%04d.png; default DIR/picture-NNNNNN.png", 0, 0},
         {"frame", 0, OPTION_INTEGER, &a.frame, "N", "frame of a picture; default the last", 0,
          999999999},
         {"first", 0, OPTION_INTEGER, &a.first, "N", "first frame of a film", 0, 999999999},
@@ -466,7 +476,8 @@ int command_render(int argc, char **argv) {
         .help =
             "Draws a run: one frame as a picture, all as a film (-o film.mp4) or as numbered\n"
             "pictures (-o frames/%04d.png). Numbered pictures and films take up where they\n"
-            "stopped: frames that are drawn already, in the same way, are kept.\n\n"
+            "stopped: frames that are drawn already, in the same way, are kept. Pictures are\n"
+            "PNG or, named .exr, OpenEXR: linear light as half floats, for compositing.\n\n"
             "Style water traces rays through the surface of the liquid. Style particles draws\n"
             "them coloured, with a legend; --colour chooses it. 2D scenes are drawn as particles.\n"
             "Spray, foam and bubbles of DIR/foam (brim foam) are drawn too.\n"

@@ -407,6 +407,108 @@ TEST(look_particles_that_are_not_numbers_are_left_out) {
     }
 }
 
+TEST(look_2d_title_stands_clear_of_the_tank) {
+    BrimSimDef def = cube_def(2);
+    def.size = vec(2, 1, 1 / 16.0f), def.cells[0] = 32; // as wide as the picture is
+    Cloud *cloud = cloud_new(10, true);
+    BrimError error;
+    CHECK(cloud);
+    uint8_t *bytes = draw(&def, &cloud->frame, &error);
+    CHECK(bytes);
+    BrimPictureDef want = small_picture();
+    Picture p = {.def = &def, .frame = &cloud->frame, .want = &want, .time = 0.5};
+    p.image.width = 320, p.image.height = 180;
+    float right, bottom;
+    paint_title_box(&p, &right, &bottom);
+    CHECK(right > 30 && bottom > 15);
+    int tank = 0, ink = 0;
+    for (int y = 0; y < (int)bottom; y++)
+        for (int x = 0; x < (int)right; x++) {
+            const uint8_t *c = bytes + 3 * (y * 320 + x);
+            tank += c[0] == 0xc9 && c[1] == 0xce && c[2] == 0xd3; // air in the tank
+            ink += c[0] < 0x80;
+        }
+    CHECK(tank == 0);
+    CHECK(ink > 10);
+    free(bytes), free(cloud);
+}
+
+static float from_half(uint16_t h) {
+    float size = h >> 10 & 31 ? ldexpf((float)((h & 1023) + 1024), (h >> 10 & 31) - 25)
+                              : ldexpf((float)(h & 1023), -24);
+    return h >> 15 ? -size : size;
+}
+
+static uint64_t little(const uint8_t *p, int bytes) {
+    uint64_t v = 0;
+    for (int i = 0; i < bytes; i++) v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+/// An EXR file of 320 x 180 as sRGB bytes, by its own table of rows; NULL when it is not one.
+static uint8_t *read_exr(const char *path) {
+    enum { ROW = 8 + 6 * 320, ROWS = 180 * (8 + ROW) };
+    FILE *file = fopen(path, "rb");
+    uint8_t *data = calloc(1, 2 * ROWS), *bytes = malloc(BYTES);
+    size_t size = file && data ? fread(data, 1, 2 * ROWS, file) : 0;
+    bool sound = size > ROWS && little(data, 4) == 20000630 && little(data + 4, 4) == 2 && bytes;
+    const uint8_t *table = data + size - ROWS;
+    for (int y = 0; sound && y < 180; y++) {
+        uint64_t row = little(table + 8 * y, 8);
+        sound = row + ROW <= size && little(data + row, 4) == (uint64_t)y &&
+                little(data + row + 4, 4) == 6 * 320;
+        for (int x = 0; sound && x < 320; x++)
+            for (int c = 0; c < 3; c++) { // the channels are B, G, R
+                const uint8_t *at = data + row + 8 + 2 * ((2 - c) * 320 + x);
+                bytes[3 * (y * 320 + x) + c] = colour_byte(from_half((uint16_t)little(at, 2)));
+            }
+    }
+    if (file) fclose(file);
+    free(data);
+    if (sound) return bytes;
+    free(bytes);
+    return NULL;
+}
+
+TEST(look_exr_holds_the_light_of_the_png) {
+    BrimSimDef def = cube_def(3);
+    Cloud *cloud = cloud_new(500, false);
+    BrimError error;
+    CHECK(cloud);
+    uint8_t *png = draw(&def, &cloud->frame, &error);
+    BrimPictureDef picture = small_picture();
+    picture.note = "frame 7";
+    CHECK_OK(brim_write_picture(&def, &cloud->frame, NULL, 0.5, &picture, at("look.EXR"), &error),
+             error);
+    uint8_t *exr = read_exr(at("look.EXR"));
+    CHECK(png && exr);
+    int worst = 0;
+    for (int i = 0; i < BYTES; i++)
+        if (abs(png[i] - exr[i]) > worst) worst = abs(png[i] - exr[i]);
+    CHECK(worst <= 1); // a half float has 11 bits
+    char note[32];
+    CHECK_OK(brim_picture_note(at("look.EXR"), note, sizeof note, &error), error);
+    CHECK(strcmp(note, "frame 7") == 0);
+    CHECK(truncate(at("look.EXR"), 300000) == 0); // not whole
+    CHECK(brim_picture_note(at("look.EXR"), note, sizeof note, &error) != BRIM_OK);
+    unlink(at("look.EXR"));
+    free(png), free(exr), free(cloud);
+}
+
+TEST(look_other_names_are_no_pictures) {
+    static const char *const names[] = {"look.gif", "look", "a.png/look", "look.png.jpg"};
+    BrimSimDef def = cube_def(3);
+    BrimFrame none = {0};
+    BrimError error;
+    BrimPictureDef picture = small_picture();
+    for (int i = 0; i < 4; i++) {
+        CHECK(brim_write_picture(&def, &none, NULL, 0, &picture, at(names[i]), &error) ==
+              BRIM_ERROR_INPUT);
+        CHECK(strstr(error.message, ".png") && strstr(error.message, ".exr"));
+        CHECK(access(at(names[i]), F_OK) != 0);
+    }
+}
+
 TEST(look_refuses_what_it_cannot_draw) {
     BrimSimDef def = cube_def(3);
     BrimFrame none = {0};

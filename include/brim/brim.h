@@ -746,7 +746,8 @@ typedef struct BrimPictureDef {
 } BrimPictureDef;
 
 BRIM_API BrimPictureDef brim_default_picture_def(void);
-/// Draws a frame as PNG. `time` places the moving solids. `mesh` is the water's surface; without
+/// Draws a frame as PNG or, when the path ends in .exr, as OpenEXR in linear light (half floats, not
+/// compressed; water as bright as the scene is, without the curve for screens). `time` places the moving solids. `mesh` is the water's surface; without
 /// one, or in a build without Embree, water is drawn from particles that are joined on the screen.
 /// The file appears when it is complete.
 BRIM_API BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame,

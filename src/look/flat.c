@@ -6,16 +6,28 @@
 
 enum { FINE = 3, FINE_PIXELS = 10000000 };
 
-/// The domain as large as fits between title and legend.
-static View flat_view(BrimVec3 size, int width, int height) {
+/// The domain as large as fits between `top` pixels and the legend.
+static View flat_view(BrimVec3 size, int width, int height, float top) {
     View v = {.parallel = true, .width = width, .height = height};
     v.right = vec(1, 0, 0), v.up = vec(0, 1, 0), v.forward = vec(0, 0, -1);
-    float w = (float)width, h = (float)height, top = 0.06f * h, bottom = 0.14f * h;
+    float w = (float)width, h = (float)height, bottom = 0.14f * h;
     float aside = 0.05f * w;
     v.scale = fminf((w - 2 * aside) / size.x, (h - top - bottom) / size.y);
     v.centre_x = 0.5f * w, v.centre_y = 0.5f * (top + h - bottom);
     v.eye = vec(0.5f * size.x, 0.5f * size.y, size.x + size.y);
     return v;
+}
+
+/// A tank that would reach behind the title stands below it.
+static View clear_view(const Picture *p, int fine) {
+    int width = p->image.width * fine, height = p->image.height * fine;
+    float right, bottom;
+    paint_title_box(p, &right, &bottom);
+    right *= (float)fine, bottom *= (float)fine;
+    View v = flat_view(p->def->size, width, height, 0.06f * (float)height);
+    BrimVec3 corner = view_project(&v, vec(0, p->def->size.y, 0));
+    bool hidden = corner.x < right && corner.y < bottom;
+    return hidden ? flat_view(p->def->size, width, height, bottom) : v;
 }
 
 /// Colours of one row of samples; solids over water over grey, on which white and dark both show.
@@ -95,7 +107,7 @@ static void draw_frame(const Flat *f, Image *image) {
 BrimResult flat_draw(Picture *p, BrimError *error) {
     int64_t pixels = (int64_t)p->image.width * p->image.height;
     Flat f = {.picture = p, .fine = pixels <= FINE_PIXELS ? FINE : 1};
-    f.view = flat_view(p->def->size, p->image.width * f.fine, p->image.height * f.fine);
+    f.view = clear_view(p, f.fine);
     Spheres disks = {.radius = 0.72f * p->spacing, .least = 1, .value = p->value};
     BrimResult result = water_splat(&f.disks, &f.view, p->frame, &disks, p->team, error);
     if (result != BRIM_OK) return result;

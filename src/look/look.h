@@ -10,12 +10,13 @@
 //   flat        the 2D picture                               => image
 //   tracer      the ray-traced picture of a mesh             => image
 //   paint       box, legend, title over the image
-//   png         image => file
+//   file        image => file, by its name: png or exr
 #pragma once
 #include "base/team.h"
 #include "brim/brim.h"
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 
 // ------------------------------------------------------------------------------------ vectors
 
@@ -112,6 +113,7 @@ BoxSpan box_span(BrimVec3 size, BrimVec3 origin, BrimVec3 direction);
 /// Linear light, [height][width], 1 = white.
 typedef struct Image {
     int width, height;
+    bool scene; ///< as bright as the scene is, for compositing; not fitted to what a screen shows
     BrimVec3 *pixel;
 } Image;
 
@@ -267,10 +269,28 @@ void foam_paint(const Picture *picture, const View *view, int fine, const float 
                 Image *image);
 /// Title and legend.
 void paint_text(Picture *picture);
+/// Lower right corner of what the title takes up, pixels; zeros when the picture is too small.
+void paint_title_box(const Picture *picture, float *right, float *bottom);
 
 /// The picture's own camera, or one found for its style, with `fine` samples along a pixel's side;
 /// with room for text or not.
 View picture_camera(const Picture *picture, int fine, bool text);
 
-/// BRIM_ERROR_MISSING when the build lacks libpng. `note` may be NULL.
+// --------------------------------------------------------------------------------------- file
+
+/// What a picture's name asks for.
+typedef enum PictureFormat { PICTURE_UNKNOWN, PICTURE_PNG, PICTURE_EXR } PictureFormat;
+
+/// By the name's ending, upper or lower case. Unknown: *error says what is known.
+PictureFormat picture_format(const char *path, BrimError *error);
+/// The file appears when it is complete. BRIM_ERROR_MISSING for PNG when the build lacks libpng.
+/// `note` may be NULL.
+BrimResult picture_write(const Image *image, const char *note, const char *path, BrimError *error);
+
 BrimResult png_write(const Image *image, const char *note, const char *path, BrimError *error);
+BrimResult exr_write(const Image *image, const char *note, const char *path, BrimError *error);
+/// Whether a file begins as an EXR picture does.
+bool exr_is(const uint8_t head[4]);
+/// The note of a picture, "" without one. False when it is not whole, or not as Brim writes them.
+bool png_note(FILE *file, char *text, size_t text_size);
+bool exr_note(FILE *file, char *text, size_t text_size);

@@ -88,16 +88,41 @@ static void paint_legend(Picture *p, float u, BrimVec3 ink) {
                ink);
 }
 
-void paint_text(Picture *p) {
+/// Title and the line below it.
+typedef struct Title {
+    float u; ///< what lengths are measured in, pixels; 0: the picture has no room for text
+    char time[64], count[64];
+} Title;
+
+enum { TITLE_LEFT = 36, TIME_BASE = 52, TIME_SIZE = 18, COUNT_BASE = 75 };
+static const float COUNT_SIZE = 10.5f;
+
+static Title make_title(const Picture *p) {
+    Title t = {0};
     int side = p->image.height < p->image.width ? p->image.height : p->image.width;
-    if (side < TEXT_SIDE) return;
-    float u = (float)side / 720;
-    BrimVec3 ink = colour_hex(0x26323d), pale = colour_hex(0x5d6b78);
-    char text[64], count[40];
-    snprintf(text, sizeof text, "%.3f s", p->time);
-    image_text(&p->image, 36 * u, 52 * u, 18 * u, text, ink);
+    if (side < TEXT_SIDE) return t;
+    char count[40];
+    t.u = (float)side / 720;
+    snprintf(t.time, sizeof t.time, "%.3f s", p->time);
     group_digits(count, sizeof count, p->frame->count);
-    snprintf(text, sizeof text, "%s particle%s", count, p->frame->count == 1 ? "" : "s");
-    image_text(&p->image, 36 * u, 75 * u, 10.5f * u, text, pale);
+    snprintf(t.count, sizeof t.count, "%s particle%s", count, p->frame->count == 1 ? "" : "s");
+    return t;
+}
+
+void paint_title_box(const Picture *p, float *right, float *bottom) {
+    Title t = make_title(p);
+    float wide = fmaxf(text_width(TIME_SIZE * t.u, t.time), text_width(COUNT_SIZE * t.u, t.count));
+    // letters reach below the base line by a third of their size; and a little air
+    *right = t.u > 0 ? TITLE_LEFT * t.u + wide + 8 * t.u : 0;
+    *bottom = (COUNT_BASE + 10) * t.u;
+}
+
+void paint_text(Picture *p) {
+    Title t = make_title(p);
+    BrimVec3 ink = colour_hex(0x26323d), pale = colour_hex(0x5d6b78);
+    float u = t.u;
+    if (!(u > 0)) return;
+    image_text(&p->image, TITLE_LEFT * u, TIME_BASE * u, TIME_SIZE * u, t.time, ink);
+    image_text(&p->image, TITLE_LEFT * u, COUNT_BASE * u, COUNT_SIZE * u, t.count, pale);
     paint_legend(p, u, ink);
 }

@@ -92,7 +92,7 @@ static BrimResult draw(Picture *p, const BrimMesh *mesh, const char *path, BrimE
         p->def->dim == 3 && p->want->style == BRIM_STYLE_WATER && mesh && brim_traces_rays();
     BrimResult result = solids_new(&p->solids, p->def, p->time, error);
     if (result == BRIM_OK) result = traced ? trace_water(p, mesh, error) : draw_particles(p, error);
-    return result == BRIM_OK ? png_write(&p->image, p->want->note, path, error) : result;
+    return result == BRIM_OK ? picture_write(&p->image, p->want->note, path, error) : result;
 }
 
 BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, const BrimMesh *mesh,
@@ -102,6 +102,8 @@ BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, con
     NEED(frame, error);
     NEED(picture, error);
     NEED(path, error);
+    PictureFormat format = picture_format(path, error);
+    if (format == PICTURE_UNKNOWN) return BRIM_ERROR_INPUT;
     BrimResult result = check_picture(picture, error);
     if (result == BRIM_OK) result = check_scene(def, frame, error);
     if (result != BRIM_OK) return result;
@@ -110,6 +112,7 @@ BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame, con
     float per_cell = (float)def->particles_per_cell;
     p.spacing = p.cell / (def->dim == 2 ? sqrtf(per_cell) : cbrtf(per_cell));
     p.image = (Image){.width = picture->width, .height = picture->height};
+    p.image.scene = format == PICTURE_EXR;
     p.image.pixel = memory_new((size_t)picture->width * (size_t)picture->height * sizeof(BrimVec3));
     p.team = team_new(team_size(picture->threads));
     if (!p.image.pixel || !p.team) {

@@ -108,25 +108,19 @@ static bool read_note(png_structp png, png_infop info, FILE *file, char *text, s
     return true;
 }
 
-BrimResult brim_picture_note(const char *path, char *text, size_t text_size, BrimError *error) {
-    NEED(path, error);
-    NEED(text, error);
-    if (text_size) text[0] = 0;
-    FILE *file = fopen(path, "rb");
-    if (!file) return fail(error, BRIM_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
+bool png_note(FILE *file, char *text, size_t size) {
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    bool sound = info && read_note(png, info, file, text, text_size);
+    bool sound = info && read_note(png, info, file, text, size);
     png_destroy_read_struct(&png, &info, NULL);
-    fclose(file);
-    return sound ? BRIM_OK : fail(error, BRIM_ERROR_INPUT, "'%s' is not a whole PNG picture", path);
+    return sound;
 }
 
 #else
 
-BrimResult brim_picture_note(const char *path, char *text, size_t text_size, BrimError *error) {
-    if (text_size) text[0] = 0;
-    return fail(error, BRIM_ERROR_MISSING, "%s: this build has no libpng", path);
+bool png_note(FILE *file, char *text, size_t size) {
+    (void)file, (void)text, (void)size;
+    return false;
 }
 
 BrimResult png_write(const Image *image, const char *note, const char *path, BrimError *error) {

@@ -188,8 +188,10 @@ static float tone(float x) {
     return clampf(x * (2.51f * x + 0.03f) / (x * (2.43f * x + 0.59f) + 0.14f), 0, 1);
 }
 
-static BrimVec3 tone_map(BrimVec3 c) {
+/// Exposure; then, for a screen, the curve.
+static BrimVec3 tone_map(BrimVec3 c, bool scene) {
     const float exposure = 0.80f;
+    if (scene) return vec_mul(c, exposure);
     return vec(tone(exposure * c.x), tone(exposure * c.y), tone(exposure * c.z));
 }
 
@@ -235,7 +237,7 @@ static void draw_tile(const Tracer *t, int samples, int left, int top, Image *im
     for (int y = top; y < top + TILE && y < image->height; y++)
         for (int x = left; x < left + TILE && x < image->width; x++)
             image->pixel[(size_t)y * (size_t)image->width + (size_t)x] =
-                tone_map(pixel_light(t, x, y, samples));
+                tone_map(pixel_light(t, x, y, samples), image->scene);
 }
 
 /// A picture in the making.

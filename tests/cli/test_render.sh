@@ -147,6 +147,20 @@ test_render_uses_surfaces_of_the_run() {
     absent damaged.png
 }
 
+test_render_exr() {
+    make_run
+    brim_gives 0 render d $small -o a.exr
+    [ "$(head -c 4 a.exr | od -An -tx1 | tr -d ' ')" = 762f3101 ] || give_up "not an EXR file"
+    brim_gives 0 render d $small -o frames/%02d.exr --quiet
+    brim_gives 0 render d $small -o frames/%02d.exr
+    says out "5 of them kept"
+    # water is not fitted to the screen: where the PNG is white there is still more light
+    if command -v ffmpeg >/dev/null; then
+        ffmpeg -loglevel error -i a.exr -pix_fmt rgb24 -f rawvideo a.raw || give_up "ffmpeg cannot read it"
+        [ -s a.raw ] || give_up "no pixels"
+    fi
+}
+
 test_render_bad_input() {
     make_run
     mkdir empty
@@ -160,6 +174,11 @@ test_render_bad_input() {
     brim_gives 2 render d/particles/000001.ply -o f.mp4
     brim_gives 2 render d -o 'a%s.png'
     brim_gives 2 render d -o 'a%d%d.png'
+    for name in a.gif a.jpg a frames/%04d.tiff; do
+        brim_gives 2 render d -o $name
+        says err ".exr"
+        absent $name
+    done
     brim_gives 2 render d --style oil -o a.png
     says err "water or particles"
     brim_gives 2 render d --camera sideways -o a.png
