@@ -238,6 +238,17 @@ SUBSTITUTE = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g' \
     -e 's|@INCLUDEDIR@|$(call relative,$(PREFIX),$(INCLUDEDIR))|g'
 TO = $(DESTDIR)
 
+# The loader's cache is renewed only when it holds LIBDIR anyway; no folder is added to it.
+define tell_loader
+PATH="$$PATH:/usr/sbin:/sbin"; \
+if ldconfig -v -N -X 2>/dev/null | grep -q '^$(abspath $(LIBDIR)):'; then \
+    ldconfig 2>/dev/null || echo 'note: run ldconfig as root, so that programs find libbrim.so'; \
+else \
+    echo 'note: the system does not look for libraries in $(LIBDIR): link programs with'; \
+    echo '  -Wl,-rpath,$(LIBDIR) or start them with LD_LIBRARY_PATH=$(LIBDIR)'; \
+fi
+endef
+
 install: all lib
 	install -d $(TO)$(BINDIR) $(TO)$(INCLUDEDIR)/brim $(TO)$(LIBDIR)/pkgconfig \
 	    $(TO)$(LIBDIR)/cmake/brim $(TO)$(DATADIR)/brim/scenes \
@@ -254,7 +265,7 @@ install: all lib
 	    > $(TO)$(LIBDIR)/cmake/brim/brim-config-version.cmake
 	install -m 644 $(wildcard scenes/*) $(TO)$(DATADIR)/brim/scenes/
 	install -m 644 scripts/completion.bash $(TO)$(DATADIR)/bash-completion/completions/brim
-	$(if $(DESTDIR),,-ldconfig $(LIBDIR) 2>/dev/null)
+	@$(if $(DESTDIR),,$(tell_loader))
 
 uninstall:
 	rm -f $(TO)$(BINDIR)/brim $(TO)$(LIBDIR)/libbrim.a $(TO)$(LIBDIR)/libbrim.so* \

@@ -80,12 +80,40 @@ example_is_in_header() {
         <(sed 1d examples/dam_break.c)
 }
 
-static_by_pkg_config() {
-    mkdir "$stage/static-only" && cp "$root/lib/libbrim.a" "$stage/static-only/" || return 1
-    # shellcheck disable=SC2046
-    gcc "$stage/main.c" -L"$stage/static-only" $(pkg-config --cflags --static --libs brim) \
-        -o "$stage/static" &&
+# The lines of docs/api.md as they stand there: "shared" or "static".
+line_of_manual() {
+    sed -n "s/^cc main.c \(.*[^ ]\) *# $1\$/\1/p" docs/api.md
+}
+
+shared_as_documented() {
+    local line
+    line=$(line_of_manual shared) && [ -n "$line" ] &&
+        eval "gcc $stage/main.c $line -o $stage/shared2" &&
+        readelf -d "$stage/shared2" | grep -q 'NEEDED.*libbrim.so'
+}
+
+static_as_documented() {
+    local line
+    line=$(line_of_manual static) && [ -n "$line" ] &&
+        eval "gcc $stage/main.c $line -o $stage/static" &&
         ! readelf -d "$stage/static" | grep -q 'NEEDED.*libbrim' && "$stage/static"
+}
+
+# An ldconfig that knows /usr/local/lib and notes how it is called otherwise.
+fake_ldconfig() {
+    mkdir -p "$stage/sbin" && cat >"$stage/sbin/ldconfig" <<END
+#!/bin/sh
+if [ "\$1" = -v ]; then echo "/usr/local/lib: (from <builtin>)"; else echo "called \$*" >>"$stage/loader"; fi
+END
+    chmod +x "$stage/sbin/ldconfig"
+}
+
+# To a folder of one's own: nothing is told to the system's loader, and what to do is said.
+own_prefix_is_not_registered() {
+    fake_ldconfig
+    PATH=$stage/sbin:$PATH make --no-print-directory BUILD="$build" PREFIX="$stage/own" install |
+        grep -q "LD_LIBRARY_PATH=$stage/own/lib" && [ ! -e "$stage/loader" ] &&
+        make --no-print-directory PREFIX="$stage/own" uninstall
 }
 
 by_cmake() {
@@ -126,7 +154,9 @@ uninstall_leaves_nothing() {
 check "make install" install_staged
 write_program
 check "program with pkg-config, shared" shared_by_pkg_config
-check "program with pkg-config, static" static_by_pkg_config
+check "program linked as docs/api.md says, shared" shared_as_documented
+check "program linked as docs/api.md says, static" static_as_documented
+check "a folder of one's own is not told to the loader" own_prefix_is_not_registered
 if command -v cmake >/dev/null; then
     check "program with CMake, shared and static" by_cmake
 else
