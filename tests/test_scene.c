@@ -366,13 +366,18 @@ TEST(scene_messages_on_shapes) {
     CHECK(refuses(HEAD
                   "solids:\n  - sphere: {radius: 1}\n    rate: 1\n    keyframes: [{time: 0}]\n",
                   NULL, "dam.yaml:8: solids[0]: give rate or keyframes, not both"));
-    CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n    flow: 1\n    rate: 1\n", NULL,
-                  "dam.yaml:8: sources[0].rate: give flow or rate, not both"));
-    CHECK(refuses(HEAD
-                  "sources:\n  - sphere: {radius: 1}\n    flow: 1\n    start: 2\n    stop: 1\n",
-                  NULL, "dam.yaml:9: sources[0].stop: must be later than start (s)"));
+    CHECK(refuses(
+        HEAD
+        "sources:\n  - sphere: {radius: 1}\n    velocity: [1, 0, 0]\n    flow: 1\n    rate: 1\n",
+        NULL, "dam.yaml:9: sources[0].rate: give flow or rate, not both"));
+    CHECK(refuses(
+        HEAD
+        "sources:\n  - sphere: {radius: 1}\n    velocity: [1, 0, 0]\n    start: 2\n    stop: 1\n",
+        NULL, "dam.yaml:9: sources[0].stop: must be later than start (s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n", NULL,
-                  "dam.yaml:6: sources[0].velocity: must not be zero: it is the direction and "
+                  "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers (m/s)"));
+    CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n    velocity: [0, 0, 0]\n", NULL,
+                  "dam.yaml:7: sources[0].velocity: must not be zero: it is the direction and "
                   "speed in which the stream leaves (m/s)"));
 }
 
@@ -395,12 +400,58 @@ TEST(scene_cells_must_be_cubes) {
                   "dam.yaml:3: domain.size: cells must be cubes: 64 cells on 1 m along x make them "
                   "0.015625 m wide, but 32 on 1 m along z make 0.03125 m; along z give 0.5 m, or "
                   "64 cells"));
-    CHECK(refuses("brim: 1\ndomain:\n  size: [1, 0.53, 1]\n  cells: 10\n", NULL,
+    CHECK(refuses("brim: 1\ndomain:\n  size: [1, 0.53, 1]\n  cells: [10, 5, 10]\n", NULL,
                   "dam.yaml:3: domain.size: cells must be cubes: 10 cells on 1 m along x make them "
-                  "0.1 m wide, but 5 on 0.53 m along y make 0.106 m; along y give 0.5 m"));
+                  "0.1 m wide, but 5 on 0.53 m along y make 0.106 m; along y give 0.5 m, or 6 "
+                  "cells"));
     CHECK(refuses("brim: 1\ndomain:\n  size: [1, 0.25, 1]\n  cells: 8\n", NULL,
                   "dam.yaml:4: domain.cells: 2 is not allowed: one whole number or a list of 3, "
                   "each from 4 to 262135"));
+}
+
+TEST(scene_box_is_rounded_outward_to_whole_cells) {
+    static const char text[] =
+        "brim: 1\ndomain:\n  size: [0.14, 0.20, 0.141]\n  cells: 64\n"
+        "liquid:\n  - box: {low: [0, 0, 0], high: [0.14, 0.05, 0.141]}\n"
+        "  - union: {position: [0, 0.1, 0], of: [box: {low: [0, 0, 0], high: [0.1, 0.1, 0.1]}]}\n"
+        "solids:\n  - box: {low: [0.1, 0, 0], high: [0.12, 0.2, 0.141]}\n"
+        "  - box: {low: [0, 0.1, 0], high: [0.02, 0.2, 0.02]}\n    rate: 10\n"
+        "  - sphere: {center: [0.07, 0.1, 0.07], radius: 0.1}\n";
+    static const char *const sets[] = {NULL, "domain.cells=[64, 92, 65]"};
+    for (int k = 0; k < 2; k++) {
+        BrimScene *scene, *again;
+        BrimError error;
+        CHECK_OK(parse_set(text, sets[k], &scene, &error), error);
+        const BrimSimDef *def = brim_scene_def(scene);
+        CHECK(def->cells[0] == 64 && def->cells[1] == 92 && def->cells[2] == 65);
+        double dx = 0.14 / 64, y = 92 * dx, z = 65 * dx;
+        CHECK_NEAR(def->size.y, y, 1e-7);
+        CHECK_NEAR(def->size.z, z, 1e-7);
+        CHECK(strstr(brim_scene_note(scene), "y+ from 0.2 to 0.20125 m (92 cells), z+ from 0.141"));
+        // what ended on a side ends on it again; what did not is as it was
+        const BrimShapeDef *water = &def->liquid[0].shape, *wall = &def->solids[0].shape;
+        CHECK_NEAR(water->position.z + 0.5f * water->size.z, z, 1e-7);
+        CHECK_NEAR(water->position.z - 0.5f * water->size.z, 0, 1e-7);
+        CHECK_NEAR(water->position.y + 0.5f * water->size.y, 0.05, 1e-7);
+        CHECK_NEAR(wall->position.y + 0.5f * wall->size.y, y, 1e-7);
+        CHECK_NEAR(wall->position.z + 0.5f * wall->size.z, z, 1e-7);
+        const BrimShapeDef *child = &def->liquid[1].shape.children[0];
+        CHECK_NEAR(0.1 + child->position.y + 0.5f * child->size.y, y, 1e-7);
+        CHECK_NEAR(child->size.z, 0.1, 1e-7);
+        CHECK_NEAR(def->solids[1].shape.size.y, 0.1, 1e-7); // turns: its size is its own
+        // what a run remembers of it needs no more rounding
+        const char *json = brim_scene_json(scene);
+        CHECK_OK(brim_scene_parse(json, strlen(json), "json", NULL, 0, &again, &error), error);
+        CHECK(strcmp(brim_scene_note(again), "") == 0);
+        CHECK(strcmp(json, brim_scene_json(again)) == 0);
+        brim_scene_destroy(&scene);
+        brim_scene_destroy(&again);
+    }
+    BrimScene *scene;
+    BrimError error;
+    CHECK_OK(parse_set(HEAD, NULL, &scene, &error), error);
+    CHECK(strcmp(brim_scene_note(scene), "") == 0);
+    brim_scene_destroy(&scene);
 }
 
 TEST(scene_several_problems_are_told_at_once) {

@@ -506,6 +506,9 @@ BRIM_API void brim_scene_destroy(BrimScene **scene);
 /// brim_sim_create do ("sources[0]: the shape lies outside ..."). Returns error->result.
 BRIM_API BrimResult brim_scene_locate(const BrimScene *scene, BrimError *error);
 BRIM_API const BrimSimDef *brim_scene_def(const BrimScene *scene);
+/// What of the scene was made to fit, for its author to know: sides of the domain that moved
+/// outward to whole cells. "" when nothing was. Valid as long as scene.
+BRIM_API const char *brim_scene_note(const BrimScene *scene);
 /// The scene after defaults as JSON (which is YAML: it can be run again). Valid as long as scene.
 BRIM_API const char *brim_scene_json(const BrimScene *scene);
 

@@ -207,9 +207,10 @@ static bool check_cells(Problem *problem, const BrimSimDef *def) {
         double edge = size[a] / def->cells[a];
         if (fabs(edge / dx - 1) <= 1e-3) continue;
         char x[32], cube[32], other[32], length[32], fits[32], cells[48] = "";
-        double nearest = round(size[a] / dx);
-        if (nearest >= 4 && nearest < 262136 && fabs(size[a] / dx / nearest - 1) <= 1e-3)
-            snprintf(cells, sizeof cells, ", or %.0f cells", nearest);
+        double nearest = round(size[a] / dx), least = ceil(size[a] / dx);
+        double wanted = fabs(size[a] / dx / nearest - 1) <= 1e-3 ? nearest : least;
+        if (wanted >= 4 && wanted < 262136)
+            snprintf(cells, sizeof cells, ", or %.0f cells", wanted);
         return found(problem, "domain", "size",
                      "cells must be cubes: %d cells on %s m along x make them %s m wide, but %d on "
                      "%s m along %c make %s m; along %c give %s m%s",

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "scene/cells.h"
 #include "scene/check.h"
 #include "scene/read.h"
 #include "scene/write.h"
@@ -17,6 +18,7 @@ struct BrimScene {
     Pool tree; ///< the text as it was read, for messages
     Node *root;
     const char *name; ///< of the file
+    char note[512];   ///< what was made to fit
 };
 
 /// The folder of a file as an absolute name, so that a scene means the same from anywhere; "" when
@@ -46,21 +48,6 @@ static void choose_step(Reader *r, Node *root) {
         node_remove(time, step->set ? "cfl" : "step");
 }
 
-/// Cells along the other axes, where only those along x were given.
-static void follow_cells(BrimSimDef *def) {
-    const float size[3] = {def->size.x, def->size.y, def->size.z};
-    double dx = (double)size[0] / def->cells[0];
-    for (int a = 1; a < def->dim; a++) {
-        if (def->cells[a] > 0) continue;
-        double cells = round((double)size[a] / dx);
-        def->cells[a] = cells < 1 ? 1 : cells > 1e6 ? 1000000 : (int)cells;
-    }
-    if (def->dim == 2) {
-        def->cells[2] = 1;
-        def->size.z = (float)dx;
-    }
-}
-
 /// The version and the dimension come first: all else depends on them.
 static bool read_head(Reader *r, Node *root, BrimSimDef *def) {
     Node *version = node_get(root, "brim"), *dim = node_get(root, "dim");
@@ -85,7 +72,7 @@ static bool read_head(Reader *r, Node *root, BrimSimDef *def) {
     return r->report->count == problems;
 }
 
-static void read_def(Reader *r, Node *root, BrimSimDef *def) {
+static void read_def(Reader *r, Node *root, BrimSimDef *def, char *note, size_t note_size) {
     *def = brim_default_sim_def();
     r->dim = def->dim;
     if (!read_head(r, root, def)) return;
@@ -94,7 +81,7 @@ static void read_def(Reader *r, Node *root, BrimSimDef *def) {
     Scope scope = {{&table_sim}, def, false, 0};
     read_scope(r, &scope, root);
     if (r->report->count > 0 || r->out_of_memory) return;
-    follow_cells(def);
+    fit_cells(def, note, note_size);
     Problem problem;
     if (def_has_problem(def, &problem))
         report_add(r->report, node_nearest(root, problem.key), problem.key, "%s", problem.text);
@@ -131,7 +118,7 @@ static BrimResult build(BrimScene *scene, const char *text, size_t length, const
     folder_of(name, folder);
     Report report = {.name = name};
     Reader reader = {.report = &report, .pool = &scene->pool, .folder = folder};
-    read_def(&reader, scene->root, &scene->def);
+    read_def(&reader, scene->root, &scene->def, scene->note, sizeof scene->note);
     if (reader.out_of_memory) return no_memory(name, error);
     result = report_result(&report, error);
     if (result != BRIM_OK) return result;
@@ -207,6 +194,10 @@ void brim_scene_destroy(BrimScene **scene) {
 
 const BrimSimDef *brim_scene_def(const BrimScene *scene) {
     return scene ? &scene->def : NULL;
+}
+
+const char *brim_scene_note(const BrimScene *scene) {
+    return scene->note;
 }
 
 const char *brim_scene_json(const BrimScene *scene) {
