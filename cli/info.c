@@ -13,8 +13,9 @@ int command_info(int argc, char **argv) {
         .command = "info",
         .arguments = "FILE...",
         .help = "Describes checkpoints (DIR/checkpoints/*) and frames (DIR/particles/*.ply,\n"
-                "DIR/foam/*.ply), and verifies their checksums and sizes. Exit code 6 when one is "
-                "damaged.",
+                "DIR/surface/*.ply, DIR/foam/*.ply, DIR/fields/*.vti), and verifies their\n"
+                "checksums and sizes. "
+                "Exit code 6 when one is damaged.",
         .options = options,
         .least = 1,
         .most = argc,

@@ -1,8 +1,9 @@
-// brim info: a checkpoint or a frame in a few lines.
+// brim info: a checkpoint, a frame or its fields in a few lines.
 #include "base/error.h"
 #include "io/checkpoint.h"
 #include "io/file.h"
 #include "io/ply.h"
+#include "io/vti.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -126,6 +127,44 @@ static BrimResult describe_frame(FILE *in, uint64_t bytes, const char *path, Tex
     return BRIM_OK;
 }
 
+// ---------------------------------------------------------------------------------- fields
+
+static const char *unit_of(const char *field) {
+    static const char *const units[][2] = {{"pressure", "Pa"},
+                                           {"velocity", "m/s"},
+                                           {"level_set", "m"},
+                                           {"density", "of rest density"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(field, units[i][0]) == 0) return units[i][1];
+    return "";
+}
+
+static BrimResult describe_fields(FILE *in, uint64_t bytes, const char *path, Text *t,
+                                  BrimError *error) {
+    VtiFile v;
+    BrimResult result = vti_read(in, bytes, path, &v, error);
+    if (result != BRIM_OK) return result;
+    const int *e = v.extent;
+    say(t, "fields, VTK image data");
+    if (*v.version) say(t, " by Brim %s", v.version);
+    if (v.frame >= 0) say(t, "\nframe         %d", v.frame);
+    if (isfinite(v.time)) say(t, "\ntime          %.6g s", v.time);
+    say(t, "\ncells         %d x %d", e[1] - e[0], e[3] - e[2]);
+    if (e[5] > e[4]) say(t, " x %d", e[5] - e[4]);
+    say(t, " of %.6g m", v.cell);
+    if (e[0] || e[2] || e[4]) say(t, ", from cell %d, %d, %d on", e[0], e[2], e[4]);
+    for (int i = 0; i < v.count; i++) {
+        const VtiField *f = &v.field[i];
+        say(t, "\n%-13s %.6g to %.6g %s", f->name, (double)f->low, (double)f->high,
+            unit_of(f->name));
+        if (f->components > 1) say(t, ", %d components", f->components);
+        if (f->not_numbers)
+            say(t, "\nWARNING: %llu values of %s are not numbers",
+                (unsigned long long)f->not_numbers, f->name);
+    }
+    return BRIM_OK;
+}
+
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
@@ -147,9 +186,11 @@ BrimResult brim_describe_file(const char *path, char *text, size_t text_size, Br
         result = describe_frame(in, bytes, path, &t, error);
     else if (ends_with(path, ".brim") || memcmp(start, CHECKPOINT_MAGIC, sizeof start) == 0)
         result = describe_checkpoint(path, &t, error);
+    else if (ends_with(path, ".vti"))
+        result = describe_fields(in, bytes, path, &t, error);
     else
         result = fail(error, BRIM_ERROR_INPUT,
-                      "'%s' is neither a checkpoint of Brim nor a PLY frame", path);
+                      "'%s' is neither a checkpoint of Brim nor a frame (.ply, .vti)", path);
     fclose(in);
     return result;
 }
