@@ -8,9 +8,11 @@ typedef struct Arguments {
     bool json, no_calibration;
 } Arguments;
 
-static void print_json(const BrimEstimate *e, const char *scene) {
+static void print_json(const BrimEstimate *e, const char *scene, const char *note) {
     fputs("{\"event\":\"estimate\",\"scene\":", stdout);
     json_text(stdout, scene);
+    fputs(",\"note\":", stdout);
+    json_text(stdout, note);
     printf(",\"particles\":%lld,\"tiles\":%lld,\"memory_bytes\":%lld,\"disk_bytes\":%lld,"
            "\"steps\":%lld,\"seconds\":",
            (long long)e->particles, (long long)e->tiles, (long long)e->memory_bytes,
@@ -28,7 +30,8 @@ static void row(const char *name, const char *value, const char *note) {
     printf("  %-11s%16s%s%s\n", name, value, *note ? "   " : "", note);
 }
 
-static void print_table(const BrimEstimate *e, const BrimSimDef *def, const char *scene) {
+static void print_table(const BrimEstimate *e, const BrimSimDef *def, const char *scene,
+                        const char *scene_note) {
     char text[SHORT_TEXT], note[128];
     say(stdout, "%s is a valid scene.\n\n", scene);
     if (def->dim == 2)
@@ -48,8 +51,9 @@ static void print_table(const BrimEstimate *e, const BrimSimDef *def, const char
         row("time", show_duration(text, e->seconds), "from a few steps on this machine");
     else
         row("time", "not measured", "");
-    if (e->warning_count) putchar('\n');
+    if (e->warning_count || *scene_note) putchar('\n');
     fflush(stdout);
+    if (*scene_note) fprintf(stderr, "note: %s\n", scene_note);
     for (int i = 0; i < e->warning_count; i++) report_warning("%s", e->warnings[i]);
 }
 
@@ -60,14 +64,17 @@ static int check(const char *path, const Arguments *a) {
         return report_result(&error, a->json);
     BrimEstimate *estimate = calloc(1, sizeof *estimate);
     int code = EXIT_DONE;
-    if (!estimate) {
+    if (report_dry(path, scene, a->json) != EXIT_DONE) {
+        code = EXIT_INPUT;
+    } else if (!estimate) {
         report_error("out of memory");
         code = EXIT_MEMORY;
     } else {
         BrimResult r = brim_estimate(brim_scene_def(scene), !a->no_calibration, estimate, &error);
         bool told = r == BRIM_OK || (r == BRIM_ERROR_MEMORY && estimate->memory_bytes > 0);
-        if (told && a->json) print_json(estimate, path);
-        if (told && !a->json) print_table(estimate, brim_scene_def(scene), path);
+        const char *note = brim_scene_note(scene);
+        if (told && a->json) print_json(estimate, path, note);
+        if (told && !a->json) print_table(estimate, brim_scene_def(scene), path, note);
         if (r != BRIM_OK) brim_scene_locate(scene, &error), code = report_result(&error, a->json);
     }
     free(estimate);

@@ -131,3 +131,14 @@ double wall_clock(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+int report_dry(const char *path, const BrimScene *scene, bool json) {
+    const BrimSimDef *def = brim_scene_def(scene);
+    if (def->liquid_count > 0 || def->source_count > 0) return EXIT_DONE;
+    BrimError error = {.result = BRIM_ERROR_INPUT};
+    snprintf(error.message, sizeof error.message,
+             "%s: the scene has neither liquid nor sources, so there would never be any water: add "
+             "one of them",
+             path);
+    return report_result(&error, json);
+}

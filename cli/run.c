@@ -32,7 +32,8 @@ static void json_stats(const BrimSim *sim, int frames, const char *event) {
     fflush(stdout);
 }
 
-static void json_start(const BrimSim *sim, const BrimRun *run, const char *folder) {
+static void json_start(const BrimSim *sim, const BrimRun *run, const char *folder,
+                       const char *note) {
     fputs("{\"event\":\"start\",\"version\":", stdout);
     json_text(stdout, brim_version());
     fputs(",\"folder\":", stdout);
@@ -41,6 +42,8 @@ static void json_start(const BrimSim *sim, const BrimRun *run, const char *folde
            brim_sim_frame(sim), brim_run_frame_count(run), brim_sim_particles(sim).count,
            brim_sim_threads(sim));
     json_text(stdout, brim_sim_isa_name(sim));
+    fputs(",\"note\":", stdout);
+    json_text(stdout, note);
     fputs(",\"message\":", stdout);
     json_text(stdout, brim_run_message(run));
     puts("}");
@@ -99,6 +102,16 @@ static void print_balance(const BrimStats *s) {
     printf(" = %s particles\n", show_count(text, s->particles));
 }
 
+/// What the run wrote, as far as the scene wanted it.
+static void print_files(const BrimSimDef *def, const char *folder) {
+    const BrimOutputDef *o = &def->output;
+    printf("  files       ");
+    if (o->particles) say(stdout, "%s/particles, ", folder);
+    if (o->surface != BRIM_SURFACE_OUTPUT_NONE) say(stdout, "%s/surface, ", folder);
+    if (o->fields) say(stdout, "%s/fields, ", folder);
+    say(stdout, "%s/stats.csv, %s/run.json\n", folder, folder);
+}
+
 static void print_summary(const BrimSim *sim, const Totals *t, const char *folder) {
     const BrimStats *s = brim_sim_stats(sim);
     char text[SHORT_TEXT], steps[SHORT_TEXT];
@@ -115,7 +128,7 @@ static void print_summary(const BrimSim *sim, const Totals *t, const char *folde
     printf("  volume      %.4f of what should be there\n", s->volume);
     print_balance(s);
     printf("  memory      %s\n", show_bytes(text, (double)s->memory_bytes));
-    say(stdout, "  files       %s/particles, %s/stats.csv, %s/run.json\n", folder, folder, folder);
+    print_files(brim_sim_def(sim), folder);
     say(stdout, "Next: brim render %s\n", folder);
 }
 
@@ -226,11 +239,15 @@ static int run_scene(const char *path, const Arguments *a) {
     prepare_last_words(NULL, path, a);
     catch_signals((int)a->patience);
     int code;
-    if (brim_run_open(scene, a->folder, &options, &run, &error) != BRIM_OK) {
+    if (report_dry(path, scene, a->json) != EXIT_DONE) {
+        code = EXIT_INPUT;
+    } else if (brim_run_open(scene, a->folder, &options, &run, &error) != BRIM_OK) {
         code = report_result(&error, a->json);
     } else {
+        const char *note = brim_scene_note(scene);
+        if (*note && !a->json && !a->quiet) say(stderr, "note: %s\n", note);
         if (a->json)
-            json_start(brim_run_sim(run), run, a->folder);
+            json_start(brim_run_sim(run), run, a->folder, note);
         else if (*brim_run_message(run) && (!a->quiet || brim_run_passed_over(run)))
             say(stderr, "%s\n", brim_run_message(run));
         bool told = brim_run_done(run) && !a->json; // the message says it all

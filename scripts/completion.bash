@@ -1,28 +1,34 @@
-# Completion of the brim command for bash.
+# Completion of the brim command for bash. Commands and options are those that its own help lists.
+
+# Commands, by `brim --help`.
+_brim_commands() {
+    "$1" --help 2>/dev/null | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+# Options of a command, by `brim COMMAND --help`.
+_brim_options() {
+    "$1" "$2" --help 2>/dev/null |
+        sed -n '/^Options:/,$s/^  \(-[a-z]\), \(--[a-z-]*\).*/\1 \2/p; /^Options:/,$s/^  \(--[a-z-]*\).*/\1/p'
+    echo --help
+}
+
 _brim() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local brim=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run check info fields mesh render plot report reproduce --help --version" -- "$word")
-    elif [ "$before" = reproduce ]; then
-        mapfile -t COMPREPLY < <(compgen -W "--list $(brim reproduce --list 2>/dev/null |
-            sed -n '2,/^$/s/ .*//p')" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$(_brim_commands "$brim") --help --version" -- "$word")
+    elif [ "$before" = help ] && [ "$COMP_CWORD" -eq 2 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_brim_commands "$brim")" -- "$word")
     elif [ "$before" = --set ]; then
-        compopt -o nospace
-        mapfile -t COMPREPLY < <(compgen -S = -W "$(brim fields 2>/dev/null |
+        compopt -o nospace 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -S = -W "$("$brim" fields 2>/dev/null |
             grep -oE '^ *[a-z_]+(\.[a-z_]+)*\b')" -- "$word")
-    elif [[ $word == -* && ${COMP_WORDS[1]} == run ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "-o --set --frames --threads --seed --resume \
-            --overwrite --quiet --json --help" -- "$word")
-    elif [[ $word == -* && ${COMP_WORDS[1]} == render ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "-o --frame --first --last --style --size --samples \
-            --camera --motion-blur --colour --range --grid --level-set --threads --overwrite \
-            --quiet --help" -- "$word")
-    elif [[ $word == -* && ${COMP_WORDS[1]} == mesh ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "-o --format --frame --first --last --resolution \
-            --radius --smooth --anisotropic --threads --resume --overwrite --quiet --json --help" \
-            -- "$word")
+    elif [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_brim_options "$brim" "${COMP_WORDS[1]}")" -- "$word")
+    elif [ "$before" = reproduce ]; then
+        mapfile -t COMPREPLY < <(compgen -W "--list $("$brim" reproduce --list 2>/dev/null |
+            sed -n '2,/^$/s/ .*//p')" -- "$word")
     else
-        compopt -o default
+        compopt -o default 2>/dev/null
     fi
 }
 complete -F _brim brim

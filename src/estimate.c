@@ -223,6 +223,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         estimate->memory_bytes = whole(sim_memory(s, all, tile_count));
         estimate->disk_bytes = whole(disk_bytes(s, all, tile_count, steps));
         estimate->steps = whole(steps);
+        if (!(all > 0)) warn(estimate, "there is no water before the end");
         warn_of_thin_walls(s, estimate);
         warn_of_buried_sources(s, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);

@@ -212,6 +212,65 @@ test_info() {
     brim_gives 3 info nothing.ply
 }
 
+test_info_of_fields() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --quiet --frames 2 --set output.fields=true
+    brim_gives 0 info d/fields/000002.vti
+    says out "fields, VTK image data by Brim"
+    says out "frame         2"
+    for name in pressure velocity level_set density; do says out "$name"; done
+    says_not out WARNING
+    cp d/fields/000002.vti longer.vti
+    echo more >>longer.vti
+    brim_gives 6 info longer.vti
+    for bytes in 3000 900; do
+        head -c $bytes d/fields/000002.vti >short.vti
+        brim_gives 6 info short.vti
+        says err "damaged"
+    done
+    echo '<VTKFile type="PolyData">' >other.vti
+    brim_gives 2 info other.vti
+    says err "not a field file of Brim"
+}
+
+test_a_scene_without_water_is_refused() {
+    write_scene
+    for command in "check scene.yaml" "run scene.yaml -o dry"; do
+        # shellcheck disable=SC2086
+        brim_gives 2 $command --set 'liquid=[]' --set 'sources=[]'
+        says err "neither liquid nor sources"
+        absent dry
+    done
+    brim_gives 0 check scene.yaml --no-calibration --set 'liquid=[]' --set \
+        'sources=[{box: {low: [0.1, 0.3], high: [0.3, 0.4]}, velocity: [0, -1], start: 99}]'
+    says err "no water before the end"
+}
+
+test_a_box_of_broken_cells_is_rounded_outward_and_said() {
+    cat >odd.yaml <<'SCENE'
+brim: 1
+domain: {size: [0.14, 0.20, 0.14], cells: 16}
+time: {duration: 0.05, frame_rate: 40}
+liquid:
+  - box: {low: [0, 0, 0], high: [0.14, 0.05, 0.14]}
+SCENE
+    brim_gives 0 check odd.yaml --no-calibration
+    says out "16 x 23 x 16"
+    says err "y+ from 0.2 to 0.20125 m (23 cells)"
+    says_not err "z+"
+    brim_gives 0 check odd.yaml --no-calibration --json
+    valid_json_lines out
+    says out "y+ from 0.2"
+    brim_gives 0 run odd.yaml -o d --frames 1
+    says err "y+ from 0.2"
+    brim_gives 0 run odd.yaml -o d --resume --quiet
+    silent err
+    there d/particles/000002.ply
+    brim_gives 2 check odd.yaml --set 'domain.cells=[16, 20, 16]'
+    says err "cells must be cubes"
+    says err "or 23 cells"
+}
+
 test_render() {
     write_scene
     brim_gives 0 run scene.yaml -o d --quiet --frames 3

@@ -101,3 +101,31 @@ test_scene_reference_is_up_to_date() {
     sed '1,/^<!-- tables -->$/d' "$here/../../docs/scene-reference.md" | diff - out >/dev/null ||
         give_up "docs/scene-reference.md differs from what 'brim fields --markdown' prints"
 }
+
+# complete WORDS...: what bash offers for the last of them, one a line.
+complete_words() {
+    COMP_WORDS=("$BRIM" "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _brim
+    printf '%s\n' "${COMPREPLY[@]}" | sort
+}
+
+test_completion_has_all_commands_and_options() {
+    . "$here/../../scripts/completion.bash"
+    "$BRIM" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort >commands
+    [ "$(wc -l <commands)" -ge 9 ] || give_up "no list of commands"
+    (cat commands && printf -- '--help\n--version\n') | sort >all
+    complete_words "" | diff - all || give_up "other commands than in the help"
+    for command in $(grep -v help commands); do
+        # every word of the help's first column that begins with a dash, however help prints it
+        "$BRIM" "$command" --help | sed '1,/^Options:/d' | cut -c 1-26 | grep -oE -- '--?[a-z][a-z-]*' |
+            sort >wanted
+        echo --help >>wanted
+        complete_words "$command" x - | grep -v '^$' | sort | diff - <(sort wanted) ||
+            give_up "brim $command: completion and help differ"
+    done
+    complete_words run scene.yaml --re | grep -qx -- --resume || give_up "no --resume"
+    complete_words run x --set domain.ce | grep -qx 'domain.cells=' || give_up "no key for --set"
+    complete_words reproduce nb | grep -q nbflip || give_up "no experiments"
+}
