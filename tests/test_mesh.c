@@ -424,6 +424,88 @@ TEST(mesh_of_a_splash_is_closed_and_keeps_out_of_solids) {
     brim_sim_destroy(&sim);
 }
 
+static uint32_t piece_root(uint32_t *piece, uint32_t v) {
+    while (piece[v] != v) v = piece[v] = piece[piece[v]];
+    return v;
+}
+
+/// Volume of each connected piece, at its first vertex; [vertex_count], 0 elsewhere.
+static double *volumes_of_pieces(const BrimMesh *m) {
+    uint32_t *piece = malloc((m->vertex_count + 1) * sizeof *piece);
+    double *volume = calloc(m->vertex_count + 1, sizeof *volume);
+    for (size_t v = 0; v < m->vertex_count; v++) piece[v] = (uint32_t)v;
+    for (size_t i = 0; i < m->triangle_count; i++)
+        for (int k = 1; k < 3; k++) {
+            uint32_t a = piece_root(piece, m->triangle[i][0]);
+            uint32_t b = piece_root(piece, m->triangle[i][k]);
+            piece[a < b ? b : a] = a < b ? a : b;
+        }
+    for (size_t i = 0; i < m->triangle_count; i++) {
+        uint32_t root = piece_root(piece, m->triangle[i][0]);
+        double normal[3], area = mesh_area(m, i, normal), height = 0;
+        for (int k = 0; k < 3; k++)
+            height += normal[k] *
+                      ((double)m->position[m->triangle[i][0]][k] - (double)m->position[root][k]);
+        volume[root] += area * height / 3;
+    }
+    free(piece);
+    return volume;
+}
+
+/// What smoothing did that it must not; NULL when all is well.
+static const char *smoothing_problem(const SolidList *solids, const BrimMesh *rough,
+                                     const BrimMesh *smooth) {
+    const char *problem = mesh_problem(smooth, 1.0 / 24);
+    if (problem) return problem;
+    size_t n = rough->vertex_count;
+    double *before = volumes_of_pieces(rough), *after = volumes_of_pieces(smooth);
+    if (smooth->vertex_count != n) problem = "other vertices";
+    for (size_t v = 0; v < n && !problem; v++) {
+        const float *p = smooth->position[v], *q = rough->position[v];
+        float d, d0;
+        if (fabs(after[v] - before[v]) > 0.01 * fabs(before[v])) problem = "volume of a piece";
+        for (int k = 0; k < 3; k++)
+            if (!(p[k] >= 0 && p[k] <= 1)) problem = "outside the domain";
+        solids_nearest(solids, 1, &p[0], &p[1], &p[2], &d);
+        solids_nearest(solids, 1, &q[0], &q[1], &q[2], &d0);
+        if (d < fminf(d0, 0) - 1e-6f) problem = "inside a solid";
+    }
+    free(before), free(after);
+    return problem;
+}
+
+TEST(mesh_smoothing_keeps_its_bounds_for_every_number) {
+    static const int passes[] = {3, 10, 30, 100};
+    Case c = splash_case();
+    BrimSim *sim;
+    BrimError error;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    Solid *solid[2] = {0};
+    for (int frame = 1; frame <= 12; frame++) CHECK_OK(brim_sim_advance_frame(sim, &error), error);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(solid_new(&c.solids[i], 3, 1 / 24.0f, &solid[i], &error), error);
+        solid_place(solid[i], brim_sim_time(sim), 0);
+    }
+    const SolidList solids = {solid, 2};
+    for (int anisotropic = 0; anisotropic < 2; anisotropic++) {
+        BrimMeshDef md = brim_default_mesh_def();
+        BrimMesh rough, smooth;
+        md.smooth = 0, md.anisotropic = anisotropic;
+        CHECK_OK(brim_sim_mesh(sim, &md, &rough, &error), error);
+        for (int i = anisotropic ? 2 : 0; i < (anisotropic ? 3 : 4); i++) {
+            md.smooth = passes[i];
+            CHECK_OK(brim_sim_mesh(sim, &md, &smooth, &error), error);
+            const char *problem = smoothing_problem(&solids, &rough, &smooth);
+            if (problem) test_fail(test_, __FILE__, __LINE__, "%d passes: %s", passes[i], problem);
+            brim_mesh_free(&smooth);
+            if (problem) return;
+        }
+        brim_mesh_free(&rough);
+    }
+    for (int i = 0; i < 2; i++) solid_free(&solid[i]);
+    brim_sim_destroy(&sim);
+}
+
 TEST(mesh_velocity_is_that_of_the_water) {
     Cloud c = cloud_new();
     BrimSimDef def = cube_def(20, 8);

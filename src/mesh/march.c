@@ -11,7 +11,7 @@ static const float SNAP = 0.01f;
 void tile_mesh_free(TileMesh *t) {
     free(t->cut[0]); // the others are in the same memory
     free(t->rank[0]);
-    free(t->vertex), free(t->sides), free(t->cube);
+    free(t->vertex), free(t->sides), free(t->room), free(t->cube);
     *t = (TileMesh){.tile = {t->tile[0], t->tile[1], t->tile[2]}};
 }
 
@@ -103,11 +103,29 @@ static void make_vertex(const Nodes *n, const Block *block, const NodeInput *inp
     for (int a = 0; a < 3; a++) out[3 + a] = sums.weight > 1e-6f ? sums.mean[a] / sums.weight : 0;
 }
 
+/// A vertex may be smoothed by a node spacing, and not farther than the nearest solid is: a little
+/// less, since not all distances are exact.
+static void find_room(TileMesh *t, const NodeInput *input, bool near_solid) {
+    const MeshScale *s = input->scale;
+    const float most = s->dx / (float)s->resolution, sure = 0.9f;
+    for (uint32_t first = 0; first < t->vertex_count; first += SOLID_CHUNK) {
+        float x[3][SOLID_CHUNK], d[SOLID_CHUNK];
+        uint32_t left = t->vertex_count - first;
+        int n = left < SOLID_CHUNK ? (int)left : SOLID_CHUNK;
+        for (int i = 0; i < n; i++)
+            for (int a = 0; a < 3; a++) x[a][i] = t->vertex[first + (uint32_t)i][a];
+        if (near_solid) solids_nearest(input->solids, n, x[0], x[1], x[2], d);
+        for (int i = 0; i < n; i++)
+            t->room[first + (uint32_t)i] = near_solid ? fmaxf(fminf(most, sure * d[i]), 0) : most;
+    }
+}
+
 static bool make_vertices(TileMesh *t, const Nodes *n, const Block *block, const NodeInput *input) {
     const MeshScale *s = input->scale;
     t->vertex = memory_new(t->vertex_count * sizeof *t->vertex);
     t->sides = memory_new(t->vertex_count);
-    if (!t->vertex || !t->sides) return false;
+    t->room = memory_new(t->vertex_count * sizeof *t->room);
+    if (!t->vertex || !t->sides || !t->room) return false;
     uint32_t k = 0;
     for (int a = 0; a < 3; a++) {
         FOR_OWN_NODES(s) {
@@ -117,6 +135,7 @@ static bool make_vertices(TileMesh *t, const Nodes *n, const Block *block, const
             k++;
         }
     }
+    find_room(t, input, n->near_solid);
     return true;
 }
 

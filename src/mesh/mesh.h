@@ -239,6 +239,7 @@ typedef struct TileMesh {
     uint32_t *rank[3];  ///< vertices before each word
     float (*vertex)[6]; ///< position in m, velocity
     uint8_t *sides;     ///< [vertex_count] VertexSide
+    float *room;        ///< [vertex_count] how far smoothing may take it, m
     uint32_t vertex_count;
     uint32_t *cube; ///< node index * 256 + corners in the water
     uint32_t cube_count;
@@ -264,7 +265,14 @@ void march_triangles(const TileMesh *tiles, int index, const TileBox *box, const
 /// (position, triangle) => normal: on a side the side's own; elsewhere the mean over the triangles
 /// that are not part of a side, so that where the free surface ends its normal is its own.
 BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, Team *team, BrimError *error);
-/// Smooths positions; vertices on sides stay on them, those on solids stay. Each piece of the
-/// surface keeps its volume.
-BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, Team *team,
-                       BrimError *error);
+/// What smoothing may not leave.
+typedef struct SmoothBounds {
+    const float *room; ///< [vertex_count] how far each may go from where it is, m
+    float spacing;     ///< of nodes, m
+    float size[3];     ///< of the domain, m
+} SmoothBounds;
+
+/// Smooths positions; vertices on sides stay on them, those on solids stay, and none leaves its
+/// room. Each piece of the surface keeps its volume to a third of a percent.
+BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, const SmoothBounds *bounds, int passes,
+                       Team *team, BrimError *error);

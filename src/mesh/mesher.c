@@ -84,6 +84,7 @@ typedef struct Work {
     TileMesh *tiles;
     int tile_count;
     uint8_t *sides; ///< [vertex_count]
+    float *room;    ///< [vertex_count]
     StretchScale stretch;
     StretchedKernel *stretched; ///< NULL: averaged positions
 } Work;
@@ -91,7 +92,8 @@ typedef struct Work {
 static void work_free(Work *w) {
     bins_free(&w->bins);
     for (int i = 0; i < w->tile_count; i++) tile_mesh_free(&w->tiles[i]);
-    free(w->tiles), free(w->box.slot_of), free(w->sides), free(w->stretched);
+    free(w->tiles), free(w->box.slot_of), free(w->sides), free(w->room);
+    free(w->stretched);
     team_free(&w->team);
 }
 
@@ -184,7 +186,9 @@ static BrimResult number(Work *w, const MarchTable *table, BrimMesh *mesh, BrimE
     mesh->velocity = memory_new(vertices * sizeof *mesh->velocity);
     mesh->triangle = memory_new(triangles * sizeof *mesh->triangle);
     w->sides = memory_new(vertices);
-    if (!mesh->position || !mesh->normal || !mesh->velocity || !mesh->triangle || !w->sides)
+    w->room = memory_new(vertices * sizeof *w->room);
+    if (!mesh->position || !mesh->normal || !mesh->velocity || !mesh->triangle || !w->sides ||
+        !w->room)
         return no_memory(error);
     return BRIM_OK;
 }
@@ -204,6 +208,7 @@ static void join_tile(void *context, int index, int thread) {
         memcpy(mesh->position[t->first_vertex + k], t->vertex[k], 3 * sizeof(float));
         memcpy(mesh->velocity[t->first_vertex + k], t->vertex[k] + 3, 3 * sizeof(float));
         w->sides[t->first_vertex + k] = t->sides[k];
+        w->room[t->first_vertex + k] = t->room[k];
     }
     march_triangles(w->tiles, index, &w->box, w->scale, j->table,
                     mesh->triangle + t->first_triangle);
@@ -216,7 +221,11 @@ static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, Br
     BrimResult result = number(w, &table, mesh, error);
     if (result != BRIM_OK) return result;
     team_for(w->team, w->tile_count, 8, join_tile, &(Joining){w, &table, mesh});
-    if (def->smooth) result = mesh_smooth(mesh, w->sides, def->smooth, w->team, error);
+    const MeshScale *s = w->scale;
+    SmoothBounds bounds = {.room = w->room,
+                           .spacing = s->dx / (float)s->resolution,
+                           .size = {s->size[0], s->size[1], s->size[2]}};
+    if (def->smooth) result = mesh_smooth(mesh, w->sides, &bounds, def->smooth, w->team, error);
     return result == BRIM_OK ? mesh_normals(mesh, w->sides, w->team, error) : result;
 }
 

@@ -142,36 +142,61 @@ static void piece_volumes(const BrimMesh *m, const uint32_t *piece, double *volu
 }
 
 // ------------------------------------------------------------------------------------- passes
+//
+// Taubin's passes shrink what is only a few edges large, drops above all, and volume is given back
+// along the normals. Where a drop has shrunk to a dot that needs a step without bound, so volume is
+// given back after every pass, and no vertex goes farther than its room from where it was: within
+// that ball there is no solid. A piece that has not its volume again at the end goes part of the
+// way.
 
 typedef struct Smooth {
     BrimMesh *mesh;
     const uint8_t *sides;
+    const SmoothBounds *bounds;
     Team *team;
     float part; ///< of the way to the neighbours' mean
     Fans fans;
-    float (*moved)[3]; ///< [vertex_count]
+    float (*start)[3], (*moved)[3]; ///< [vertex_count]
     uint32_t *piece;
     double *before, *after, *gain; ///< [vertex_count] volumes; six times volume a metre outwards
 } Smooth;
 
+/// Part of its volume that a piece may gain or lose.
+static const double VOLUME_SLACK = 0.003;
+
 static void smooth_free(Smooth *s) {
     fans_free(&s->fans);
-    free(s->moved), free(s->piece), free(s->before), free(s->after), free(s->gain);
+    free(s->start), free(s->moved), free(s->piece), free(s->before), free(s->after), free(s->gain);
 }
 
 static bool smooth_init(Smooth *s) {
     size_t n = s->mesh->vertex_count;
+    s->start = memory_new(n * sizeof *s->start);
     s->moved = memory_new(n * sizeof *s->moved);
     s->piece = memory_new(n * sizeof *s->piece);
     s->before = memory_new(n * sizeof *s->before);
     s->after = memory_new(n * sizeof *s->after);
     s->gain = memory_new(n * sizeof *s->gain);
-    return s->moved && s->piece && s->before && s->after && s->gain && fans_make(&s->fans, s->mesh);
+    return s->start && s->moved && s->piece && s->before && s->after && s->gain &&
+           fans_make(&s->fans, s->mesh);
 }
 
 /// Whether a vertex may move along an axis.
 static bool free_along(const Smooth *s, size_t v, int axis) {
     return !(s->sides[v] & (VERTEX_SOLID | VERTEX_HELD << axis));
+}
+
+/// Keeps a vertex within its room, and in the domain. The domain is convex and holds the start: to
+/// go back into it leads no farther from there.
+static void keep(const Smooth *s, size_t v, float at[3]) {
+    const float *start = s->start[v];
+    float room = s->bounds->room[v], d[3], length2 = 0;
+    for (int k = 0; k < 3; k++) d[k] = at[k] - start[k], length2 += d[k] * d[k];
+    float part = length2 > room * room ? room / sqrtf(length2) : 1;
+    for (int k = 0; k < 3; k++) {
+        if (part < 1) at[k] = start[k] + part * d[k];
+        at[k] = at[k] < 0 ? 0 : at[k] > s->bounds->size[k] ? s->bounds->size[k] : at[k];
+    }
 }
 
 /// (position) => moved, of a part of the vertices
@@ -191,6 +216,7 @@ static void relax_part(void *context, int index, int thread) {
             float step = free_along(s, v, k) ? s->part * sum[k] / count : 0;
             s->moved[v][k] = m->position[v][k] + step;
         }
+        keep(s, v, s->moved[v]);
     }
 }
 
@@ -200,13 +226,39 @@ static void relax(Smooth *s, float part) {
     BrimMesh *m = s->mesh;
     s->part = part;
     team_for(s->team, team_parts(m->vertex_count, VERTEX_PART), 1, relax_part, s);
-    memcpy(m->position, s->moved, m->vertex_count * sizeof *s->moved);
+    float(*spare)[3] = m->position;
+    m->position = s->moved, s->moved = spare;
 }
 
-/// Moves free vertices along their normals until each piece has its volume again: one Newton step.
-static void restore(Smooth *s) {
+static bool has_volume(const Smooth *s, uint32_t piece, double slack) {
+    return fabs(s->after[piece] - s->before[piece]) <= slack * fabs(s->before[piece]);
+}
+
+/// (before, after, gain) => position, of a part of the vertices
+static void step_part(void *context, int index, int thread) {
+    const Smooth *s = context;
     BrimMesh *m = s->mesh;
+    const double most = s->bounds->spacing;
+    size_t first = (size_t)index * VERTEX_PART, end = first + VERTEX_PART;
+    for (size_t v = first; v < end && v < m->vertex_count; v++) {
+        uint32_t p = s->piece[v];
+        double want = s->before[p] - s->after[p];
+        double step = s->gain[p] * most > fabs(want) ? want / s->gain[p] : want < 0 ? -most : most;
+        for (int k = 0; k < 3; k++)
+            if (free_along(s, v, k)) m->position[v][k] += (float)step * m->normal[v][k];
+        keep(s, v, m->position[v]);
+    }
+}
+
+/// Moves free vertices along their normals towards each piece's volume: one Newton step, of no more
+/// than the largest room. Returns whether all pieces had it already.
+static bool restore(Smooth *s) {
+    BrimMesh *m = s->mesh;
+    bool done = true;
     piece_volumes(m, s->piece, s->after);
+    for (size_t v = 0; v < m->vertex_count && done; v++)
+        done = s->piece[v] != v || has_volume(s, (uint32_t)v, 0.1 * VOLUME_SLACK);
+    if (done) return true;
     normals(m, &s->fans, s->sides, s->team);
     memset(s->gain, 0, m->vertex_count * sizeof *s->gain);
     for (size_t i = 0; i < m->triangle_count; i++) {
@@ -218,24 +270,52 @@ static void restore(Smooth *s) {
                 if (free_along(s, v, k)) s->gain[s->piece[v]] += area[k] * m->normal[v][k];
         }
     }
-    for (size_t v = 0; v < m->vertex_count; v++) {
-        uint32_t p = s->piece[v];
-        double step = s->gain[p] > 0 ? (s->before[p] - s->after[p]) / s->gain[p] : 0;
-        for (int k = 0; k < 3; k++)
-            if (free_along(s, v, k)) m->position[v][k] += (float)step * m->normal[v][k];
+    team_for(s->team, team_parts(m->vertex_count, VERTEX_PART), 1, step_part, s);
+    return false;
+}
+
+/// Takes pieces that lack their volume back towards where they were, at the last all the way: as
+/// far as that, volume, room and domain are kept whatever happened before.
+static void settle(Smooth *s) {
+    enum { HALVINGS = 6 };
+    BrimMesh *m = s->mesh;
+    double *part = s->gain;
+    memcpy(s->moved, m->position, m->vertex_count * sizeof *s->moved);
+    for (size_t v = 0; v < m->vertex_count; v++) part[v] = 1;
+    for (int i = 0; i <= HALVINGS; i++) {
+        bool done = true;
+        piece_volumes(m, s->piece, s->after);
+        for (size_t v = 0; v < m->vertex_count; v++) {
+            if (s->piece[v] != v || has_volume(s, (uint32_t)v, VOLUME_SLACK)) continue;
+            part[v] = i < HALVINGS ? 0.5 * part[v] : 0;
+            done = false;
+        }
+        if (done) return;
+        for (size_t v = 0; v < m->vertex_count; v++) {
+            float p = (float)part[s->piece[v]];
+            for (int k = 0; k < 3 && p < 1; k++)
+                m->position[v][k] = s->start[v][k] + p * (s->moved[v][k] - s->start[v][k]);
+        }
     }
 }
 
-BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, int passes, Team *team,
-                       BrimError *error) {
-    Smooth s = {.mesh = mesh, .sides = sides, .team = team};
+BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, const SmoothBounds *bounds, int passes,
+                       Team *team, BrimError *error) {
+    enum { LAST_STEPS = 4 };
+    Smooth s = {.mesh = mesh, .sides = sides, .bounds = bounds, .team = team};
     bool ready = smooth_init(&s);
     if (ready) {
+        memcpy(s.start, mesh->position, mesh->vertex_count * sizeof *s.start);
         find_pieces(mesh, s.piece);
         piece_volumes(mesh, s.piece, s.before);
-        // Taubin 1995: a step in, a slightly larger one out; what is longer than a few edges stays
-        for (int i = 0; i < passes; i++) relax(&s, 0.5f), relax(&s, -0.53f);
-        for (int i = 0; i < 3; i++) restore(&s);
+        for (int i = 0; i < passes; i++) {
+            // Taubin 1995: a step in, a slightly larger one out; what is longer than a few edges
+            // stays
+            relax(&s, 0.5f), relax(&s, -0.53f);
+            restore(&s);
+        }
+        for (int i = 0; i < LAST_STEPS && !restore(&s); i++) continue;
+        settle(&s);
     }
     smooth_free(&s);
     return ready ? BRIM_OK : no_memory(error);
