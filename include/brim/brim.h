@@ -647,6 +647,19 @@ BRIM_API void brim_mesh_free(BrimMesh *mesh);
 /// Volume inside, m^3.
 BRIM_API double brim_mesh_volume(const BrimMesh *mesh);
 
+/// How far a surface jumps from one frame to the next beyond the flow, m: distances between the two,
+/// each carried half the time towards the other by its vertices' velocity. Vertices on the domain's
+/// sides are left out.
+typedef struct BrimMeshJump {
+    double median, most_of_it, largest; ///< half, 99 % and all of the vertices are within
+    double beyond;                      ///< part of the vertices farther than was looked
+} BrimMeshJump;
+
+/// Distances are cut at `farthest`, m. `size` is the domain's. Empty surfaces do not jump.
+BRIM_API BrimResult brim_mesh_jump(const BrimMesh *before, const BrimMesh *after, double dt,
+                                   BrimVec3 size, double farthest, BrimMeshJump *jump,
+                                   BrimError *error);
+
 typedef enum BrimMeshFormat {
     BRIM_MESH_PLY, ///< binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz; triangles
     BRIM_MESH_OBJ, ///< text: positions, normals, triangles; no velocities
