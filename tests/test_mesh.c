@@ -361,6 +361,80 @@ static double height_at(const BrimMesh *m, double x, double z) {
     return best;
 }
 
+/// Whether a point is in the water: by how often a ray along (a direction of no triangle's edge)
+/// meets the surface.
+static bool is_inside(const BrimMesh *m, const double p[3]) {
+    static const double ray[3] = {0.0123, 0.0277, 1};
+    bool inside = false;
+    for (size_t i = 0; i < m->triangle_count; i++) {
+        double x[3], y[3];
+        bool odd = false, away = true;
+        for (int c = 0; c < 3; c++) { // seen along the ray
+            const float *v = m->position[m->triangle[i][c]];
+            double z = v[2] - p[2];
+            x[c] = v[0] - p[0] - z * ray[0], y[c] = v[1] - p[1] - z * ray[1];
+            away = away && z < 0;
+        }
+        if (away) continue;
+        for (int a = 0, b = 2; a < 3; b = a++)
+            if ((y[a] > 0) != (y[b] > 0) && x[a] + (x[b] - x[a]) * y[a] / (y[a] - y[b]) > 0)
+                odd = !odd;
+        if (!odd) continue;
+        double normal[3], above = 0, along = 0;
+        mesh_area(m, i, normal);
+        for (int k = 0; k < 3; k++) {
+            above += normal[k] * (m->position[m->triangle[i][0]][k] - p[k]);
+            along += normal[k] * ray[k];
+        }
+        if (above / along > 0) inside = !inside;
+    }
+    return inside;
+}
+
+/// A layer of particles, as even as they come, on a board that lies aslant in the lattice.
+TEST(mesh_of_a_film_on_a_slanted_solid_has_no_ribs) {
+    enum { CELLS = 24 };
+    static const float turns[] = {7, 17, 30};
+    for (int k = 0; k < 3; k++) {
+        BrimSolidDef board = brim_default_solid_def();
+        board.shape.kind = BRIM_SHAPE_BOX;
+        board.shape.position = (BrimVec3){0.5f, 0.5f, 0.5f};
+        board.shape.size = (BrimVec3){0.8f, 2.0f / CELLS, 0.7f};
+        board.shape.rotation = (BrimVec3){0, 0, turns[k]};
+        BrimSimDef def = cube_def(CELLS, 8);
+        def.solids = &board, def.solid_count = 1;
+        double c = cos(turns[k] * 0.0174532925), s = sin(turns[k] * 0.0174532925),
+               cell = 1.0 / CELLS;
+        Cloud cloud = cloud_new();
+        for (int i = -16; i < 16; i++)
+            for (int j = -14; j < 14; j++) {
+                uint64_t name = (uint64_t)(64 * (i + 32) + j + 32);
+                double u = (i + 0.5 + 0.4 * (unit(name, 1) - 0.5)) * cell / 2;
+                double w = (j + 0.5 + 0.4 * (unit(name, 2) - 0.5)) * cell / 2;
+                double up = (1 + 0.2 + 0.1 * unit(name, 3)) * cell; // 0.25 cells above the board
+                cloud_add(&cloud, 0.5 + u * c - up * s, 0.5 + u * s + up * c, 0.5 + w);
+            }
+        BrimMeshDef md = brim_default_mesh_def();
+        BrimMesh mesh;
+        BrimError error;
+        CHECK_OK(make(&def, &md, &cloud, &mesh, &error), error);
+        CHECK_CLOSED(&mesh, cell);
+        int wet = 0, all = 0, high = 0;
+        for (uint64_t i = 0; i < 400; i++, all++) {
+            double u = 12 * cell * (unit(i, 4) - 0.5), w = 10 * cell * (unit(i, 5) - 0.5);
+            for (int top = 0; top < 2; top++) {
+                double up = (top ? 1.8 : 1.08) * cell; // in it, and well above it
+                double p[3] = {0.5 + u * c - up * s, 0.5 + u * s + up * c, 0.5 + w};
+                if (is_inside(&mesh, p)) *(top ? &high : &wet) += 1;
+            }
+        }
+        CHECK(wet >= 0.99 * all);
+        CHECK(high == 0);
+        brim_mesh_free(&mesh);
+        cloud_free(&cloud);
+    }
+}
+
 TEST(mesh_of_still_water_does_not_flicker) {
     Cloud c = cloud_new();
     BrimSimDef def = cube_def(20, 8);

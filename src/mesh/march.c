@@ -67,6 +67,21 @@ static float cross(const Nodes *n, const MeshScale *s, const int wet[3], const i
     return t < SNAP ? SNAP : t > 1 - SNAP ? 1 - SNAP : t;
 }
 
+/// Takes a vertex beside a node above a thin film down to the film's surface.
+static void lower_to_film(const Nodes *n, const MeshScale *s, const int wet[3], float at[3]) {
+    int edge = s->edge + 1;
+    float film = n->film[(wet[2] * edge + wet[1]) * edge + wet[0]], plane[4], above = 0;
+    if (film < 0 || !node_plane(n, s, wet[0], wet[1], wet[2], plane)) return;
+    for (int a = 0; a < 3; a++)
+        above += plane[a] * (at[a] - node_position(s, a, n->tile[a] * s->edge + wet[a]));
+    // not all the way to the solid, where its other face is
+    float least = SNAP / (float)s->resolution, down = plane[3] + above - fmaxf(film, least);
+    for (int a = 0; a < 3 && down > 0; a++) {
+        at[a] -= down * plane[a];
+        at[a] = at[a] < 0 ? 0 : at[a] > (float)s->cells[a] ? (float)s->cells[a] : at[a];
+    }
+}
+
 static void make_vertex(const Nodes *n, const Block *block, const NodeInput *input, int axis,
                         const int node[3], bool low_in, float out[6], uint8_t *sides) {
     const MeshScale *s = input->scale;
@@ -90,7 +105,9 @@ static void make_vertex(const Nodes *n, const Block *block, const NodeInput *inp
         float end = node_position(s, axis, g[axis] + 1);
         float t = low_in ? cross(n, s, node, next, sides) : cross(n, s, next, node, sides);
         at[axis] = low_in ? at[axis] + t * (end - at[axis]) : end + t * (at[axis] - end);
-        out[axis] = at[axis] * s->dx;
+        if (n->near_solid && !(*sides & VERTEX_SOLID))
+            lower_to_film(n, s, low_in ? node : next, at);
+        for (int a = 0; a < 3; a++) out[a] = at[a] * s->dx;
         // where the free surface meets a side, right on it
         for (int a = 0; a < 3; a++) {
             if (!(*sides >> a & 1)) continue;

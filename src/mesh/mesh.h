@@ -183,12 +183,21 @@ typedef struct Nodes {
     /// Distance to solids where it is wanted, with a ring of nodes around: (edge + 3)^3.
     float solid[RING_ALL];
     uint8_t wanted[RING_ALL];
+    /// Near a solid: above a film too thin to hold the node, how thick that film is, else -1. Such
+    /// nodes count as in the water, or only the nodes that happen to lie in the film would show, as
+    /// ribs; its surface goes back to where it is when the vertices are made.
+    float film[NODES_ALL];
 } Nodes;
 
 /// Index of a node in arrays with the ring.
 static inline int ring_index(const MeshScale *s, int x, int y, int z) {
     int edge = s->edge + 3;
     return ((z + 1) * edge + y + 1) * edge + x + 1;
+}
+
+/// Films thinner than this, in cells, are told to the nodes above them.
+static inline float film_reach(const MeshScale *s) {
+    return 1.5f / (float)s->resolution;
 }
 
 struct StretchScale;

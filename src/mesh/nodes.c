@@ -13,6 +13,10 @@ static const float SAMPLED = 0.3f;
 /// flat surface it is a half, and a quarter of that for chance.
 static const float CROWDED = 0.7f;
 
+/// Levels, in cells, between which water at a solid's surface comes to count as a film: where the
+/// surface of deep water ends at a solid it is wet by chance up to the first.
+static const float FILM_LEAST = 0.1f, FILM_SURE = 0.35f;
+
 /// 0 below `low`, 1 above `high`, smooth in between.
 static float ramp(float low, float high, float x) {
     float t = (x - low) / (high - low);
@@ -120,10 +124,38 @@ static bool step_back(const MeshScale *s, float at[3], float plane[4], bool near
     return moved;
 }
 
+/// How far above a solid, up to `high` where the point `at` is dry, a film on it ends; -1 when
+/// there is none. Cells.
+static float film_end(const Block *block, const NodeInput *in, const float at[3],
+                      const float plane[4], float phi, float *wet) {
+    enum { STEPS = 4 };
+    float low = 0, high = plane[3], below = 0, above = phi;
+    for (int i = -1; i < STEPS; i++) {
+        // first the solid's surface, then between what is wet and what is dry
+        float part = i < 0 ? 0 : below / (below - above), point[3], here[4];
+        part = part < 0.2f ? 0.2f : part > 0.8f ? 0.8f : part;
+        float d = i < 0 ? 0 : low + part * (high - low);
+        for (int a = 0; a < 3; a++) {
+            point[a] = at[a] + (d - plane[3]) * plane[a];
+            here[a] = plane[a];
+            if (point[a] < 0 || point[a] > (float)in->scale->cells[a]) return -1;
+        }
+        here[3] = d;
+        float value = phi_at(block, in, point, here);
+        if (i < 0) *wet = value;
+        if (i < 0 && !(value < -FILM_LEAST)) return -1;
+        if (value < 0)
+            low = d, below = value;
+        else
+            high = d, above = value;
+    }
+    return low + (high - low) * below / (below - above);
+}
+
 /// Beside a side or a solid water counts as touching it when it is there a spacing away: holes no
 /// deeper than that are chance, and images behind the wall would widen them.
 static float active_phi(const Nodes *n, const Block *block, const NodeInput *in, int x, int y,
-                        int z) {
+                        int z, float *film) {
     const MeshScale *s = in->scale;
     const int at_node[3] = {x, y, z};
     float at[3], plane[4];
@@ -136,8 +168,20 @@ static float active_phi(const Nodes *n, const Block *block, const NodeInput *in,
         plane[3] = 0;
     }
     float phi = phi_at(block, in, at, mirrored ? plane : NULL);
-    if (!step_back(s, at, plane, mirrored)) return phi;
-    return fminf(phi, phi_at(block, in, at, mirrored ? plane : NULL));
+    const float node[3] = {at[0], at[1], at[2]};
+    const float own[4] = {plane[0], plane[1], plane[2], plane[3]};
+    if (step_back(s, at, plane, mirrored)) {
+        float back = phi_at(block, in, at, mirrored ? plane : NULL);
+        if (back < 0) return fminf(phi, back);
+        phi = fminf(phi, back);
+    }
+    if (!mirrored || phi < 0 || !(own[3] > 0) || own[3] >= film_reach(s)) return phi;
+    float wet = 0, end = film_end(block, in, node, own, phi, &wet);
+    if (end < 0) return phi;
+    float filmed = -fminf(film_reach(s) - own[3], end);
+    filmed = phi + ramp(FILM_LEAST, FILM_SURE, -wet) * (filmed - phi);
+    if (filmed < 0) *film = end;
+    return filmed;
 }
 
 /// (kind, solid, block) => phi, in. Returns whether some nodes are in the water and some not.
@@ -152,8 +196,9 @@ static bool node_levels(Nodes *n, const Block *block, const NodeInput *input) {
                                node_outside(s, 1, n->tile[1] * s->edge + y) ||
                                node_outside(s, 2, n->tile[2] * s->edge + z);
                 n->phi[i] = n->kind[i] == NODE_DEEP ? -s->radius : s->radius;
+                n->film[i] = -1;
                 if (n->kind[i] == NODE_ACTIVE && !outside)
-                    n->phi[i] = active_phi(n, block, input, x, y, z);
+                    n->phi[i] = active_phi(n, block, input, x, y, z, &n->film[i]);
                 n->in[i] = n->phi[i] < 0 && !outside;
                 if (n->in[i] && n->near_solid) n->in[i] = n->solid[ring_index(s, x, y, z)] > 0;
                 any_in |= n->in[i], any_out |= !n->in[i];
