@@ -89,7 +89,7 @@ int command_check(int argc, char **argv) {
          0},
         {"json", 0, OPTION_FLAG, &a.json, NULL, "print one JSON object", 0, 0},
         {"no-calibration", 0, OPTION_FLAG, &a.no_calibration, NULL,
-         "do not run the few steps that tell the time", 0, 0},
+         "do not run the coarse scene and the few steps that tell steps, disk and time", 0, 0},
         {0},
     };
     const Usage usage = {

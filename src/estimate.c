@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/timer.h"
+#include "forecast.h"
 #include "sim.h"
 #include <math.h>
 #include <stdarg.h>
@@ -165,8 +166,10 @@ static BrimResult calibrate(const BrimSim *s, double *ms, BrimError *error) {
     return r;
 }
 
-/// Bytes of frames, checkpoints and statistics.
-static double disk_bytes(const BrimSim *s, double particles, double tiles, double steps) {
+/// Bytes of frames with so many particles on average, checkpoints with so many at the end, and
+/// statistics.
+static double disk_bytes(const BrimSim *s, double particles, double last, double tiles,
+                         double steps) {
     const BrimOutputDef *o = &s->def.output;
     double frames = floor(brim_sim_frame_count(s) / fmax(1, o->every)) + 1;
     double cells = (double)s->grid.cells[0] * s->grid.cells[1] * s->grid.cells[2];
@@ -177,8 +180,8 @@ static double disk_bytes(const BrimSim *s, double particles, double tiles, doubl
     if (o->surface != BRIM_SURFACE_OUTPUT_NONE)
         frame += vertices * (o->surface == BRIM_SURFACE_OUTPUT_OBJ ? 140 : 62);
     double checkpoint =
-        4 * particle_numbers(&s->particles) * particles + 16 * tiles * s->grid.tile_cells;
-    return frames * frame + 2 * checkpoint + 300 * steps;
+        4 * particle_numbers(&s->particles) * last + 16 * tiles * s->grid.tile_cells;
+    return frames * frame + 2 * checkpoint + 370 * steps;
 }
 
 /// An integer, the largest that there is for what is larger.
@@ -196,8 +199,9 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     BrimResult r = sim_build(def, &s, &shapes, error);
     if (r != BRIM_OK) return r;
     uint8_t *tiles = memory_zero(grid_box(&s->grid));
-    if (!tiles) r = fail(error, BRIM_ERROR_MEMORY, "out of memory");
-    double particles = 0, emitted = 0;
+    double *rate = calloc((size_t)s->source_count + 1, sizeof *rate);
+    if (!tiles || !rate) r = fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    double particles = 0, emitted = 0, mean = 0;
     for (int i = 0; i < def->liquid_count && r == BRIM_OK; i++) {
         int64_t seeded = emit_count(s, &def->liquid[i], (const Shape *const *)shapes, i, 0, tiles);
         if (seeded == 0) warn_if_buried(s, shapes[i], i, estimate);
@@ -206,7 +210,11 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     for (int i = 0; i < s->source_count && r == BRIM_OK; i++) {
         const BrimSourceDef *d = &s->sources[i].def;
         double span = fmin(d->stop, s->def.duration) - fmax(d->start, 0);
-        emitted += fmax(span, 0) * emit_rate(s, &s->sources[i]);
+        rate[i] = emit_rate(s, &s->sources[i]);
+        double come = fmax(span, 0) * rate[i];
+        // there from the middle of its time on, on average
+        double middle = fmax(d->start, 0) + 0.5 * fmax(span, 0);
+        emitted += come, mean += come * fmax(0, 1 - middle / s->def.duration);
     }
     if (r == BRIM_OK) {
         double tile_count = (double)sim_dilate(s, tiles);
@@ -217,11 +225,18 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
             particles -= band_hidden_particles(s);
         // What is emitted fills tiles of its own.
         tile_count += 2 * emitted / ((double)s->grid.tile_cells * s->def.particles_per_cell);
-        double steps = count_steps(s), all = particles + emitted, ms = 0;
+        Forecast f = {count_steps(s), particles + mean, particles + emitted};
+        Supply supply = {particles, rate};
+        bool fixed = s->def.step > 0;
+        double steps = f.steps, all = particles + emitted, ms = 0;
+        if (calibrated && all > 0 && forecast_helps(def) &&
+            sim_check_memory(s, all, tile_count, &none) == BRIM_OK &&
+            forecast_run(def, &supply, &f) && !fixed)
+            steps = f.steps;
         estimate->particles = whole(all);
         estimate->tiles = whole(tile_count);
         estimate->memory_bytes = whole(sim_memory(s, all, tile_count));
-        estimate->disk_bytes = whole(disk_bytes(s, all, tile_count, steps));
+        estimate->disk_bytes = whole(disk_bytes(s, f.particles, f.last, tile_count, steps));
         estimate->steps = whole(steps);
         if (!(all > 0)) warn(estimate, "there is no water before the end");
         warn_of_thin_walls(s, estimate);
@@ -229,9 +244,9 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
         r = sim_check_memory(s, all, tile_count, error);
         if (calibrated && r == BRIM_OK) r = calibrate(s, &ms, error);
-        estimate->seconds = 1e-3 * ms * steps * (particles + 0.5 * emitted);
+        estimate->seconds = 1e-3 * ms * steps * f.particles;
     }
-    free(tiles);
+    free(tiles), free(rate);
     sim_free_shapes(&shapes, def->liquid_count);
     brim_sim_destroy(&s);
     return r;

@@ -307,6 +307,7 @@ brim: 1
 domain: {size: [1, 1, 1], cells: [8, 8, 8]}
 solids:
   - $shape
+liquid: [{box: {low: [0, 0, 0], high: [1, 0.5, 1]}}]
 SCENE
             for command in "run device.yaml -o d" "check device.yaml"; do
                 timeout -k 1 10 "$BRIM" $command >out 2>err
@@ -335,4 +336,22 @@ test_pipes_in_a_run_folder_are_refused() {
         rm "d/$name"
         mv aside "d/$name"
     done
+# estimate_is_near SETS...: steps and disk that check tells of scene.yaml, against a run.
+estimate_is_near() {
+    local sets=() set
+    for set in "$@"; do sets+=(--set "$set"); done
+    brim_gives 0 check scene.yaml --json "${sets[@]}"
+    sed 's/.*"disk_bytes":\([0-9]*\),"steps":\([0-9]*\).*/\2 \1/' out >told
+    brim_gives 0 run scene.yaml -o d --overwrite --quiet "${sets[@]}"
+    echo "$(($(wc -l <d/stats.csv) - 1)) $(du -sb d | cut -f 1)" >found
+    paste -d ' ' told found | awk '{ exit !($1 > 0.8 * $3 && $1 < 1.25 * $3 && $2 > 0.8 * $4 && $2 < 1.25 * $4) }' ||
+        give_up "told $(cat told), found $(cat found): steps, bytes"
+}
+
+test_check_tells_steps_and_disk() {
+    # a stirred tank: calm water, moving solid. A cup that fills: water that comes.
+    sed 's/every: 12/every: 1/' "$here/../../scenes/rotating-cuboid.yaml" >scene.yaml
+    estimate_is_near domain.cells=24 time.duration=0.5
+    cp "$here/../../scenes/inflow-cup.yaml" scene.yaml
+    estimate_is_near domain.cells=24 time.duration=1
 }
