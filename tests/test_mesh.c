@@ -233,6 +233,38 @@ TEST(mesh_of_lone_particles_is_a_ball_each) {
     cloud_free(&c);
 }
 
+/// A drop that flies through the lattice is the same at every place.
+TEST(mesh_of_a_flying_drop_does_not_flicker) {
+    for (int resolution = 1; resolution <= 3; resolution++) {
+        double least = INFINITY, most = 0, jump = 0;
+        for (uint64_t i = 0; i < 20; i++) {
+            BrimSimDef def = cube_def(16, 8);
+            BrimMeshDef md = brim_default_mesh_def();
+            md.resolution = resolution;
+            BrimError error;
+            BrimMesh mesh[2];
+            BrimMeshJump j;
+            for (int k = 0; k < 2; k++) {
+                Cloud c = cloud_new();
+                double x = 0.5 + (unit(i, 1) + 0.7 * k) / 16, y = 0.5 + (unit(i, 2) - 1.3 * k) / 16;
+                cloud_add(&c, x, y, 0.5 + unit(i, 3) / 16);
+                c.vx[0] = 0.7f / 16, c.vy[0] = -1.3f / 16;
+                CHECK_OK(make(&def, &md, &c, &mesh[k], &error), error);
+                CHECK_CLOSED(&mesh[k], 1.0 / 16);
+                double volume = brim_mesh_volume(&mesh[k]) * 4096 * 8; // 1: a particle's
+                least = fmin(least, volume), most = fmax(most, volume);
+                cloud_free(&c);
+            }
+            CHECK_OK(brim_mesh_jump(&mesh[0], &mesh[1], 1, def.size, 0.25, &j, &error), error);
+            jump = fmax(jump, 16 * j.largest);
+            brim_mesh_free(&mesh[0]), brim_mesh_free(&mesh[1]);
+        }
+        CHECK_NEAR(least, 1, 1e-4);
+        CHECK_NEAR(most, 1, 1e-4);
+        CHECK_BELOW(jump, 1e-4); // cells a frame, beyond the flow
+    }
+}
+
 TEST(mesh_smoothing_keeps_volume_and_walls) {
     Cloud c = cloud_new();
     BrimSimDef def = cube_def(24, 8);

@@ -6,6 +6,7 @@
 //   nodes     the lattice nodes of a tile: which are in the water, and how far from its surface
 //   march     marching cubes over nodes: vertices, then triangles
 //   smooth    volume-preserving smoothing; normals
+//   drops     particles far from all others, as balls without the lattice
 //
 // The lattice has `resolution` nodes along a cell's edge and one layer more outside the domain:
 //
@@ -109,6 +110,9 @@ typedef struct Bins {
 BrimResult bins_make(Bins *bins, const MeshScale *scale, const BrimParticles *particles,
                      const SolidList *solids, FilledCells filled, Team *team, BrimError *error);
 void bins_free(Bins *bins);
+/// Takes out particles that are the only ones of their cells, given in the order of these. What
+/// cells are stays as it was: around them are active ones without water.
+void bins_take_out(Bins *bins, const uint32_t *particle, size_t count);
 
 // -------------------------------------------------------------------------------------- block
 

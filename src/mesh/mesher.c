@@ -2,6 +2,7 @@
 #include "mesh/mesher.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "mesh/drops.h"
 #include "mesh/stretch.h"
 #include <math.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ typedef struct Work {
     float *room;    ///< [vertex_count]
     StretchScale stretch;
     StretchedKernel *stretched; ///< NULL: averaged positions
+    Drops drops;
 } Work;
 
 static void work_free(Work *w) {
@@ -95,6 +97,7 @@ static void work_free(Work *w) {
     free(w->tiles), free(w->box.slot_of), free(w->sides), free(w->room);
     free(w->stretched);
     team_free(&w->team);
+    drops_free(&w->drops);
 }
 
 /// Tiles of nodes that touch a tile of cells with water in reach, in the order of the box.
@@ -226,7 +229,10 @@ static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, Br
                            .spacing = s->dx / (float)s->resolution,
                            .size = {s->size[0], s->size[1], s->size[2]}};
     if (def->smooth) result = mesh_smooth(mesh, w->sides, &bounds, def->smooth, w->team, error);
-    return result == BRIM_OK ? mesh_normals(mesh, w->sides, w->team, error) : result;
+    if (result == BRIM_OK) result = mesh_normals(mesh, w->sides, w->team, error);
+    if (result == BRIM_OK && !drops_draw(&w->drops, s, w->input->block.particles, mesh))
+        result = no_memory(error);
+    return result;
 }
 
 BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *const *solids,
@@ -248,7 +254,10 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
                        .solids = &list,
                        .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
     w.input = &input;
-    result = bins_make(&w.bins, &scale, particles, &list, filled, w.team, error);
+    result = bins_make(&w.bins, &scale, particles, &list, filled, w.threads, error);
+    if (result == BRIM_OK && !drops_find(&w.drops, &w.bins, &scale, &list, particles))
+        result = no_memory(error);
+    if (result == BRIM_OK) bins_take_out(&w.bins, w.drops.particle, w.drops.count);
     if (result == BRIM_OK && mesh_def->anisotropic) {
         w.stretch = stretch_scale(&scale, def->particles_per_cell);
         w.stretched =
