@@ -6,9 +6,9 @@
 // noise of the surface's making, and water that came or went.
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "brim/brim.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,21 +161,44 @@ static void bins_place(TriangleBins *b, const BrimMesh *m, const float (*at)[3],
     for (int k = 0; k < 3; k++) b->count[k] = (int64_t)(extent[k] / b->edge) + 1;
 }
 
-/// Distances of one carried surface's vertices from the other => out [vertex_count of from]; those
-/// that began on a side of the domain are not looked at and get -1.
-static bool distances(const BrimMesh *from, const float (*from_at)[3], const BrimMesh *to,
-                      const float (*to_at)[3], BrimVec3 size, double farthest, float *out) {
-    TriangleBins bins = {0};
-    bins_place(&bins, to, to_at, farthest);
-    bool ready = bins_fill(&bins, to, to_at);
-    const float high[3] = {size.x, size.y, size.z};
-#pragma omp parallel for schedule(dynamic, 1024) if (ready)
-    for (size_t v = 0; v < from->vertex_count; v++) {
+/// A surface, where its vertices were carried to.
+typedef struct Carried {
+    const BrimMesh *mesh;
+    const float (*at)[3];
+} Carried;
+
+typedef struct Search {
+    Carried from, to;
+    const TriangleBins *bins;
+    float size[3]; ///< of the domain, m
+    float *out;    ///< [vertex_count of from]
+} Search;
+
+enum { VERTEX_PART = 1024 };
+
+static void search_part(void *context, int index, int thread) {
+    const Search *s = context;
+    const BrimMesh *m = s->from.mesh;
+    size_t first = (size_t)index * VERTEX_PART, end = first + VERTEX_PART;
+    for (size_t v = first; v < end && v < m->vertex_count; v++) {
         bool side = false;
         for (int k = 0; k < 3; k++)
-            side |= from->position[v][k] <= 0 || from->position[v][k] >= high[k];
-        out[v] = !ready || side ? -1 : (float)to_surface(&bins, to, to_at, from_at[v]);
+            side |= m->position[v][k] <= 0 || m->position[v][k] >= s->size[k];
+        s->out[v] = -1;
+        if (!side) s->out[v] = (float)to_surface(s->bins, s->to.mesh, s->to.at, s->from.at[v]);
     }
+}
+
+/// Distances of one carried surface's vertices from the other => out [vertex_count of from]; those
+/// that began on a side of the domain are not looked at and get -1.
+static bool distances(Team *team, Carried from, Carried to, BrimVec3 size, double farthest,
+                      float *out) {
+    TriangleBins bins = {0};
+    Search search = {from, to, &bins, {size.x, size.y, size.z}, out};
+    bins_place(&bins, to.mesh, to.at, farthest);
+    bool ready = bins_fill(&bins, to.mesh, to.at);
+    if (ready)
+        team_for(team, team_parts(from.mesh->vertex_count, VERTEX_PART), 1, search_part, &search);
     bins_release(&bins);
     return ready;
 }
@@ -212,9 +235,11 @@ BrimResult brim_mesh_jump(const BrimMesh *before, const BrimMesh *after, double 
     float(*x)[3] = carry(before, 0.5 * dt), (*y)[3] = carry(after, -0.5 * dt);
     float *d = memory_new(count * sizeof *d);
     bool ready = x && y && d;
-    const float(*cx)[3] = (const float(*)[3])x, (*cy)[3] = (const float(*)[3])y;
-    ready = ready && distances(before, cx, after, cy, size, farthest, d) &&
-            distances(after, cy, before, cx, size, farthest, d + before->vertex_count);
+    Carried one = {before, (const float(*)[3])x}, other = {after, (const float(*)[3])y};
+    Team *team = team_new(team_size(0));
+    ready = ready && distances(team, one, other, size, farthest, d) &&
+            distances(team, other, one, size, farthest, d + before->vertex_count);
+    team_free(&team);
     if (ready) summarise(d, count, farthest, jump);
     free(x), free(y), free(d);
     return ready ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory comparing surfaces");

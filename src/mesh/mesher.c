@@ -254,7 +254,7 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
                        .solids = &list,
                        .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
     w.input = &input;
-    result = bins_make(&w.bins, &scale, particles, &list, filled, w.threads, error);
+    result = bins_make(&w.bins, &scale, particles, &list, filled, w.team, error);
     if (result == BRIM_OK && !drops_find(&w.drops, &w.bins, &scale, &list, particles))
         result = no_memory(error);
     if (result == BRIM_OK) bins_take_out(&w.bins, w.drops.particle, w.drops.count);

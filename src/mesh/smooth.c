@@ -257,7 +257,7 @@ static bool restore(Smooth *s) {
     bool done = true;
     piece_volumes(m, s->piece, s->after);
     for (size_t v = 0; v < m->vertex_count && done; v++)
-        done = s->piece[v] != v || has_volume(s, (uint32_t)v, 0.1 * VOLUME_SLACK);
+        done = s->piece[v] != v || has_volume(s, (uint32_t)v, 1e-6);
     if (done) return true;
     normals(m, &s->fans, s->sides, s->team);
     memset(s->gain, 0, m->vertex_count * sizeof *s->gain);
