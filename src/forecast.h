@@ -8,8 +8,8 @@ typedef struct Forecast {
     double last;      ///< at the end
 } Forecast;
 
-/// Whether a coarse run tells more than the scene itself: steps by CFL, or water that comes, goes or
-/// is resampled.
+/// Whether a coarse run tells more than the scene itself: steps by CFL, or water that comes, goes
+/// or is resampled.
 bool forecast_helps(const BrimSimDef *def);
 /// What the scene itself tells: particles at the start, and those that its sources emit.
 typedef struct Supply {

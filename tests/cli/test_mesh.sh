@@ -78,8 +78,8 @@ test_mesh_json_lines() {
 
 test_mesh_of_an_empty_frame_is_empty_and_says_so() {
     write_scene_3d
-    sed -i '/^liquid/,/^  - box/d' scene.yaml
-    brim_gives 0 run scene.yaml -o d --quiet --frames 1
+    brim_gives 0 run scene.yaml -o d --quiet --frames 1 --set 'liquid=[]' --set \
+        'sources=[{box: {low: [0.1, 0.5, 0.1], high: [0.3, 0.6, 0.3]}, velocity: [0, -1, 0], start: 9}]'
     brim_gives 0 mesh d
     says err "frame 0 has no particles"
     grep -aq "element face 0" d/surface/000000.ply || give_up "not an empty surface"
