@@ -246,6 +246,8 @@ test_balance_adds_up_with_a_band() {
     says out '"resampled":'
     brim_gives 0 run scene.yaml -o d3 --frames 5
     says_not out "by the band"
+}
+
 test_summary_names_what_was_written() {
     write_scene_3d
     brim_gives 0 run scene.yaml -o d --frames 1 --set output.fields=true --set output.surface=ply

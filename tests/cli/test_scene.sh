@@ -336,6 +336,8 @@ test_pipes_in_a_run_folder_are_refused() {
         rm "d/$name"
         mv aside "d/$name"
     done
+}
+
 # estimate_is_near SETS...: steps and disk that check tells of scene.yaml, against a run.
 estimate_is_near() {
     local sets=() set
