@@ -184,12 +184,12 @@ static int put_picture(Strip *s, int index, bool *missing) {
 /// An empty file to draw into, where temporary files belong.
 static int make_temporary(char **path) {
     const char *folder = getenv("TMPDIR");
-    if (asprintf(path, "%s/brim-report-XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
+    if (asprintf(path, "%s/brim-report-XXXXXX.png", folder && *folder ? folder : "/tmp") < 0) {
         *path = NULL;
         report_error("out of memory");
         return EXIT_MEMORY;
     }
-    int descriptor = mkstemp(*path);
+    int descriptor = mkstemps(*path, 4);
     if (descriptor >= 0) {
         close(descriptor);
         return EXIT_DONE;
