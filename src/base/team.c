@@ -19,8 +19,11 @@
 enum {
     /// Who waits looks for this long before it sleeps, ns: about what sleeping and waking costs.
     SPIN = 30000,
-    /// The end of a loop came late when the caller waited longer than this for the last items, ns.
+    /// The end of a loop came late when the caller waited longer than this for the last items, ns,
+    /// and
+    /// longer than so many of the longest items that it had itself: some items take long.
     LATE = 100000,
+    LATE_ITEMS = 2,
     /// Over so long the time that late loops took is summed, ns.
     WINDOW = 25000000,
     /// After so long one thread more is tried, ns: first, and at most.
@@ -121,8 +124,17 @@ static int take(Seat *seat, uint32_t loop, int *left) {
     }
 }
 
-/// Works on the loop, first on the thread's own share. => done
-static void work(Team *t, uint32_t loop, int thread) {
+/// Runs an item; the time of the longest so far, ns.
+static int64_t run_timed(TeamTask *task, void *context, int index, int64_t longest) {
+    int64_t from = now();
+    task(context, index, 0);
+    int64_t time = now() - from;
+    return time > longest ? time : longest;
+}
+
+/// Works on the loop, first on the thread's own share. => done; longest, of the caller: time of its
+/// longest item, ns
+static void work(Team *t, uint32_t loop, int thread, int64_t *longest) {
     TeamTask *task = atomic_load_explicit(&t->task, memory_order_relaxed);
     void *context = atomic_load_explicit(&t->context, memory_order_relaxed);
     int count = atomic_load_explicit(&t->count, memory_order_relaxed);
@@ -133,7 +145,11 @@ static void work(Team *t, uint32_t loop, int thread) {
         int share = (thread + k) % shares;
         for (int left, some; (some = take(&t->seat[share], loop, &left)) > 0;) {
             int first = share_end(count, share, shares) - left;
-            for (int i = first; i < first + some; i++) task(context, i, thread);
+            for (int i = first; i < first + some; i++)
+                if (longest)
+                    *longest = run_timed(task, context, i, *longest);
+                else
+                    task(context, i, thread);
             finished += (uint32_t)some;
         }
     }
@@ -167,7 +183,7 @@ static void *run_thread(void *argument) {
         }
         loop = next_loop(t, loop);
         if (atomic_load(&t->quit)) return NULL;
-        if ((uint32_t)seat->index < atomic_load(&t->limit)) work(t, loop, seat->index);
+        if ((uint32_t)seat->index < atomic_load(&t->limit)) work(t, loop, seat->index, NULL);
     }
 }
 
@@ -200,8 +216,8 @@ static void learn(Team *t, int64_t time, int64_t lost) {
     t->late = 0;
 }
 
-/// Waits until all items are done.
-static void finish(Team *t, int count, bool many) {
+/// Waits until all items are done. longest: item, ns
+static void finish(Team *t, int count, bool many, int64_t longest) {
     uint32_t all = (uint32_t)count;
     int64_t time = now(), from = time;
     if (atomic_load_explicit(&t->done, memory_order_acquire) != all) {
@@ -213,7 +229,8 @@ static void finish(Team *t, int count, bool many) {
         time = now();
     }
     // With few items it may be that the last one is a long one.
-    if (many) learn(t, time, time - from > LATE ? time - from : 0);
+    int64_t lost = time - from - LATE_ITEMS * longest;
+    if (many) learn(t, time, lost > LATE ? lost : 0);
 }
 
 static void run_loop(Team *t, int count, int shares, TeamTask *task, void *context) {
@@ -231,8 +248,9 @@ static void run_loop(Team *t, int count, int shares, TeamTask *task, void *conte
     }
     atomic_store(&t->loop, loop);
     if (atomic_load(&t->sleepers) > 0) futex_wake(&t->loop, 2);
-    work(t, loop, 0);
-    finish(t, count, count >= 8 * shares);
+    int64_t longest = 0;
+    work(t, loop, 0, &longest);
+    finish(t, count, count >= 8 * shares, longest);
 }
 
 /// The thread that runs this, when it is at work for the team; -1: another one.
