@@ -68,3 +68,44 @@ void cycle_run(Poisson *s) {
     for (int k = last; k >= 1; k--) visit(s, k, ascend);
     team_for(s->team, s->active_count, TILES_A_THREAD, correct_finest, s);
 }
+
+// ------------------------------------------------------------- as another solver's preconditioner
+
+typedef struct Outer {
+    Poisson *solver;
+    const float *r;
+    float *y;
+} Outer;
+
+static void take_tile(void *context, int index, int thread) {
+    const Outer *o = context;
+    const Level *l = &o->solver->level[0];
+    size_t n = (size_t)l->grid->tile_cells, at = (size_t)o->solver->active[index] * n;
+    memcpy(l->b + at, o->r + at, n * sizeof(float));
+}
+
+static void begin_tile(void *context, int index, int thread) {
+    const Outer *o = context;
+    const Level *l = &o->solver->level[0];
+    o->solver->kernels->smooth(l, o->solver->active[index], l->b, l->z);
+}
+
+static void give_tile(void *context, int index, int thread) {
+    const Outer *o = context;
+    const Level *l = &o->solver->level[0];
+    size_t n = (size_t)l->grid->tile_cells, at = (size_t)o->solver->active[index] * n;
+    memcpy(o->y + at, l->y + at, n * sizeof(float));
+}
+
+void poisson_cycle(Poisson *s, const float *r, float *y) {
+    Outer outer = {s, r, y};
+    team_for(s->team, s->active_count, TILES_A_THREAD, take_tile, &outer);
+    closed_remove_mean(s, s->level[0].b);
+    team_for(s->team, s->active_count, TILES_A_THREAD, begin_tile, &outer);
+    cycle_run(s);
+    team_for(s->team, s->active_count, TILES_A_THREAD, give_tile, &outer);
+}
+
+int poisson_closed(const Poisson *s) {
+    return s->closed.count;
+}

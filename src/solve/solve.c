@@ -32,11 +32,23 @@ size_t poisson_bytes(const Poisson *s) {
     return sizeof *s + levels_bytes(s) + closed_bytes(s);
 }
 
-bool poisson_prepare(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
-                     const float *ay, const float *az, const float *diag) {
+static void take_system(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
+                        const float *ay, const float *az, const float *diag) {
     Level *l = &s->level[0];
     l->grid = grid, l->used = used, l->ax = ax, l->ay = ay, l->az = az, l->diag = diag;
+}
+
+bool poisson_prepare(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
+                     const float *ay, const float *az, const float *diag) {
+    take_system(s, grid, used, ax, ay, az, diag);
     return levels_build(s) && closed_find(s);
+}
+
+bool poisson_prepare_held(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
+                          const float *ay, const float *az, const float *diag) {
+    take_system(s, grid, used, ax, ay, az, diag);
+    s->closed.count = 0;
+    return levels_build(s);
 }
 
 double largest_residual(const Poisson *s) {

@@ -47,8 +47,20 @@ size_t poisson_bytes(const Poisson *solver);
 bool poisson_prepare(Poisson *solver, const Grid *grid, const uint8_t *used, const float *ax,
                      const float *ay, const float *az, const float *diag);
 
+/// The same for a system that is known to have no closed components, however little its values are
+/// held: none are sought.
+bool poisson_prepare_held(Poisson *solver, const Grid *grid, const uint8_t *used, const float *ax,
+                          const float *ay, const float *az, const float *diag);
+
 /// Solves A x = rhs from the start value in x (zeros are fine). `rhs` is overwritten. In a closed
 /// component (no known value touches it) the part of rhs that no x can meet is removed and x gets
 /// mean zero there. Returns false on a value that is not finite.
 bool poisson_solve(Poisson *solver, float *rhs, float *x, const PoissonParams *params,
                    PoissonReport *report);
+
+/// One V-cycle on the system, as the preconditioner of an operator that this one stands for: y = C
+/// r, C symmetric and positive semidefinite. r is 0 in cells that are no unknowns; y is written in
+/// tiles that hold some. In closed components the mean of r is left out.
+void poisson_cycle(Poisson *solver, const float *r, float *y);
+/// Number of closed components.
+int poisson_closed(const Poisson *solver);
