@@ -89,6 +89,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->weigh = density_kernels_for(s->isa);
     s->level_set = level_set_kernels_for(s->isa);
     s->faces = face_kernels_for(s->isa);
+    s->friction = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
     s->profile = level_set_profile(s->dim);
     s->particles.carries = attributes_wanted(def->transfer == BRIM_TRANSFER_APIC, def->attributes);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
@@ -146,6 +147,7 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
         // fields; first particles of cells; the solver's coarser levels; tables and masks of particles
     double per_tile = (double)fields_bytes_a_tile(s) + (4 + 8) * s->grid.tile_cells + 160;
     if (s->solid_count) per_tile += 4 * (s->dim + 1) * s->grid.tile_cells; // some tiles are near
+    if (s->friction) per_tile += 4 * 9 * s->dim * s->grid.tile_cells; // solvers of its components
     double block = // or the solver's six vectors, which are smaller
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
     double per_particle =
@@ -284,6 +286,7 @@ void brim_sim_destroy(BrimSim **sim) {
     sort_free(&s->sort);
     grid_free(&s->grid);
     poisson_free(&s->poisson);
+    for (int a = 0; a < 3; a++) poisson_free(&s->component[a]);
     team_free(&s->team);
     free(s);
     *sim = NULL;

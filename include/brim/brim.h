@@ -222,6 +222,8 @@ typedef enum BrimVolume {
     BRIM_VOLUME_DIRECT,
     BRIM_VOLUME_AVERAGED
 } BrimVolume;
+/// What the liquid does at walls when it has a viscosity.
+typedef enum BrimSlip { BRIM_SLIP_NONE, BRIM_SLIP_FREE } BrimSlip;
 typedef enum BrimSurface { BRIM_SURFACE_GHOST_FLUID, BRIM_SURFACE_FLAGS } BrimSurface;
 typedef enum BrimAdvection { BRIM_ADVECTION_RK2, BRIM_ADVECTION_RK3 } BrimAdvection;
 typedef enum BrimPreconditioner {
@@ -300,7 +302,9 @@ typedef struct BrimSimDef {
     double cfl;                ///< cells that the fastest particle may cross in a step
     double step_min, step_max; ///< limits of the cfl step, s; step_max 0 = a frame
 
-    float density; ///< of the liquid, kg/m^3
+    float density;    ///< of the liquid, kg/m^3
+    double viscosity; ///< dynamic, Pa s; 0 = none
+    BrimSlip slip;    ///< at walls and solids; counts only with a viscosity
 
     BrimTransfer transfer;
     float flip_ratio; ///< 1 = pure FLIP, 0 = PIC

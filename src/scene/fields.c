@@ -74,6 +74,13 @@ static const Field sim_fields[] = {
      AT(DOUBLE, SIM(step_max))},
 
     {{"density", "number", "1000", "> 0", "kg/m^3", "of the liquid"}, AT(FLOAT, SIM(density))},
+    {{"viscosity", "number", "0", ">= 0", "Pa s",
+      "of the liquid: water 0.001, oil 0.1, honey 10; 0 = none"},
+     AT(DOUBLE, SIM(viscosity))},
+    {{"walls.slip", "choice", "none", "none, free", "",
+      "what a liquid with a viscosity does at walls and solids: none, it sticks to them; free, it "
+      "slides along"},
+     AT(CHOICE, SIM(slip))},
 
     {{"solver.transfer", "choice", "flip", "flip, apic", "",
       "how particles and grid exchange velocity"},

@@ -20,6 +20,7 @@ typedef enum StageId {
     AT_SURFACE,
     AT_COMBINE,
     AT_FORCES,
+    AT_VISCOSITY,
     AT_PRESSURE,
     AT_SUBTRACT,
     AT_EXTRAPOLATE,
@@ -178,6 +179,28 @@ typedef enum StageId {
       "large ones of all tiles, sorted")                                                          \
     F(shift_sums, ShiftSums, 1, TILE, ALL, DENSITY, ONLY(SHIFT), NO, "cells",                     \
       "how far the tile's particles were moved")                                                  \
+    /* viscosity: the system of all velocity components, on lower faces */                        \
+    F(viscous_u, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "m/s",                      \
+      "its solution; on walls and in solids their velocity")                                      \
+    F(viscous_r, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "m/s",                      \
+      "right-hand side, then what is left of it")                                                 \
+    F(viscous_p, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "m/s", "search direction")  \
+    F(viscous_q, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "m/s",                      \
+      "preconditioned residual, then the image of the search direction")                          \
+    F(viscous_mass, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                      \
+      "liquid part of the face's control volume, and what ties the face to walls")                \
+    F(viscous_diagonal, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                  \
+      "of the system; 0 on faces that are not in it")                                             \
+    F(viscous_along_x, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                   \
+      "coefficient between a component's face and the same one of the cell below along x")        \
+    F(viscous_along_y, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "", "along y")        \
+    F(viscous_along_z, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "", "along z")        \
+    F(viscous_cross, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                     \
+      "coefficient between components at the cell's low edge across xy, xz, yz")                  \
+    F(viscous_used, uint8_t, 1, TILE, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                    \
+      "whether the tile has faces in the system")                                                 \
+    F(viscous_sums, ViscousSums, 1, TILE, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                \
+      "scalar products of the tile")                                                              \
     /* projection; the system serves the density too */                                           \
     F(pressure, float, 1, CELL, ALL, ALWAYS, ALWAYS_LIVE, PRIMED, "m/s",                          \
       "p kick / (rho dx); start value of the next solve")                                         \

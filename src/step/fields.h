@@ -21,6 +21,7 @@ typedef enum FieldWhen {
     WHEN_KEPT,        ///< that, and solids
     WHEN_DENSITY,     ///< the density projection does
     WHEN_PUSH,        ///< that, and solids
+    WHEN_VISCOSITY,   ///< the liquid has one
 } FieldWhen;
 /// In checkpoints: not, always, once there is a flow; or not, and it does not follow its tiles.
 typedef enum FieldKeep { KEEP_NO, KEEP_YES, KEEP_PRIMED, KEEP_HERE } FieldKeep;

@@ -129,6 +129,8 @@ static size_t memory_used(const BrimSim *s) {
     size_t bytes = sizeof *s + (size_t)s->threads_most * sizeof *s->scratch + grid_bytes(&s->grid) +
                    particles_bytes(&s->particles) + sort_bytes(&s->sort, &s->grid) +
                    fields_bytes(s) + poisson_bytes(s->poisson);
+    for (int a = 0; a < 3; a++)
+        if (s->component[a]) bytes += poisson_bytes(s->component[a]);
     for (int i = 0; i < s->solid_count; i++) bytes += solid_bytes(s->solids[i]);
     for (int i = 0; i < s->threads_most; i++)
         bytes += s->scratch[i].risen_capacity * sizeof *s->scratch[i].risen;

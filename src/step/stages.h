@@ -41,6 +41,8 @@ void find_surface(BrimSim *s);
 BrimResult stage_combine(BrimSim *s, BrimError *error);
 /// Gravity on known faces.
 BrimResult stage_forces(BrimSim *s, BrimError *error);
+/// Friction within the liquid and at walls.
+BrimResult stage_viscosity(BrimSim *s, BrimError *error);
 /// Finds the pressure that makes the flow free of divergence, then takes its gradient off.
 BrimResult stage_pressure(BrimSim *s, BrimError *error);
 BrimResult stage_subtract(BrimSim *s, BrimError *error);

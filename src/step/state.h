@@ -9,6 +9,7 @@
 #include "base/team.h"
 #include "grid/block.h"
 #include "grid/grid.h"
+#include "liquid/viscosity.h"
 #include "particles/density.h"
 #include "particles/particles.h"
 #include "particles/sort.h"
@@ -81,6 +82,12 @@ typedef struct TileSums {
     double volume;      ///< inside the level set, cells
     float fastest2;     ///< largest |v|^2
 } TileSums;
+
+/// Scalar products of a tile in the solve for viscosity.
+typedef struct ViscousSums {
+    double pq, rz;
+    float most[2]; ///< largest |r| and |u|
+} ViscousSums;
 
 /// Arrays of one thread.
 typedef struct ThreadScratch {
@@ -165,6 +172,11 @@ struct BrimSim {
     bool crowded;     ///< it had far to move particles, found some inside solids, or a solid came
     bool weighs;      ///< the density is measured in this step
     int64_t inside;   ///< particles inside solids, of this step
+
+    // viscosity; NULL without one
+    const ViscosityKernels *friction;
+    Poisson *component[3];  ///< preconditioners of very viscous liquids, [axis]
+    int viscous_iterations; ///< of the last solve
 
     // project
     double kick;     ///< over which the last pressure acted, s

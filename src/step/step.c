@@ -14,6 +14,10 @@ static bool has_band(const BrimSim *s) {
     return s->band != NULL;
 }
 
+static bool has_viscosity(const BrimSim *s) {
+    return s->def.viscosity > 0;
+}
+
 static const Stage step_stages[] = {
     // what, in which column of the statistics, when; what it reads; what it writes
     {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, stage_solids, NULL, "",
@@ -55,6 +59,10 @@ static const Stage step_stages[] = {
      "scatter_at tile_solid shut phi interior hidden traced reached weight shallowest",
      "velocity old known"},
     {AT_FORCES, "forces", BRIM_STAGE_FORCES, stage_forces, NULL, "known", "velocity"},
+    {AT_VISCOSITY, "viscosity", BRIM_STAGE_FORCES, stage_viscosity, has_viscosity,
+     "known tile_solid solid_at shut solid_phi solid_volume wall_speed phi",
+     "velocity viscous_u viscous_r viscous_p viscous_q viscous_mass viscous_diagonal "
+     "viscous_along_x viscous_along_y viscous_along_z viscous_cross viscous_used viscous_sums"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
      "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet density "
      "below rigid",

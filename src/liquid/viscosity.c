@@ -1,0 +1,226 @@
+// The solve for viscosity: conjugate gradients on all components at once. The diagonal is
+// preconditioner enough for thin liquids; for thick ones each component gets a V-cycle on its own
+// block of the matrix, which is a Poisson problem, so that iterations do not grow with resolution.
+#include "base/error.h"
+#include "liquid/viscosity_build.h"
+#include "step/stages.h"
+#include <math.h>
+#include <string.h>
+
+/// From this nu kick / dx^2 on a V-cycle pays.
+static const float THICK = 5;
+/// What may be left of the right-hand side, relative to the largest velocity.
+static const double TOLERANCE = 1e-5;
+/// What rounding leaves, relative to the largest velocity of the solution times the largest
+/// diagonal.
+static const double ROUNDING = 1e-7;
+
+void viscous_block(const Grid *g, int slot, const float *field, float *block) {
+    const int deep = g->dim == 3;
+    for (int z = -deep; z <= (deep ? TILE : 0); z++)
+        for (int y = -1; y <= TILE; y++, block += VISCOUS_EDGE) {
+            const int tile = TILE_SELF + 9 * (z >> TILE_SHIFT) + 3 * (y >> TILE_SHIFT);
+            const int row = ((z & 7) * TILE + (y & 7)) * TILE;
+            for (int k = -1; k <= 1; k++) {
+                int32_t t = g->neighbour[slot][tile + k];
+                const float *from = t < 0 ? NULL : field + (size_t)t * (size_t)g->tile_cells + row;
+                if (k == 0 && from) memcpy(block + 1, from, TILE * sizeof *from);
+                if (k == 0 && !from) memset(block + 1, 0, TILE * sizeof *from);
+                if (k < 0) block[0] = from ? from[TILE - 1] : 0;
+                if (k > 0) block[TILE + 1] = from ? from[0] : 0;
+            }
+        }
+}
+
+/// A solve at work.
+typedef struct Solve {
+    float alpha, beta;
+    bool thick;
+} Solve;
+
+static ViscousTile tile_system(const BrimSim *s, int slot) {
+    float *const *along[3] = {s->viscous_along_x, s->viscous_along_y, s->viscous_along_z};
+    const size_t at = (size_t)slot * (size_t)s->grid.tile_cells;
+    ViscousTile t = {0};
+    for (int a = 0; a < s->dim; a++) {
+        t.mass[a] = s->viscous_mass[a] + at, t.diagonal[a] = s->viscous_diagonal[a] + at;
+        for (int b = 0; b < s->dim; b++)
+            t.along[b][a] = tile_view(&s->grid, slot, along[b][a], tile_zeros);
+        for (int b = a + 1; b < s->dim; b++)
+            t.cross[edge_of(a, b)] =
+                tile_view(&s->grid, slot, s->viscous_cross[edge_of(a, b)], tile_zeros);
+    }
+    return t;
+}
+
+/// q = A of a vector on a tile. Returns its product with the vector.
+static double apply_tile(BrimSim *s, int slot, int thread, float *const *vector) {
+    ViscousTile t = tile_system(s, slot);
+    const size_t at = (size_t)slot * (size_t)s->grid.tile_cells;
+    const float *block[3] = {0};
+    float *q[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        viscous_block(&s->grid, slot, vector[a], s->scratch[thread].block[a]);
+        block[a] = s->scratch[thread].block[a], q[a] = s->viscous_q[a] + at;
+    }
+    return s->friction->apply(&t, s->dim, block, q);
+}
+
+/// r -= A u, and with the diagonal as preconditioner the first product.
+static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
+    const int n = s->grid.tile_cells;
+    const size_t at = (size_t)slot * (size_t)n;
+    ViscousSums *sums = &s->viscous_sums[slot];
+    *sums = (ViscousSums){0};
+    if (!s->viscous_used[slot]) return;
+    apply_tile(s, slot, thread, s->viscous_u);
+    for (int a = 0; a < s->dim; a++) // nothing is added to u: p is zero
+        sums->rz += s->friction->step(n, 1, s->viscous_p[a] + at, s->viscous_q[a] + at,
+                                      s->viscous_diagonal[a] + at, s->viscous_u[a] + at,
+                                      s->viscous_r[a] + at, sums->most);
+}
+
+/// r . z after a V-cycle.
+static void dot_tile(BrimSim *s, int slot, int thread, void *context) {
+    const size_t at = (size_t)slot * (size_t)s->grid.tile_cells;
+    if (!s->viscous_used[slot]) return;
+    s->viscous_sums[slot].rz = 0;
+    for (int a = 0; a < s->dim; a++)
+        s->viscous_sums[slot].rz +=
+            s->friction->dot(s->grid.tile_cells, s->viscous_r[a] + at, s->viscous_q[a] + at,
+                             s->viscous_diagonal[a] + at);
+}
+
+/// The next direction.
+static void turn_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Solve *solve = context;
+    const int n = s->grid.tile_cells;
+    const size_t at = (size_t)slot * (size_t)n;
+    if (!s->viscous_used[slot]) return;
+    for (int a = 0; a < s->dim; a++)
+        if (solve->thick)
+            s->friction->turn_to(n, solve->beta, s->viscous_q[a] + at, s->viscous_diagonal[a] + at,
+                                 s->viscous_p[a] + at);
+        else
+            s->friction->turn(n, solve->beta, s->viscous_r[a] + at, s->viscous_diagonal[a] + at,
+                              s->viscous_p[a] + at);
+}
+
+/// Its image.
+static void image_tile(BrimSim *s, int slot, int thread, void *context) {
+    if (s->viscous_used[slot]) s->viscous_sums[slot].pq = apply_tile(s, slot, thread, s->viscous_p);
+}
+
+/// The way along it.
+static void step_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Solve *solve = context;
+    const int n = s->grid.tile_cells;
+    const size_t at = (size_t)slot * (size_t)n;
+    ViscousSums *sums = &s->viscous_sums[slot];
+    if (!s->viscous_used[slot]) return;
+    *sums = (ViscousSums){0};
+    for (int a = 0; a < s->dim; a++)
+        sums->rz += s->friction->step(n, solve->alpha, s->viscous_p[a] + at, s->viscous_q[a] + at,
+                                      s->viscous_diagonal[a] + at, s->viscous_u[a] + at,
+                                      s->viscous_r[a] + at, sums->most);
+}
+
+/// Faces that had a velocity take the new one.
+static void take_tile(BrimSim *s, int slot, int thread, void *context) {
+    const int n = s->grid.tile_cells;
+    const size_t at = (size_t)slot * (size_t)n;
+    if (!s->viscous_used[slot]) return;
+    for (int a = 0; a < s->dim; a++)
+        for (int i = 0; i < n; i++) {
+            size_t face = at + (size_t)i;
+            if (s->viscous_diagonal[a][face] > 0 && s->known[a][face >> 3] >> (face & 7) & 1)
+                s->velocity[a][face] = s->viscous_u[a][face];
+        }
+}
+
+static ViscousSums sum_tiles(const BrimSim *s) {
+    ViscousSums all = {0};
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        all.pq += s->viscous_sums[t].pq, all.rz += s->viscous_sums[t].rz;
+        for (int k = 0; k < 2; k++)
+            all.most[k] = (float)larger_of(all.most[k], s->viscous_sums[t].most[k]);
+    }
+    return all;
+}
+
+/// A Poisson solver for each component's block of the matrix. False when out of memory.
+static bool prepare_cycles(BrimSim *s) {
+    for (int a = 0; a < s->dim; a++) {
+        if (!s->component[a]) s->component[a] = poisson_new(s->isa, s->team, NULL);
+        if (!s->component[a] ||
+            !poisson_prepare_held(s->component[a], &s->grid, s->viscous_used, s->viscous_along_x[a],
+                                  s->viscous_along_y[a], s->dim == 3 ? s->viscous_along_z[a] : NULL,
+                                  s->viscous_diagonal[a]))
+            return false;
+    }
+    return true;
+}
+
+/// q = C r, and r . q.
+static double precondition(BrimSim *s) {
+    for (int a = 0; a < s->dim; a++)
+        poisson_cycle(s->component[a], s->viscous_r[a], s->viscous_q[a]);
+    tiles_for(s, dot_tile, NULL);
+    return sum_tiles(s).rz;
+}
+
+/// A solve's end.
+typedef struct Outcome {
+    int iterations;
+    double left, target; ///< largest residual and what it was to come to, m/s
+} Outcome;
+
+/// Iterates until the largest residual is at most `least`, m/s, or nothing but rounding of rows
+/// with such a diagonal.
+static Outcome iterate(BrimSim *s, bool thick, double least, double diagonal) {
+    Solve solve = {.thick = thick};
+    Outcome out = {0};
+    tiles_for(s, begin_tile, NULL);
+    double before = 0;
+    for (;; out.iterations++) {
+        ViscousSums sums = sum_tiles(s);
+        out.left = sums.most[0];
+        out.target = fmax(least, ROUNDING * diagonal * sums.most[1]);
+        if (!(out.left > out.target) || out.iterations == s->def.max_iterations) return out;
+        double rz = thick ? precondition(s) : sums.rz;
+        solve.beta = before > 0 ? (float)(rz / before) : 0;
+        tiles_for(s, turn_tile, &solve);
+        tiles_for(s, image_tile, NULL);
+        double pq = sum_tiles(s).pq;
+        if (!(pq > 0)) { // not a number
+            out.left = NAN;
+            return out;
+        }
+        solve.alpha = (float)(rz / pq);
+        before = rz;
+        tiles_for(s, step_tile, &solve);
+    }
+}
+
+BrimResult stage_viscosity(BrimSim *s, BrimError *error) {
+    double nu = s->def.viscosity / s->def.density;
+    ViscousBuild build = {.strength = (float)(nu * s->kick_now / ((double)s->dx * s->dx))};
+    bool thick = build.strength >= THICK && s->def.preconditioner == BRIM_PRECONDITIONER_MULTIGRID;
+    if (!(build.strength > 0)) return BRIM_OK;
+    tiles_for(s, viscous_build_tile, &build);
+    if (thick && !prepare_cycles(s)) return step_out_of_memory(s, "viscosity", error);
+    double speed = (double)team_largest(&build.speed);
+    Outcome out = iterate(s, thick, TOLERANCE * speed, (double)team_largest(&build.most));
+    s->viscous_iterations = out.iterations;
+    if (!isfinite(out.left))
+        return fail(error, BRIM_LOST_DIVERGED,
+                    "step %lld (t = %.6g s), stage viscosity: the velocity is not a number",
+                    (long long)s->step + 1, s->time);
+    if (out.left > out.target)
+        return fail(error, BRIM_LOST_DIVERGED,
+                    "step %lld (t = %.6g s), stage viscosity: after %d iterations %.3g m/s are "
+                    "left, above %.3g: raise solver.max_iterations",
+                    (long long)s->step + 1, s->time, out.iterations, out.left, out.target);
+    tiles_for(s, take_tile, NULL);
+    return BRIM_OK;
+}
