@@ -42,3 +42,6 @@ bits band-apic band-waves --set solver.transfer=apic --frames 8
 bits band-pour band-pour --set domain.cells=[32,64,32] --frames 12
 bits band-letters band-letters --set domain.cells=[64,48,32] --frames 12
 bits band-dam-cylinders band-dam-cylinders --set domain.cells=50 --frames 16
+bits dam-oil dam --set domain.cells=48 --set viscosity=1 --frames 6
+bits cuboid-honey rotating-cuboid --set domain.cells=32 --set viscosity=100 --set solver.transfer=apic --frames 6
+bits sloshing-slip sloshing-2d --set domain.cells=64 --set viscosity=0.5 --set walls.slip=free --frames 6

@@ -182,6 +182,64 @@ static inline double crossings_period(const Crossings *c) {
 
 #define SPIN_BOX 6.0f
 
+/// A signal that rings: samples, and the fit  offset + exp(-decay t) (a cos w t + b sin w t).
+enum { RING_SAMPLES = 4096 };
+typedef struct Ring {
+    double time[RING_SAMPLES], value[RING_SAMPLES];
+    int count;
+    double frequency, decay; ///< rad/s, 1/s
+    double offset, a, b;
+} Ring;
+
+static inline void ring_add(Ring *r, double time, double value) {
+    if (r->count == RING_SAMPLES) return;
+    r->time[r->count] = time, r->value[r->count++] = value;
+}
+
+/// Sum of squares that the best offset, a and b leave.
+static inline double ring_left(Ring *r, double frequency, double decay) {
+    double m[3][4] = {{0}}, left = 0;
+    for (int i = 0; i < r->count; i++) {
+        double e = exp(-decay * r->time[i]), w = frequency * r->time[i];
+        const double f[4] = {1, e * cos(w), e * sin(w), r->value[i]};
+        for (int k = 0; k < 3; k++)
+            for (int n = 0; n < 4; n++) m[k][n] += f[k] * f[n];
+    }
+    for (int k = 0; k < 3; k++)
+        for (int n = k + 1; n < 3; n++) {
+            double part = m[n][k] / m[k][k];
+            for (int j = k; j < 4; j++) m[n][j] -= part * m[k][j];
+        }
+    r->b = m[2][3] / m[2][2];
+    r->a = (m[1][3] - m[1][2] * r->b) / m[1][1];
+    r->offset = (m[0][3] - m[0][1] * r->a - m[0][2] * r->b) / m[0][0];
+    for (int i = 0; i < r->count; i++) {
+        double e = exp(-decay * r->time[i]), w = frequency * r->time[i];
+        double d = r->value[i] - r->offset - e * (r->a * cos(w) + r->b * sin(w));
+        left += d * d;
+    }
+    return left;
+}
+
+/// Finds frequency and decay from a guess that is right within a third or so.
+static inline void ring_fit(Ring *r, double frequency, double decay) {
+    double step[2] = {0.2 * frequency, 0.2 * frequency}, best[2] = {frequency, decay};
+    double least = ring_left(r, best[0], best[1]);
+    for (int i = 0; i < 400 && step[0] > 1e-6 * frequency; i++) {
+        bool better = false;
+        for (int k = 0; k < 4; k++) {
+            double at[2] = {best[0], best[1]};
+            at[k >> 1] += k & 1 ? step[k >> 1] : -step[k >> 1];
+            double left = ring_left(r, at[0], at[1]);
+            if (!(left < least)) continue;
+            least = left, best[0] = at[0], best[1] = at[1], better = true;
+        }
+        if (!better) step[0] *= 0.5, step[1] *= 0.5;
+    }
+    r->frequency = best[0], r->decay = best[1];
+    ring_left(r, best[0], best[1]);
+}
+
 /// A block of 0.4 m turning once a second in the middle of a large empty box without gravity.
 /// n: cells a metre. Splitting loses pi omega dt of the angular momentum in a turn: small steps.
 static inline Case case_spin(int dim, int n, double step, BrimTransfer transfer) {

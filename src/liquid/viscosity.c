@@ -125,16 +125,44 @@ static void step_tile(BrimSim *s, int slot, int thread, void *context) {
                                       s->viscous_r[a] + at, sums->most);
 }
 
-/// Faces that had a velocity take the new one.
-static void take_tile(BrimSim *s, int slot, int thread, void *context) {
-    const int n = s->grid.tile_cells;
-    const size_t at = (size_t)slot * (size_t)n;
-    if (!s->viscous_used[slot]) return;
+static bool is_known(const BrimSim *s, int axis, size_t face) {
+    return s->known[axis][face >> 3] >> (face & 7) & 1;
+}
+
+/// What friction changed, on known faces of the system: => q. 0 on others.
+static void compare_tile(BrimSim *s, int slot, int thread, void *context) {
+    const size_t n = (size_t)s->grid.tile_cells, first = (size_t)slot * n;
     for (int a = 0; a < s->dim; a++)
-        for (int i = 0; i < n; i++) {
-            size_t face = at + (size_t)i;
-            if (s->viscous_diagonal[a][face] > 0 && s->known[a][face >> 3] >> (face & 7) & 1)
-                s->velocity[a][face] = s->viscous_u[a][face];
+        for (size_t i = first; i < first + n; i++) {
+            bool within = s->viscous_diagonal[a][i] > 0 && is_known(s, a, i);
+            s->viscous_q[a][i] = within ? s->viscous_u[a][i] - s->velocity[a][i] : 0;
+        }
+}
+
+/// The change of a face outside the system, on which particles at the surface hang: the mean over
+/// the faces beside it that are within, or these particles would fall off.
+static float carried(const BrimSim *s, int axis, int slot, int cell) {
+    float sum = 0;
+    int count = 0;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int64_t next = grid_step(&s->grid, slot, cell, n >> 1, n & 1 ? 1 : -1);
+        if (next < 0 || !(s->viscous_diagonal[axis][next] > 0) || !is_known(s, axis, (size_t)next))
+            continue;
+        sum += s->viscous_q[axis][next], count++;
+    }
+    return count ? sum / (float)count : 0;
+}
+
+/// Known faces take their new velocity.
+static void take_tile(BrimSim *s, int slot, int thread, void *context) {
+    const size_t n = (size_t)s->grid.tile_cells, first = (size_t)slot * n;
+    for (int a = 0; a < s->dim; a++)
+        for (size_t i = first; i < first + n; i++) {
+            if (!is_known(s, a, i)) continue;
+            if (s->viscous_diagonal[a][i] > 0 || s->viscous_mass[a][i] == VISCOUS_HELD)
+                s->velocity[a][i] = s->viscous_u[a][i];
+            else
+                s->velocity[a][i] += carried(s, a, slot, (int)(i - first));
         }
 }
 
@@ -221,6 +249,7 @@ BrimResult stage_viscosity(BrimSim *s, BrimError *error) {
                     "step %lld (t = %.6g s), stage viscosity: after %d iterations %.3g m/s are "
                     "left, above %.3g: raise solver.max_iterations",
                     (long long)s->step + 1, s->time, out.iterations, out.left, out.target);
+    tiles_for(s, compare_tile, NULL);
     tiles_for(s, take_tile, NULL);
     return BRIM_OK;
 }

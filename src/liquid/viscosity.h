@@ -27,6 +27,9 @@ typedef struct ViscousTile {
 
 enum { VISCOUS_EDGE = TILE + 2, VISCOUS_BLOCK = VISCOUS_EDGE * VISCOUS_EDGE * VISCOUS_EDGE };
 
+/// Stands for the mass of a face that has the velocity of a wall.
+#define VISCOUS_HELD -1.0f
+
 typedef struct ViscosityKernels {
     /// q = A p on the faces of the system, 0 on others. block: p with a halo of one cell, as
     /// viscous_block makes it. Returns p . q.

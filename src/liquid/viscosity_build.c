@@ -98,6 +98,27 @@ static void sum_octants(const Local *l, int i, unsigned axes, float *liquid, flo
 
 // ---------------------------------------------------------------------------------------- faces
 
+/// From the middle of a face to the solid beside it, in cells; negative inside.
+static float wall_distance(const Local *l, int axis, const int p[3]) {
+    const BrimSim *s = l->s;
+    float sum = 0;
+    int count = 0;
+    for (int k = 0; k < (l->dim == 3 ? 8 : 4); k++) {
+        if (k >> axis & 1) continue;
+        int64_t node =
+            grid_near(&s->grid, l->slot, p[0] + (k & 1), p[1] + (k >> 1 & 1), p[2] + (k >> 2));
+        if (node >= 0) sum += solid_distance_at(s, node) * s->inv_dx, count++;
+    }
+    return count ? sum / (float)count : SOLID_REACH;
+}
+
+/// Whether a face's velocity is that of a solid: no liquid can pass, or what does sticks to it.
+static bool held_by_solid(const Local *l, int axis, const int p[3], int64_t cell) {
+    const BrimSim *s = l->s;
+    if (s->shut[axis][cell >> 3] >> (cell & 7) & 1) return true;
+    return s->def.slip == BRIM_SLIP_NONE && wall_distance(l, axis, p) < 0;
+}
+
 static uint8_t face_kind(const Local *l, int axis, const int p[3], int64_t cell) {
     const BrimSim *s = l->s;
     const TileCoord c = s->grid.coord[l->slot];
@@ -113,8 +134,7 @@ static uint8_t face_kind(const Local *l, int axis, const int p[3], int64_t cell)
     }
     if (kind != FACE_FREE) return kind;
     if (cell < 0) return FACE_NONE;
-    if (l->solids && s->shut[axis][cell >> 3] >> (cell & 7) & 1) return FACE_SOLID;
-    return FACE_FREE;
+    return l->solids && held_by_solid(l, axis, p, cell) ? FACE_SOLID : FACE_FREE;
 }
 
 static void find_kinds(Local *l) {
@@ -136,22 +156,7 @@ static float wall_velocity(const Local *l, int axis, int x, int y, int z) {
     int64_t cell = grid_near(&s->grid, l->slot, x, y, z);
     if (cell < 0) return 0;
     int64_t i = solid_cell(s, cell);
-    return i < 0 || !(s->shut[axis][cell >> 3] >> (cell & 7) & 1) ? 0 : s->wall_speed[axis][i];
-}
-
-/// From the middle of a face to the solid beside it, in cells.
-static float wall_distance(const Local *l, int axis, const int p[3]) {
-    const BrimSim *s = l->s;
-    float sum = 0;
-    int count = 0;
-    for (int k = 0; k < (l->dim == 3 ? 8 : 4); k++) {
-        if (k >> axis & 1) continue;
-        int64_t node =
-            grid_near(&s->grid, l->slot, p[0] + (k & 1), p[1] + (k >> 1 & 1), p[2] + (k >> 2));
-        if (node >= 0) sum += solid_distance_at(s, node) * s->inv_dx, count++;
-    }
-    float d = count ? sum / (float)count : 0.5f;
-    return d < WALL_MIN ? WALL_MIN : d > 1 ? 1 : d;
+    return i < 0 ? 0 : s->wall_speed[axis][i];
 }
 
 // ---------------------------------------------------------------------------------------- edges
@@ -165,7 +170,8 @@ static float pair_distance(const Local *l, int a, int b, const int p[3]) {
     if (l->kind[a][free ? below : i] == FACE_GHOST) return 0.5f;
     int q[3] = {p[0], p[1], p[2]};
     if (!free) q[b]--;
-    return wall_distance(l, a, q);
+    float d = wall_distance(l, a, q);
+    return d < WALL_MIN ? WALL_MIN : d > 1 ? 1 : d;
 }
 
 /// The edge at the low corner of a cell across axes a and b.
@@ -263,8 +269,10 @@ static bool build_rows(BrimSim *s, const Local *l, ViscousBuild *build) {
                 const int p[3] = {x, y, z}, i = at_cell(l, x, y, z);
                 const size_t at = base + (size_t)((z * TILE + y) * TILE + x);
                 for (int a = 0; a < l->dim; a++) {
-                    if (l->kind[a][i] == FACE_SOLID)
+                    if (l->kind[a][i] == FACE_SOLID) {
                         s->viscous_u[a][at] = wall_velocity(l, a, x, y, z);
+                        s->viscous_mass[a][at] = VISCOUS_HELD;
+                    }
                     if (l->kind[a][i] != FACE_FREE) continue;
                     float d = build_face(s, l, a, p, build->strength);
                     s->viscous_diagonal[a][at] = d;
