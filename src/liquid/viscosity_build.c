@@ -19,22 +19,21 @@ enum {
     FACE_NONE   ///< beyond an open side, or no tile is there
 };
 
-/// A tile and what is around it.
+/// A tile and what is around it, on the lattice.
 typedef struct Local {
     const BrimSim *s;
-    int slot, dim, depth; ///< depth: cells of the lattice along z
-    int stride[3];        ///< of the lattice
-    bool solids;
-    float octant[8][LATTICE]; ///< liquid part of each half, quarter, eighth of a cell, of what of
-                              ///< the cell is open; by x + 2 y + 4 z
-    float open[LATTICE];      ///< part of the cell outside solids; 0 outside the domain
-    uint8_t kind[3][LATTICE]; ///< of lower faces
+    int slot, dim;
+    int stride[3];
+    bool solids, walls;     ///< whether solids are near; whether any face is not free
+    float strength;         ///< nu kick / dx^2
+    float part[8][LATTICE]; ///< liquid part of each octant (2D: quarter) of a cell, by x + 2y + 4z
+    float open[LATTICE];    ///< part of the cell outside solids; 0 outside the domain
+    float centre[LATTICE];  ///< liquid parts of the control volumes around centres,
+    float face[3][LATTICE]; ///< lower faces
+    float edge[3][LATTICE]; ///< and low edges
+    float scale[3][2][LATTICE]; ///< of edges, with walls: by how much nearer than a cell they are
+    uint8_t kind[3][LATTICE];   ///< of lower faces
 } Local;
-
-/// An edge: its weight, and by how much nearer than a cell walls are for each component.
-typedef struct Edge {
-    float weight, scale[2];
-} Edge;
 
 static int at_cell(const Local *l, int x, int y, int z) {
     return ((l->dim == 3 ? z + 1 : 0) * EDGE + y + 1) * EDGE + x + 1;
@@ -42,58 +41,113 @@ static int at_cell(const Local *l, int x, int y, int z) {
 
 // --------------------------------------------------------------------------------- liquid parts
 
-/// Part of an octant that is liquid, from the distance at its middle.
-static float octant_part(float phi) {
-    float part = 0.5f - 2 * phi;
-    return part < 0 ? 0 : part > 1 ? 1 : part;
+enum { WIDE = TILE + 4, WIDE_BLOCK = WIDE * WIDE * WIDE };
+
+/// Cells inside solids say nothing of the liquid: they get the mean of the others beside them.
+static void fill_solid_cells(int dim, const float *solid, float *phi) {
+    const int deep = dim == 3, stride[3] = {1, WIDE, WIDE * WIDE};
+    float filled[WIDE_BLOCK];
+    for (int z = 0; z < (deep ? WIDE : 1); z++)
+        for (int y = 0; y < WIDE; y++)
+            for (int x = 0; x < WIDE; x++) {
+                const int p[3] = {x, y, z}, at = (z * WIDE + y) * WIDE + x;
+                float sum = 0;
+                int count = 0;
+                filled[at] = phi[at];
+                if (!(solid[at] > 1 - PART_MIN)) continue;
+                for (int n = 0; n < 2 * dim; n++) {
+                    int a = n >> 1, next = at + (n & 1 ? stride[a] : -stride[a]);
+                    if (p[a] + (n & 1 ? 1 : -1) < 0 || p[a] + (n & 1 ? 1 : -1) >= WIDE) continue;
+                    if (!(solid[next] > 1 - PART_MIN)) sum += phi[next], count++;
+                }
+                if (count) filled[at] = sum / (float)count;
+            }
+    memcpy(phi, filled, sizeof(float) * (size_t)(WIDE * WIDE * (deep ? WIDE : 1)));
 }
 
-/// phi [12^dim, halo 2] and solid parts of the same shape => octants, open
-static void find_octants(Local *l, const float *phi, const float *solid) {
-    enum { WIDE = TILE + 4 };
+/// Values a quarter of a cell below and above, along an axis; the outermost ones are not written.
+static void split(int count, int stride, const float *from, float *low, float *high) {
+    for (int i = stride; i < count - stride; i++) {
+        low[i] = 0.75f * from[i] + 0.25f * from[i - stride];
+        high[i] = 0.75f * from[i] + 0.25f * from[i + stride];
+    }
+}
+
+/// A row of octants: liquid part from the distance at their middles.
+static void octant_row(const float *phi, float *out) {
+    for (int i = 0; i < EDGE; i++) {
+        float part = 0.5f - 2 * phi[i];
+        part = part < 0 ? 0 : part;
+        out[i] = part > 1 ? 1 : part;
+    }
+}
+
+/// phi [12^dim, halo 2] => part, of the whole octant
+static void find_octants(Local *l, const float *phi) {
+    const int count = WIDE * WIDE * (l->dim == 3 ? WIDE : 1);
+    float x[2][WIDE_BLOCK], y[4][WIDE_BLOCK], z[2][WIDE_BLOCK];
+    memset(x, 0, sizeof x), memset(y, 0, sizeof y);
+    split(count, 1, phi, x[0], x[1]);
+    for (int i = 0; i < 2; i++) split(count, WIDE, x[i], y[i], y[2 + i]);
+    for (int o = 0; o < 4; o++) {
+        const float *from[2] = {y[o], y[o]};
+        if (l->dim == 3) {
+            split(count, WIDE * WIDE, y[o], z[0], z[1]);
+            from[0] = z[0], from[1] = z[1];
+        }
+        for (int up = 0; up < (l->dim == 3 ? 2 : 1); up++)
+            for (int k = 0; k < (l->dim == 3 ? EDGE : 1); k++)
+                for (int j = 0; j < EDGE; j++)
+                    octant_row(from[up] + ((l->dim == 3 ? k + 1 : 0) * WIDE + j + 1) * WIDE + 1,
+                               l->part[o + 4 * up] + (k * EDGE + j) * EDGE);
+    }
+}
+
+/// solid [12^dim] or NULL => open; part becomes that of the open octant
+static void find_open(Local *l, const float *solid) {
     const Grid *g = &l->s->grid;
     const TileCoord c = g->coord[l->slot];
-    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE}, wide[3] = {1, WIDE, WIDE * WIDE};
-    const int corners = l->dim == 3 ? 8 : 4, deep = l->dim == 3;
-    for (int z = -deep; z <= (deep ? TILE : 0); z++)
-        for (int y = -1; y <= TILE; y++)
-            for (int x = -1; x <= TILE; x++) {
-                const int i = at_cell(l, x, y, z), p[3] = {x, y, z};
-                const int at = ((deep ? z + 2 : 0) * WIDE + y + 2) * WIDE + x + 2;
-                float open = solid ? 1 - solid[at] : 1;
+    const int deep = l->dim == 3, first[3] = {c.x * TILE - 1, c.y * TILE - 1, c.z * TILE - deep};
+    for (int z = 0; z < (deep ? EDGE : 1); z++)
+        for (int y = 0; y < EDGE; y++)
+            for (int x = 0; x < EDGE; x++) {
+                const int p[3] = {x, y, z}, i = (z * EDGE + y) * EDGE + x;
+                float open =
+                    solid ? 1 - solid[((deep ? z + 1 : 0) * WIDE + y + 1) * WIDE + x + 1] : 1;
                 for (int a = 0; a < l->dim; a++)
                     if (first[a] + p[a] < 0 || first[a] + p[a] >= g->cells[a]) open = 0;
                 l->open[i] = open = open < PART_MIN ? 0 : open;
-                for (int o = 0; o < corners; o++) {
-                    float mean = 0;
-                    for (int k = 0; k < corners && open > 0; k++) {
-                        int next = at;
-                        float weight = 1;
-                        for (int a = 0; a < l->dim; a++) {
-                            weight *= k >> a & 1 ? 0.25f : 0.75f;
-                            if (k >> a & 1) next += o >> a & 1 ? wide[a] : -wide[a];
-                        }
-                        // what lies in a solid says nothing of the liquid
-                        bool hidden = solid && solid[next] > 1 - PART_MIN;
-                        mean += weight * phi[hidden ? at : next];
-                    }
-                    l->octant[o][i] = open > 0 ? octant_part(mean) : 0;
-                }
+                for (int o = 0; o < (deep ? 8 : 4) && open < 1; o++) l->part[o][i] *= open;
             }
 }
 
-/// Liquid and open parts of a control volume, summed over octants: those of the cell at i and of
-/// the cells below it along some axes (bits) that touch the lattice point between them.
-static void sum_octants(const Local *l, int i, unsigned axes, float *liquid, float *open) {
-    const int corners = l->dim == 3 ? 8 : 4;
-    float sum = 0, room = 0;
+/// Control volumes: sums over the octants of a cell and of those below it along some axes (bits)
+/// that touch the lattice point between them.
+static void sum_octants(const Local *l, unsigned axes, float *out) {
+    const int corners = l->dim == 3 ? 8 : 4, count = EDGE * EDGE * (l->dim == 3 ? EDGE : 1);
+    int first = 0;
+    memset(out, 0, LATTICE * sizeof *out);
+    for (int a = 0; a < l->dim; a++) first += axes >> a & 1 ? l->stride[a] : 0;
     for (int o = 0; o < corners; o++) {
-        int cell = i;
+        int back = 0;
         for (int a = 0; a < l->dim; a++)
-            if (axes >> a & 1 && o >> a & 1) cell -= l->stride[a];
-        sum += l->octant[o][cell] * l->open[cell], room += l->open[cell];
+            if (axes >> a & 1 && o >> a & 1) back += l->stride[a];
+        const float *part = l->part[o] - back;
+        for (int i = first; i < count; i++) out[i] += part[i];
     }
-    *liquid = sum / (float)corners, *open = room / (float)corners;
+    for (int i = first; i < count; i++) {
+        float mean = out[i] * (l->dim == 3 ? 0.125f : 0.25f);
+        out[i] = mean < PART_MIN ? 0 : mean;
+    }
+}
+
+static void find_volumes(Local *l) {
+    sum_octants(l, 0, l->centre);
+    for (int a = 0; a < l->dim; a++) {
+        sum_octants(l, 1u << a, l->face[a]);
+        for (int b = a + 1; b < l->dim; b++)
+            sum_octants(l, 1u << a | 1u << b, l->edge[edge_of(a, b)]);
+    }
 }
 
 // ---------------------------------------------------------------------------------------- faces
@@ -174,21 +228,38 @@ static float pair_distance(const Local *l, int a, int b, const int p[3]) {
     return d < WALL_MIN ? WALL_MIN : d > 1 ? 1 : d;
 }
 
-/// The edge at the low corner of a cell across axes a and b.
-static Edge edge_at(const Local *l, int a, int b, const int p[3]) {
-    const int i = at_cell(l, p[0], p[1], p[2]), up = l->stride[a], vp = l->stride[b];
-    const uint8_t kind[4] = {l->kind[a][i], l->kind[a][i - vp], l->kind[b][i], l->kind[b][i - up]};
+/// Open part of the control volume around an edge.
+static float open_around(const Local *l, int a, int b, int i) {
+    return 0.25f * (l->open[i] + l->open[i - l->stride[a]] + l->open[i - l->stride[b]] +
+                    l->open[i - l->stride[a] - l->stride[b]]);
+}
+
+/// The edge at the low corner of a cell across axes a and b, where a face that meets there may not
+/// be free. => edge, scale
+static void mend_edge(Local *l, int a, int b, const int p[3]) {
+    const int e = edge_of(a, b), i = at_cell(l, p[0], p[1], p[2]);
+    const uint8_t kind[4] = {l->kind[a][i], l->kind[a][i - l->stride[b]], l->kind[b][i],
+                             l->kind[b][i - l->stride[a]]};
     bool free[4], none = false;
     for (int n = 0; n < 4; n++) free[n] = kind[n] == FACE_FREE, none |= kind[n] == FACE_NONE;
-    if (none || !(free[0] | free[1] | free[2] | free[3])) return (Edge){0};
-    float liquid, open;
-    sum_octants(l, i, 1u << a | 1u << b, &liquid, &open);
-    if (liquid < PART_MIN) return (Edge){0};
-    if (free[0] == free[1] && free[2] == free[3]) return (Edge){liquid, {1, 1}};
-    if (l->s->def.slip == BRIM_SLIP_FREE) return (Edge){0};
+    l->scale[e][0][i] = l->scale[e][1][i] = 1;
+    if (none || !(free[0] | free[1] | free[2] | free[3])) l->edge[e][i] = 0;
+    if (l->edge[e][i] == 0 || (free[0] == free[1] && free[2] == free[3])) return;
     // Friction at a wall acts over the way to it: gradient u / d in the part d of the volume.
     float da = pair_distance(l, a, b, p), db = pair_distance(l, b, a, p);
-    return (Edge){liquid / open * fminf(da, db), {1 / da, 1 / db}};
+    bool slips = l->s->def.slip == BRIM_SLIP_FREE;
+    l->edge[e][i] = slips ? 0 : l->edge[e][i] / open_around(l, a, b, i) * fminf(da, db);
+    l->scale[e][0][i] = 1 / da, l->scale[e][1][i] = 1 / db;
+}
+
+static void mend_edges(Local *l) {
+    for (int z = 0; z <= (l->dim == 3 ? TILE : 0); z++)
+        for (int y = 0; y <= TILE; y++)
+            for (int x = 0; x <= TILE; x++) {
+                const int p[3] = {x, y, z};
+                for (int a = 0; a < l->dim; a++)
+                    for (int b = a + 1; b < l->dim; b++) mend_edge(l, a, b, p);
+            }
 }
 
 // --------------------------------------------------------------------------------------- system
@@ -224,70 +295,80 @@ static float guess(const BrimSim *s, int axis, int slot, int cell) {
     return count ? sum / (float)count : 0;
 }
 
-/// The row of one face. Returns the diagonal.
-static float build_face(BrimSim *s, const Local *l, int a, const int p[3], float strength) {
-    const int i = at_cell(l, p[0], p[1], p[2]), cell = (p[2] * TILE + p[1]) * TILE + p[0];
-    const size_t at = (size_t)l->slot * (size_t)s->grid.tile_cells + (size_t)cell;
+/// Coefficient of a face of component a at i towards its neighbour below along b.
+static inline float coefficient(const Local *l, int a, int b, int i) {
+    if (a == b) return 2 * l->strength * l->centre[i - l->stride[a]];
+    const int e = edge_of(a, b);
+    float scale = l->walls ? l->scale[e][a > b][i] : 1;
+    return l->strength * l->edge[e][i] * scale * scale;
+}
+
+/// The row of one face that may touch walls. Returns the sum of its coefficients.
+static float build_beside_walls(BrimSim *s, const Local *l, int a, const int p[3], Ties *ties) {
+    const int i = at_cell(l, p[0], p[1], p[2]);
+    const size_t at =
+        (size_t)l->slot * (size_t)s->grid.tile_cells + (size_t)((p[2] * TILE + p[1]) * TILE + p[0]);
     float *const *along[3] = {s->viscous_along_x, s->viscous_along_y, s->viscous_along_z};
-    bool known = s->known[a][at >> 3] >> (at & 7) & 1;
-    float open, liquid;
-    Ties ties = {0};
-    sum_octants(l, i, 1u << a, &liquid, &open);
-    ties.mass = known && liquid >= PART_MIN ? liquid : 0;
-    ties.rhs = ties.mass * s->velocity[a][at];
     for (int b = 0; b < l->dim; b++)
         for (int far = 0; far < 2; far++) {
-            int to[3] = {p[0], p[1], p[2]}, on[3] = {p[0], p[1], p[2]};
-            float coefficient;
+            int to[3] = {p[0], p[1], p[2]};
             to[b] += far ? 1 : -1;
-            if (b == a) {
-                sum_octants(l, far ? i : i - l->stride[a], 0, &liquid, &open);
-                coefficient = liquid < PART_MIN ? 0 : 2 * strength * liquid;
-            } else {
-                on[b] += far;
-                Edge edge = a < b ? edge_at(l, a, b, on) : edge_at(l, b, a, on);
-                float scale = edge.scale[a > b];
-                coefficient = strength * edge.weight * scale * scale;
-            }
-            float free = tie(l, a, to, coefficient, &ties);
+            float free = tie(l, a, to, coefficient(l, a, b, far ? i + l->stride[b] : i), ties);
             if (!far) along[b][a][at] = free;
         }
+    return ties->sum;
+}
+
+/// The same of one in open water.
+static float build_open(BrimSim *s, const Local *l, int a, int i, size_t at) {
+    float *const *along[3] = {s->viscous_along_x, s->viscous_along_y, s->viscous_along_z};
+    float sum = 0;
+    for (int b = 0; b < l->dim; b++) {
+        float low = coefficient(l, a, b, i);
+        along[b][a][at] = low;
+        sum += low + coefficient(l, a, b, i + l->stride[b]);
+    }
+    return sum;
+}
+
+/// The row of a face. Returns whether it is in the system.
+static bool build_face(BrimSim *s, const Local *l, int a, const int p[3], ViscousBuild *build) {
+    const int i = at_cell(l, p[0], p[1], p[2]), cell = (p[2] * TILE + p[1]) * TILE + p[0];
+    const size_t at = (size_t)l->slot * (size_t)s->grid.tile_cells + (size_t)cell;
+    bool known = s->known[a][at >> 3] >> (at & 7) & 1;
+    float mass = known ? l->face[a][i] : 0;
+    Ties ties = {.mass = mass, .rhs = mass > 0 ? mass * s->velocity[a][at] : 0};
+    float sum = l->walls ? build_beside_walls(s, l, a, p, &ties) : build_open(s, l, a, i, at);
+    float diagonal = ties.mass + sum;
+    if (!(diagonal > 0)) return false;
     s->viscous_mass[a][at] = ties.mass;
     s->viscous_r[a][at] = ties.rhs;
-    float diagonal = ties.mass + ties.sum;
-    if (diagonal > 0) s->viscous_u[a][at] = known ? s->velocity[a][at] : guess(s, a, l->slot, cell);
-    return diagonal;
+    s->viscous_diagonal[a][at] = diagonal;
+    float u = known ? s->velocity[a][at] : guess(s, a, l->slot, cell);
+    s->viscous_u[a][at] = u;
+    team_raise(&build->most, diagonal);
+    team_raise(&build->speed, u);
+    return true;
 }
 
 /// All rows of a tile, and the edges between its components.
 static bool build_rows(BrimSim *s, const Local *l, ViscousBuild *build) {
     const size_t base = (size_t)l->slot * (size_t)s->grid.tile_cells;
     bool any = false;
-    for (int z = 0; z < s->grid.tile_depth; z++)
-        for (int y = 0; y < TILE; y++)
-            for (int x = 0; x < TILE; x++) {
-                const int p[3] = {x, y, z}, i = at_cell(l, x, y, z);
-                const size_t at = base + (size_t)((z * TILE + y) * TILE + x);
-                for (int a = 0; a < l->dim; a++) {
-                    if (l->kind[a][i] == FACE_SOLID) {
-                        s->viscous_u[a][at] = wall_velocity(l, a, x, y, z);
-                        s->viscous_mass[a][at] = VISCOUS_HELD;
-                    }
-                    if (l->kind[a][i] != FACE_FREE) continue;
-                    float d = build_face(s, l, a, p, build->strength);
-                    s->viscous_diagonal[a][at] = d;
-                    if (!(d > 0)) continue;
-                    any = true;
-                    team_raise(&build->most, d);
-                    team_raise(&build->speed, s->viscous_u[a][at]);
-                }
-                for (int a = 0; a < l->dim; a++)
-                    for (int b = a + 1; b < l->dim; b++) {
-                        Edge e = edge_at(l, a, b, p);
-                        s->viscous_cross[edge_of(a, b)][at] =
-                            build->strength * e.weight * e.scale[0] * e.scale[1];
-                    }
-            }
+    for (int cell = 0; cell < s->grid.tile_cells; cell++) {
+        const int p[3] = {cell & 7, cell >> 3 & 7, cell >> 6}, i = at_cell(l, p[0], p[1], p[2]);
+        const size_t at = base + (size_t)cell;
+        for (int a = 0; a < l->dim; a++) {
+            uint8_t kind = l->walls ? l->kind[a][i] : FACE_FREE;
+            if (kind == FACE_FREE) any |= build_face(s, l, a, p, build);
+            if (kind != FACE_SOLID) continue;
+            s->viscous_u[a][at] = wall_velocity(l, a, p[0], p[1], p[2]);
+            s->viscous_mass[a][at] = VISCOUS_HELD;
+        }
+        for (int e = 0; e < (l->dim == 3 ? 3 : 1); e++)
+            s->viscous_cross[e][at] = l->strength * l->edge[e][i] *
+                                      (l->walls ? l->scale[e][0][i] * l->scale[e][1][i] : 1);
+    }
     return any;
 }
 
@@ -295,7 +376,6 @@ static bool build_rows(BrimSim *s, const Local *l, ViscousBuild *build) {
 enum { BLOCK_AIR, BLOCK_DEEP, BLOCK_MIXED };
 
 static int block_state(const BrimSim *s, const float *phi) {
-    enum { WIDE = TILE + 4 };
     const int n = WIDE * WIDE * (s->dim == 3 ? WIDE : 1);
     float least = INFINITY, most = -INFINITY;
     for (int i = 0; i < n; i++) {
@@ -310,7 +390,7 @@ static void fill(float *out, int cells, float value) {
     for (int i = 0; i < cells; i++) out[i] = value;
 }
 
-/// Whether a tile and what is around it lies inside the domain, with a velocity on all faces.
+/// Whether a tile and what is around it lies inside the domain.
 static bool is_inner(const BrimSim *s, int slot) {
     const TileCoord c = s->grid.coord[slot];
     const int at[3] = {c.x, c.y, c.z};
@@ -318,6 +398,11 @@ static bool is_inner(const BrimSim *s, int slot) {
         if (at[a] == 0 || (at[a] + 1) * TILE >= s->grid.cells[a]) return false;
     for (int n = 0; n < 27; n++)
         if (s->grid.neighbour[slot][n] < 0 && (s->dim == 3 || n / 9 == 1)) return false;
+    return true;
+}
+
+/// Whether all of its faces have a velocity.
+static bool all_known(const BrimSim *s, int slot) {
     for (int a = 0; a < s->dim; a++)
         if (!mask_full(&s->grid, s->known[a], slot)) return false;
     return true;
@@ -354,29 +439,37 @@ static void clear_tile(BrimSim *s, int slot) {
         for (int a = 0; a < s->dim; a++) memset(all[f][a] + (size_t)slot * n, 0, n * sizeof(float));
 }
 
+/// A tile at the surface or beside walls.
+static bool build_mixed(BrimSim *s, Local *l, float *phi, float *solid, ViscousBuild *build) {
+    if (l->solids)
+        block_load_some(&s->grid, l->slot, s->solid_volume, s->solid_at, 0, PLACE_CELL, &s->sides,
+                        2, 0, solid);
+    if (l->solids) fill_solid_cells(l->dim, solid, phi);
+    find_octants(l, phi);
+    if (l->walls) find_open(l, l->solids ? solid : NULL);
+    find_volumes(l);
+    if (l->walls) find_kinds(l), mend_edges(l);
+    return build_rows(s, l, build);
+}
+
 void viscous_build_tile(BrimSim *s, int slot, int thread, void *context) {
     ViscousBuild *build = context;
     float *phi = s->scratch[thread].block[0], *solid = s->scratch[thread].block[1];
     clear_tile(s, slot);
     s->viscous_used[slot] = 0;
     block_load(&s->grid, slot, s->phi, PLACE_CELL, &s->sides, 2, LEVEL_SET_CUT, phi);
-    bool solids = s->solid_count && solid_near(s, slot);
+    bool solids = s->solid_count && solid_near(s, slot), walls = solids || !is_inner(s, slot);
     int state = block_state(s, phi);
     if (state == BLOCK_AIR) return;
-    if (state == BLOCK_DEEP && !solids && is_inner(s, slot)) {
+    if (state == BLOCK_DEEP && !walls && all_known(s, slot)) {
         s->viscous_used[slot] = 1;
         build_inner(s, slot, build);
         return;
     }
     Local *l = (Local *)(void *)s->scratch[thread].block[2];
     _Static_assert(sizeof *l <= sizeof s->scratch[0].block[0] * 5, "room for the tile's lattices");
-    l->s = s, l->slot = slot, l->dim = s->dim, l->depth = s->dim == 3 ? EDGE : 1;
+    l->s = s, l->slot = slot, l->dim = s->dim, l->strength = build->strength;
     l->stride[0] = 1, l->stride[1] = EDGE, l->stride[2] = EDGE * EDGE;
-    l->solids = solids;
-    if (solids)
-        block_load_some(&s->grid, slot, s->solid_volume, s->solid_at, 0, PLACE_CELL, &s->sides, 2,
-                        0, solid);
-    find_octants(l, phi, solids ? solid : NULL);
-    find_kinds(l);
-    s->viscous_used[slot] = build_rows(s, l, build);
+    l->solids = solids, l->walls = walls;
+    s->viscous_used[slot] = build_mixed(s, l, phi, solid, build);
 }
