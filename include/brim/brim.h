@@ -302,9 +302,11 @@ typedef struct BrimSimDef {
     double cfl;                ///< cells that the fastest particle may cross in a step
     double step_min, step_max; ///< limits of the cfl step, s; step_max 0 = a frame
 
-    float density;    ///< of the liquid, kg/m^3
-    double viscosity; ///< dynamic, Pa s; 0 = none
-    BrimSlip slip;    ///< at walls and solids; counts only with a viscosity
+    float density;          ///< of the liquid, kg/m^3
+    double viscosity;       ///< dynamic, Pa s; 0 = none
+    BrimSlip slip;          ///< at walls and solids; counts only with a viscosity
+    double surface_tension; ///< N/m; 0 = none
+    double contact_angle;   ///< between surface and walls, through the liquid, degrees
 
     BrimTransfer transfer;
     float flip_ratio; ///< 1 = pure FLIP, 0 = PIC

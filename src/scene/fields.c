@@ -77,6 +77,14 @@ static const Field sim_fields[] = {
     {{"viscosity", "number", "0", ">= 0", "Pa s",
       "of the liquid: water 0.001, oil 0.1, honey 10; 0 = none"},
      AT(DOUBLE, SIM(viscosity))},
+    {{"surface_tension", "number", "0", ">= 0", "N/m",
+      "of the liquid against air: water 0.073; 0 = none. It matters in drops and ripples of less "
+      "than a few cm"},
+     AT(DOUBLE, SIM(surface_tension))},
+    {{"walls.contact_angle", "number", "90", "0 to 180", "degrees",
+      "at which a surface with tension meets walls and solids, measured through the liquid: less "
+      "than 90 wets them"},
+     AT(DOUBLE, SIM(contact_angle))},
     {{"walls.slip", "choice", "none", "none, free", "",
       "what a liquid with a viscosity does at walls and solids: none, it sticks to them; free, it "
       "slides along"},

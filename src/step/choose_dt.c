@@ -100,6 +100,11 @@ static double step_for_walls(const BrimSim *s, double time, double dt) {
     return dt;
 }
 
+double step_for_tension(const BrimSim *s) {
+    if (!(s->def.surface_tension > 0)) return INFINITY;
+    return sqrt(s->def.density * pow((double)s->dx, 3) / (2 * 3.14159265 * s->def.surface_tension));
+}
+
 /// The strongest pull of gravity in this step and the next, m/s^2: a key may bring more.
 static double strongest_pull(const BrimSim *s) {
     double soon = soon_after(s);
@@ -124,7 +129,7 @@ double choose_dt(const BrimSim *s, double time, int frame) {
     if (dt <= 0) {
         double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
         dt = fmin(longest, step_for_way(s, time - s->time, s->def.cfl * s->dx));
-        dt = step_for_walls(s, time, dt);
+        dt = fmin(step_for_walls(s, time, dt), step_for_tension(s));
         if (dt < s->def.step_min) dt = s->def.step_min;
         // Equal steps to the end of the frame rather than a sliver at its end.
         dt = left / fmax(1, ceil(left / dt - 1e-6));

@@ -21,6 +21,7 @@ typedef enum StageId {
     AT_COMBINE,
     AT_FORCES,
     AT_VISCOSITY,
+    AT_TENSION,
     AT_PRESSURE,
     AT_SUBTRACT,
     AT_EXTRAPOLATE,
@@ -201,6 +202,20 @@ typedef enum StageId {
       "whether the tile has faces in the system")                                                 \
     F(viscous_sums, ViscousSums, 1, TILE, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                \
       "scalar products of the tile")                                                              \
+    /* surface tension */                                                                         \
+    F(tension_phi, float, 1, CELL, ALL, TENSION, ONLY(TENSION), NO, "cells",                      \
+      "distance to the surface as far as its curvature needs it")                                 \
+    F(tension_next, float, 1, CELL, ALL, TENSION, ONLY(TENSION), NO, "cells",                     \
+      "the same, a pass later")                                                                   \
+    F(curvature, float, 1, CELL, ALL, TENSION, ONLY(TENSION), NO, "1/cells",                      \
+      "of the surface, positive for drops; 0 far from it")                                        \
+    F(curvature_next, float, 1, CELL, ALL, TENSION, ONLY(TENSION), NO, "1/cells",                 \
+      "the same, a pass later")                                                                   \
+    F(curved, uint8_t, 1, TILE, ALL, TENSION, ONLY(TENSION), NO, "",                              \
+      "whether the surface is near the tile")                                                     \
+    F(pull, float, 3, CELL, ALL, TENSION, ONLY(TENSION), NO, "m/s",                               \
+      "of surface tension on faces between liquid and air, against the axis")                     \
+    F(pulled, uint8_t, 3, ROW, ALL, TENSION, ONLY(TENSION), NO, "", "faces that touch liquid")    \
     /* projection; the system serves the density too */                                           \
     F(pressure, float, 1, CELL, ALL, ALWAYS, ALWAYS_LIVE, PRIMED, "m/s",                          \
       "p kick / (rho dx); start value of the next solve")                                         \

@@ -44,6 +44,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return density;
     case WHEN_PUSH:
         return solids && density;
+    case WHEN_TENSION:
+        return s->def.surface_tension > 0;
     case WHEN_VISCOSITY:
         return s->def.viscosity > 0;
     }

@@ -22,6 +22,7 @@ typedef enum FieldWhen {
     WHEN_DENSITY,     ///< the density projection does
     WHEN_PUSH,        ///< that, and solids
     WHEN_VISCOSITY,   ///< the liquid has one
+    WHEN_TENSION,     ///< its surface has one
 } FieldWhen;
 /// In checkpoints: not, always, once there is a flow; or not, and it does not follow its tiles.
 typedef enum FieldKeep { KEEP_NO, KEEP_YES, KEEP_PRIMED, KEEP_HERE } FieldKeep;

@@ -7,6 +7,8 @@
 BrimVec3 gravity_at(const BrimSim *s, double time);
 /// Length of the step that begins at `time` in frame `frame`, s; never crosses the frame's end.
 double choose_dt(const BrimSim *s, double time, int frame);
+/// The longest step in which ripples of surface tension do not grow, s.
+double step_for_tension(const BrimSim *s);
 // Stages, in the order of the step; step.c tells when they run and what they read and write. An
 // error loses the simulation.
 
@@ -43,6 +45,8 @@ BrimResult stage_combine(BrimSim *s, BrimError *error);
 BrimResult stage_forces(BrimSim *s, BrimError *error);
 /// Friction within the liquid and at walls.
 BrimResult stage_viscosity(BrimSim *s, BrimError *error);
+/// Surface tension, as a pull on the faces between liquid and air.
+BrimResult stage_tension(BrimSim *s, BrimError *error);
 /// Finds the pressure that makes the flow free of divergence, then takes its gradient off.
 BrimResult stage_pressure(BrimSim *s, BrimError *error);
 BrimResult stage_subtract(BrimSim *s, BrimError *error);

@@ -18,6 +18,10 @@ static bool has_viscosity(const BrimSim *s) {
     return s->def.viscosity > 0;
 }
 
+static bool tension_acts(const BrimSim *s) {
+    return s->def.surface_tension > 0 && pressure_acts(s);
+}
+
 static const Stage step_stages[] = {
     // what, in which column of the statistics, when; what it reads; what it writes
     {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, stage_solids, NULL, "",
@@ -63,6 +67,9 @@ static const Stage step_stages[] = {
      "known tile_solid solid_at shut solid_phi solid_volume wall_speed phi",
      "velocity viscous_u viscous_r viscous_p viscous_q viscous_mass viscous_diagonal "
      "viscous_along_x viscous_along_y viscous_along_z viscous_cross viscous_used viscous_sums"},
+    {AT_TENSION, "tension", BRIM_STAGE_FORCES, stage_tension, tension_acts,
+     "known tile_solid solid_at shut rock phi liquid wet",
+     "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
      "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet density "
      "below rigid",

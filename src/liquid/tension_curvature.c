@@ -1,0 +1,268 @@
+// Curvature of the surface, from distances. Those of the level set are good beside the surface;
+// what second differences and their smoothing need besides follows from them by |grad phi| = 1.
+#include "liquid/tension.h"
+#include "step/stages.h"
+#include "walls/solid_masks.h"
+#include <math.h>
+#include <string.h>
+
+enum { EDGE = TILE + 2 };
+/// Passes by which distances spread, and of smoothing. A plain mean in odd number would be a
+/// negative tension for the shortest ripples; weights 1, 2, 1 have none.
+enum { SPREAD_PASSES = 5, SMOOTH_PASSES = 2 };
+/// Distance, in cells, of what is not known yet, and up to which there is curvature.
+static const float FAR_AWAY = 9, CURVED = 2;
+
+// ---------------------------------------------------------------------------------- distances
+
+typedef struct Block {
+    float at[EDGE * EDGE * EDGE];
+    int dim, stride[3];
+} Block;
+
+static void load(const BrimSim *s, int slot, const float *field, float missing, Block *b) {
+    b->dim = s->dim;
+    b->stride[0] = 1, b->stride[1] = EDGE, b->stride[2] = EDGE * EDGE;
+    block_load(&s->grid, slot, field, PLACE_CELL, &s->sides, 1, missing, b->at);
+}
+
+static int place_of(const Block *b, int cell) {
+    return ((b->dim == 3 ? (cell >> 6) + 1 : 0) * EDGE + (cell >> 3 & 7) + 1) * EDGE + (cell & 7) +
+           1;
+}
+
+/// Offsets of the cells around one.
+static int offsets_around(const Block *b, int offset[26]) {
+    int count = 0;
+    for (int z = b->dim == 3 ? -1 : 0; z <= (b->dim == 3 ? 1 : 0); z++)
+        for (int y = -1; y <= 1; y++)
+            for (int x = -1; x <= 1; x++)
+                if (x || y || z) offset[count++] = x + y * EDGE + z * EDGE * EDGE;
+    return count;
+}
+
+/// Cells beside a change of sign keep their distance, others wait for theirs. => tension_phi,
+/// curved
+static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
+    const int cells = s->grid.tile_cells;
+    float *out = s->tension_phi + (size_t)slot * (size_t)cells;
+    const float *phi = s->phi + (size_t)slot * (size_t)cells;
+    Block b;
+    int offset[26], count;
+    s->curved[slot] = 0;
+    load(s, slot, s->phi, LEVEL_SET_CUT, &b);
+    count = offsets_around(&b, offset);
+    for (int i = 0; i < cells; i++) {
+        int at = place_of(&b, i);
+        bool inside = phi[i] < 0, beside = false;
+        for (int k = 0; k < count; k++) beside |= (b.at[at + offset[k]] < 0) != inside;
+        beside &= fabsf(phi[i]) < LEVEL_SET_CUT;
+        out[i] = beside ? phi[i] : inside ? -FAR_AWAY : FAR_AWAY;
+        s->curved[slot] |= beside;
+    }
+}
+
+/// The distance that its neighbours' ones along the axes give, at slope 1.
+static float spread(const Block *b, int at) {
+    float a[3] = {FAR_AWAY, FAR_AWAY, FAR_AWAY};
+    for (int k = 0; k < b->dim; k++) {
+        float low = fabsf(b->at[at - b->stride[k]]), high = fabsf(b->at[at + b->stride[k]]);
+        a[k] = low < high ? low : high;
+    }
+    for (int i = 0; i < 2; i++) // the nearest first
+        for (int k = 0; k < 2; k++)
+            if (a[k] > a[k + 1]) {
+                float t = a[k];
+                a[k] = a[k + 1], a[k + 1] = t;
+            }
+    float d = a[0] + 1;
+    if (d > a[1]) d = 0.5f * (a[0] + a[1] + sqrtf(fmaxf(0, 2 - (a[0] - a[1]) * (a[0] - a[1]))));
+    if (b->dim == 3 && d > a[2]) {
+        float sum = a[0] + a[1] + a[2], squares = a[0] * a[0] + a[1] * a[1] + a[2] * a[2];
+        d = (sum + sqrtf(fmaxf(0, sum * sum - 3 * (squares - 1)))) / 3;
+    }
+    return d;
+}
+
+/// Whether a tile or one beside it has the surface in it.
+static bool near_surface(const BrimSim *s, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 && s->curved[t]) return true;
+    }
+    return false;
+}
+
+/// Where a pass reads and writes.
+typedef struct Pass {
+    const float *from;
+    float *to;
+} Pass;
+
+static void spread_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Pass *pass = context;
+    const int cells = s->grid.tile_cells;
+    const size_t first = (size_t)slot * (size_t)cells;
+    float *to = pass->to + first;
+    memcpy(to, pass->from + first, (size_t)cells * sizeof *to);
+    if (!near_surface(s, slot)) return;
+    Block b;
+    load(s, slot, pass->from, FAR_AWAY, &b);
+    for (int i = 0; i < cells; i++) {
+        int at = place_of(&b, i);
+        float kept = s->phi[first + (size_t)i], here = b.at[at];
+        if (here == kept && fabsf(here) < LEVEL_SET_CUT) continue; // beside the surface
+        float d = spread(&b, at);
+        if (d < fabsf(here)) to[i] = here < 0 ? -d : d;
+    }
+}
+
+// ---------------------------------------------------------------------------------- curvature
+
+float curvature_of(int dim, const float *at, int stride_y, int stride_z) {
+    const int stride[3] = {1, stride_y, stride_z};
+    const float limit = dim == 3 ? 2 : 1; // of a drop of a cell's radius
+    float g[3] = {0}, second[3] = {0}, mixed = 0, length2 = 0, laplace = 0, along = 0;
+    for (int a = 0; a < dim; a++) {
+        g[a] = 0.5f * (at[stride[a]] - at[-stride[a]]);
+        second[a] = at[stride[a]] - 2 * at[0] + at[-stride[a]];
+        length2 += g[a] * g[a], laplace += second[a];
+    }
+    if (length2 < 1e-4f) return 0;
+    for (int a = 0; a < dim; a++) {
+        along += g[a] * g[a] * second[a];
+        for (int b = a + 1; b < dim; b++) {
+            int p = stride[a], q = stride[b];
+            mixed += g[a] * g[b] * 0.5f * (at[p + q] - at[p - q] - at[q - p] + at[-p - q]);
+        }
+    }
+    float k = (laplace * length2 - along - mixed) / (length2 * sqrtf(length2));
+    return k < -limit ? -limit : k > limit ? limit : k;
+}
+
+/// Walls: a surface that meets them at an angle goes on beyond them at that angle.
+static void tilt_at_walls(const BrimSim *s, int slot, float tilt, Block *b) {
+    const Grid *g = &s->grid;
+    const TileCoord c = g->coord[slot];
+    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
+    for (int z = 0; z < (b->dim == 3 ? EDGE : 1); z++)
+        for (int y = 0; y < EDGE; y++)
+            for (int x = 0; x < EDGE; x++) {
+                const int p[3] = {x - 1, y - 1, b->dim == 3 ? z - 1 : 0};
+                for (int a = 0; a < b->dim; a++) {
+                    int at = first[a] + p[a];
+                    if ((at < 0 && !s->sides.open[2 * a]) ||
+                        (at == g->cells[a] && !s->sides.open[2 * a + 1]))
+                        b->at[(z * EDGE + y) * EDGE + x] -= tilt;
+                }
+            }
+}
+
+static bool is_rock(const BrimSim *s, int slot, int x, int y, int z) {
+    int64_t i = grid_near(&s->grid, slot, x, y, z);
+    return i >= 0 && s->rock[i >> 3] >> (i & 7) & 1;
+}
+
+/// The same of solids: their cells get the mean of those beside them that are none.
+static void tilt_at_solids(const BrimSim *s, int slot, float tilt, Block *b) {
+    Block from = *b;
+    const int deep = b->dim == 3;
+    for (int z = -deep; z <= (deep ? TILE : 0); z++)
+        for (int y = -1; y <= TILE; y++)
+            for (int x = -1; x <= TILE; x++) {
+                if (!is_rock(s, slot, x, y, z)) continue;
+                float sum = 0;
+                int count = 0, at = ((deep ? z + 1 : 0) * EDGE + y + 1) * EDGE + x + 1;
+                for (int n = 0; n < 2 * b->dim; n++) {
+                    int p[3] = {x, y, z}, a = n >> 1;
+                    p[a] += n & 1 ? 1 : -1;
+                    if (p[a] < -1 || p[a] > TILE || is_rock(s, slot, p[0], p[1], p[2])) continue;
+                    sum += from.at[at + (n & 1 ? b->stride[a] : -b->stride[a])], count++;
+                }
+                if (count) b->at[at] = sum / (float)count - tilt;
+            }
+}
+
+/// context: the distances
+static void curve_tile(BrimSim *s, int slot, int thread, void *context) {
+    const float *phi = context;
+    const int cells = s->grid.tile_cells;
+    float *out = s->curvature + (size_t)slot * (size_t)cells;
+    memset(out, 0, (size_t)cells * sizeof *out);
+    if (!near_surface(s, slot)) return;
+    Block b;
+    float tilt = (float)cos(s->def.contact_angle * 3.14159265358979 / 180);
+    int offset[26], count;
+    load(s, slot, phi, FAR_AWAY, &b);
+    count = offsets_around(&b, offset);
+    tilt_at_walls(s, slot, tilt, &b);
+    if (s->solid_count && solid_near(s, slot)) tilt_at_solids(s, slot, tilt, &b);
+    for (int i = 0; i < cells; i++) {
+        int at = place_of(&b, i);
+        bool known = fabsf(b.at[at]) < CURVED;
+        for (int k = 0; k < count; k++) known &= fabsf(b.at[at + offset[k]]) < FAR_AWAY - 2;
+        out[i] = known ? curvature_of(s->dim, &b.at[at], EDGE, EDGE * EDGE) : NAN;
+    }
+}
+
+/// exp(-d^2), nearly, without asking a library that has other last digits on other machines.
+static float nearness(float d) {
+    float x = d * d;
+    return 1 / (1 + x * (1 + x * (0.5f + x * (1.0f / 6))));
+}
+
+/// What a pass of smoothing reads and writes, and the distances.
+typedef struct Smooth {
+    Pass pass;
+    const float *phi;
+} Smooth;
+
+static void smooth_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Smooth *smooth = context;
+    const int cells = s->grid.tile_cells;
+    const size_t first = (size_t)slot * (size_t)cells;
+    float *to = smooth->pass.to + first;
+    memset(to, 0, (size_t)cells * sizeof *to);
+    if (!near_surface(s, slot)) return;
+    Block value, phi;
+    load(s, slot, smooth->pass.from, NAN, &value);
+    load(s, slot, smooth->phi, FAR_AWAY, &phi);
+    const int deep = s->dim == 3;
+    for (int i = 0; i < cells; i++) {
+        int at = place_of(&phi, i);
+        if (!(fabsf(phi.at[at]) < CURVED)) {
+            to[i] = NAN;
+            continue;
+        }
+        float sum = 0, weights = 0;
+        for (int z = -deep; z <= deep; z++)
+            for (int y = -1; y <= 1; y++)
+                for (int x = -1; x <= 1; x++) {
+                    int p = at + x + y * EDGE + z * EDGE * EDGE;
+                    float d = phi.at[p], v = value.at[p];
+                    if (!(fabsf(d) < CURVED) || v != v) continue;
+                    float w = (x ? 1.0f : 2.0f) * (y ? 1.0f : 2.0f) * (z ? 1.0f : 2.0f);
+                    w *= nearness(d);
+                    sum += w * v, weights += w;
+                }
+        to[i] = weights > 0 ? sum / weights : 0;
+    }
+}
+
+void find_curvature(BrimSim *s) {
+    tiles_for(s, begin_tile, NULL);
+    float *phi = s->tension_phi, *other = s->tension_next;
+    for (int i = 0; i < SPREAD_PASSES; i++) {
+        Pass pass = {phi, other};
+        tiles_for(s, spread_tile, &pass);
+        other = phi, phi = pass.to;
+    }
+    tiles_for(s, curve_tile, phi);
+    _Static_assert(SMOOTH_PASSES % 2 == 0, "the last pass must end in `curvature`");
+    for (int i = 0; i < SMOOTH_PASSES; i++) {
+        Smooth smooth = {.phi = phi};
+        smooth.pass.from = i & 1 ? s->curvature_next : s->curvature;
+        smooth.pass.to = i & 1 ? s->curvature : s->curvature_next;
+        tiles_for(s, smooth_tile, &smooth);
+    }
+}
