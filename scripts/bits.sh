@@ -45,3 +45,6 @@ bits band-dam-cylinders band-dam-cylinders --set domain.cells=50 --frames 16
 bits dam-oil dam --set domain.cells=48 --set viscosity=1 --frames 6
 bits cuboid-honey rotating-cuboid --set domain.cells=32 --set viscosity=100 --set solver.transfer=apic --frames 6
 bits sloshing-slip sloshing-2d --set domain.cells=64 --set viscosity=0.5 --set walls.slip=free --frames 6
+bits cup-tension inflow-cup --set domain.cells=[24,32,24] --set surface_tension=1 --set walls.contact_angle=60 --frames 12
+bits band-tension band-waves --set surface_tension=1 --set viscosity=0.1 --frames 4
+bits cuboid-tension rotating-cuboid --set domain.cells=32 --set surface_tension=1 --frames 4

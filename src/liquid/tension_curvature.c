@@ -7,9 +7,10 @@
 #include <string.h>
 
 enum { EDGE = TILE + 2 };
-/// Passes by which distances spread, and of smoothing. A plain mean in odd number would be a
-/// negative tension for the shortest ripples; weights 1, 2, 1 have none.
-enum { SPREAD_PASSES = 5, SMOOTH_PASSES = 2 };
+/// Passes by which distances spread, of the filter that takes the particles' chance out of them,
+/// and of smoothing the curvature. A plain mean in odd number would be a negative tension for the
+/// shortest ripples; weights 1, 2, 1 have none.
+enum { SPREAD_PASSES = 5, FILTER_PASSES = 10, SMOOTH_PASSES = 2 };
 /// Distance, in cells, of what is not known yet, and up to which there is curvature.
 static const float FAR_AWAY = 9, CURVED = 2;
 
@@ -114,6 +115,36 @@ static void spread_tile(BrimSim *s, int slot, int thread, void *context) {
         if (here == kept && fabsf(here) < LEVEL_SET_CUT) continue; // beside the surface
         float d = spread(&b, at);
         if (d < fabsf(here)) to[i] = here < 0 ? -d : d;
+    }
+}
+
+/// A pass of Taubin's filter, which takes ripples of a few cells and leaves the rest as it is:
+/// towards the mean of the neighbours along the axes by a half, then back a little more.
+typedef struct Filter {
+    Pass pass;
+    float part;
+} Filter;
+
+static void filter_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Filter *filter = context;
+    const int cells = s->grid.tile_cells;
+    const size_t first = (size_t)slot * (size_t)cells;
+    float *to = filter->pass.to + first;
+    memcpy(to, filter->pass.from + first, (size_t)cells * sizeof *to);
+    if (!near_surface(s, slot)) return;
+    Block b;
+    load(s, slot, filter->pass.from, FAR_AWAY, &b);
+    for (int i = 0; i < cells; i++) {
+        int at = place_of(&b, i);
+        float sum = 0;
+        bool known = fabsf(b.at[at]) < FAR_AWAY - 2;
+        for (int a = 0; a < b.dim; a++)
+            for (int k = -1; k <= 1; k += 2) {
+                float next = b.at[at + k * b.stride[a]];
+                known &= fabsf(next) < FAR_AWAY - 2;
+                sum += next;
+            }
+        if (known) to[i] += filter->part * (sum / (float)(2 * b.dim) - b.at[at]);
     }
 }
 
@@ -256,6 +287,11 @@ void find_curvature(BrimSim *s) {
         Pass pass = {phi, other};
         tiles_for(s, spread_tile, &pass);
         other = phi, phi = pass.to;
+    }
+    for (int i = 0; i < 2 * FILTER_PASSES; i++) {
+        Filter filter = {{phi, other}, i & 1 ? -0.53f : 0.5f};
+        tiles_for(s, filter_tile, &filter);
+        other = phi, phi = filter.pass.to;
     }
     tiles_for(s, curve_tile, phi);
     _Static_assert(SMOOTH_PASSES % 2 == 0, "the last pass must end in `curvature`");
