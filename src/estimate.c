@@ -117,6 +117,17 @@ static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, 
     }
 }
 
+/// Of steps in which the ripples of surface tension grow.
+static void warn_of_ripples(const BrimSim *s, BrimEstimate *e) {
+    double longest = step_for_tension(s);
+    bool fixed = s->def.step > 0;
+    if ((fixed ? s->def.step : s->def.step_min) <= longest) return;
+    warn(
+        e,
+        "%s: longer than %.3g s, above which ripples of surface_tension grow at this size of cells",
+        fixed ? "time.step" : "time.step_min", longest);
+}
+
 // ------------------------------------------------------------------------------------ costs
 
 /// Steps of the whole run. By CFL: from the speed that a fall through the domain's height gives.
@@ -240,6 +251,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         estimate->steps = whole(steps);
         if (!(all > 0)) warn(estimate, "there is no water before the end");
         warn_of_thin_walls(s, estimate);
+        warn_of_ripples(s, estimate);
         warn_of_buried_sources(s, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
         r = sim_check_memory(s, all, tile_count, error);
