@@ -735,6 +735,46 @@ BRIM_API BrimResult brim_foam_read(const char *path, BrimFoamFrame *frame, BrimE
 /// The same without particles: count and counts alone, from the header.
 BRIM_API BrimResult brim_foam_read_counts(const char *path, BrimFoamFrame *frame, BrimError *error);
 BRIM_API void brim_foam_free(BrimFoamFrame *frame);
+// ---------------------------------------------------------------------- warped grids at rest
+
+/// Pressure on a warped grid that stands still, against exact answers: what the tables of the paper
+/// on warped grids measure. A simulation needs none of this.
+typedef enum BrimWarpCase {
+    BRIM_WARP_DISK,   ///< 2D: a point source in a disk of radius 0.4 m; pressure against ln r
+    BRIM_WARP_VORTEX, ///< 2D: what advection adds to a Taylor-Green vortex in [0, pi]^2
+    BRIM_WARP_PULSE,  ///< 2D: one cell of a closed box moves up
+    BRIM_WARP_POOL,   ///< 2D, 3D: a pool at rest, its surface tilted with gravity
+    BRIM_WARP_CLOSED, ///< 2D, 3D: the operator of a closed box: its null space; few cells
+} BrimWarpCase;
+
+typedef struct BrimWarpTestDef {
+    BrimWarpCase kind;
+    int dim;           ///< 2 or 3
+    int cells;         ///< along each axis
+    double strength;   ///< of the warp, 0 to below 1
+    int coarse_cells;  ///< of the lattice that the mesh is bent on, at most; 0 = 64
+    int order;         ///< of the free surface, 1 or 2
+    bool one_point;    ///< quadrature at the middle of each cell instead of at 2^dim points
+    bool drop_slivers; ///< as a simulation does: nodes hardly below the surface are air
+    double tilt;       ///< pool, degrees
+    int threads;       ///< 0 = one for each core
+} BrimWarpTestDef;
+
+typedef struct BrimWarpTest {
+    double error;         ///< disk: mean |p - exact| at nodes of cut cells; vortex: at all nodes
+    double speed;         ///< left by the projection; vortex: mean, pool: largest, of g dt
+    double checkerboard;  ///< mean alternating part of the pressure in a cell, of its mean size
+    double least, most;   ///< volume of a cell, at its corners, relative to a regular one
+    int iterations;       ///< of the solver, until the residual is 1e-9 of what it was
+    int null_space;       ///< closed: dimensions
+    size_t count;         ///< of values
+    float *x, *y, *value; ///< [count] 2D: pressure at nodes, pool: speed of cells; m, m^2/s^2, 1
+} BrimWarpTest;
+
+BRIM_API BrimWarpTestDef brim_default_warp_test_def(void);
+BRIM_API BrimResult brim_warp_test(const BrimWarpTestDef *def, BrimWarpTest *test,
+                                   BrimError *error);
+BRIM_API void brim_warp_test_free(BrimWarpTest *test);
 
 // -------------------------------------------------------------------------------- pictures
 

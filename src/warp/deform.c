@@ -1,0 +1,265 @@
+#include "warp/deform.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double PI = 3.14159265358979323846;
+/// The farthest that a node may move in a step, cells.
+static const double FARTHEST = 0.5;
+/// Least determinant as a part of 1 - s. A plane has 1 - s, a circle a little less.
+static const double LEAST_DETERMINANT = 0.4;
+
+// ---------------------------------------------------------------------------------------- lattice
+
+/// Largest divisor of n that is at most `most`; n itself when that is coarser than `least` cells
+/// and n is not too many; 0 when nothing fits.
+static int coarse_cells(int n, int most) {
+    enum { LEAST = 8, TOO_MANY = 192 };
+    int best = 1;
+    for (int k = 1; k <= n && k <= most; k++)
+        if (n % k == 0) best = k;
+    if (best < LEAST && best < n) best = n <= TOO_MANY ? n : 0;
+    return best;
+}
+
+static BrimResult choose_lattice(WarpMap *m, int coarsest, BrimError *error) {
+    int longest = 0;
+    for (int a = 0; a < m->dim; a++) longest = m->cells[a] > longest ? m->cells[a] : longest;
+    for (int a = 0; a < 3; a++) {
+        if (a >= m->dim) {
+            m->coarse[a] = m->ratio[a] = 1;
+            continue;
+        }
+        if (m->cells[a] < 2)
+            return fail(error, BRIM_ERROR_INPUT,
+                        "grid.warp: a warped grid needs at least 2 cells along each axis, the "
+                        "domain has %d along %c",
+                        m->cells[a], 'x' + a);
+        // as coarse along each axis as along the longest
+        int most = (int)ceil((double)coarsest * m->cells[a] / longest);
+        m->coarse[a] = coarse_cells(m->cells[a], most < 2 ? 2 : most);
+        if (m->coarse[a] == 0)
+            return fail(error, BRIM_ERROR_INPUT,
+                        "grid.warp: %d cells along %c cannot be dealt out to a coarse lattice; "
+                        "choose a number with small divisors, such as %d",
+                        m->cells[a], 'x' + a, (m->cells[a] + 15) / 16 * 16);
+        m->ratio[a] = m->cells[a] / m->coarse[a];
+    }
+    return BRIM_OK;
+}
+
+static bool make_cosines(Warp *w, int axis) {
+    int n = w->map.coarse[axis];
+    size_t count = (size_t)n * (size_t)n;
+    double *c = w->cosine[axis] = memory_new(count * sizeof(double));
+    double *t = w->transposed[axis] = memory_new(count * sizeof(double));
+    if (!c || !t) return false;
+    for (int m = 0; m < n; m++)
+        for (int i = 0; i < n; i++)
+            t[i * n + m] = c[m * n + i] = sqrt((m ? 2.0 : 1.0) / n) * cos(PI * m * (i + 0.5) / n);
+    return true;
+}
+
+BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int coarsest,
+                     BrimError *error) {
+    *w = (Warp){.strength = strength};
+    w->map.dim = dim;
+    memcpy(w->map.cells, cells, sizeof w->map.cells);
+    if (!(strength >= 0 && strength < 1))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "grid.warp is %g: it must be at least 0 and below 1, where cells collapse",
+                    strength);
+    BrimResult result = choose_lattice(&w->map, coarsest > 0 ? coarsest : WARP_COARSE, error);
+    if (result != BRIM_OK) return result;
+    size_t n = warp_centres(w), nodes = map_node_count(&w->map);
+    w->before = w->map;
+    w->now = memory_zero(n * sizeof(double)), w->last = memory_zero(n * sizeof(double));
+    w->next = memory_zero(n * sizeof(double)), w->spare = memory_zero(n * sizeof(double));
+    w->map.d = memory_zero(nodes * sizeof *w->map.d);
+    w->before.d = memory_zero(nodes * sizeof *w->before.d);
+    bool sound = w->now && w->last && w->next && w->spare && w->map.d && w->before.d;
+    for (int a = 0; a < 3; a++) sound = sound && make_cosines(w, a);
+    if (sound) return BRIM_OK;
+    warp_free(w);
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
+}
+
+void warp_free(Warp *w) {
+    free(w->map.d), free(w->before.d);
+    free(w->now), free(w->last), free(w->next), free(w->spare);
+    for (int a = 0; a < 3; a++) free(w->cosine[a]), free(w->transposed[a]);
+    *w = (Warp){0};
+}
+
+size_t warp_bytes(const Warp *w) {
+    size_t bytes =
+        4 * warp_centres(w) * sizeof(double) + 2 * map_node_count(&w->map) * sizeof *w->map.d;
+    for (int a = 0; a < 3; a++)
+        bytes += 2 * (size_t)w->map.coarse[a] * (size_t)w->map.coarse[a] * sizeof(double);
+    return bytes;
+}
+
+size_t warp_centres(const Warp *w) {
+    const int *n = w->map.coarse;
+    return (size_t)n[0] * (size_t)n[1] * (size_t)n[2];
+}
+
+void warp_centre(const Warp *w, size_t i, double xi[3]) {
+    const int *n = w->map.coarse;
+    size_t x = i % (size_t)n[0], y = i / (size_t)n[0] % (size_t)n[1];
+    size_t z = i / ((size_t)n[0] * (size_t)n[1]);
+    xi[0] = ((double)x + 0.5) * w->map.ratio[0];
+    xi[1] = ((double)y + 0.5) * w->map.ratio[1];
+    xi[2] = w->map.dim == 3 ? ((double)z + 0.5) * w->map.ratio[2] : 0;
+}
+
+// ----------------------------------------------------------------------------------- cosine solve
+
+/// out = the matrix [n][n] applied along the middle axis of in [outer][n][inner].
+static void transform(const double *matrix, int n, size_t outer, size_t inner, const double *in,
+                      double *out) {
+    memset(out, 0, outer * (size_t)n * inner * sizeof(double));
+    for (size_t o = 0; o < outer; o++)
+        for (int m = 0; m < n; m++) {
+            double *to = out + (o * (size_t)n + (size_t)m) * inner;
+            for (int i = 0; i < n; i++) {
+                const double *from = in + (o * (size_t)n + (size_t)i) * inner;
+                double c = matrix[m * n + i];
+                for (size_t k = 0; k < inner; k++) to[k] += c * from[k];
+            }
+        }
+}
+
+/// The same along x: out [rows][m] = sum over i of matrix^T [i][m] in [rows][i].
+static void transform_rows(const double *transposed, int n, size_t rows, const double *in,
+                           double *out) {
+    memset(out, 0, rows * (size_t)n * sizeof(double));
+    for (size_t r = 0; r < rows; r++)
+        for (int i = 0; i < n; i++) {
+            double v = in[r * (size_t)n + (size_t)i];
+            for (int m = 0; m < n; m++) out[r * (size_t)n + (size_t)m] += transposed[i * n + m] * v;
+        }
+}
+
+/// Eigenvalue of the second difference of mode m.
+static double eigenvalue(const WarpMap *map, int axis, int m) {
+    double s = sin(PI * m / (2.0 * map->coarse[axis])) / map->ratio[axis];
+    return -4 * s * s;
+}
+
+void warp_inverse_laplacian(Warp *w, const double *f, double *out) {
+    const int *n = w->map.coarse;
+    size_t nx = (size_t)n[0], ny = (size_t)n[1], nz = (size_t)n[2];
+    double *a = w->next, *b = w->spare;
+    transform_rows(w->transposed[0], n[0], ny * nz, f, a);
+    transform(w->cosine[1], n[1], nz, nx, a, b);
+    transform(w->cosine[2], n[2], 1, nx * ny, b, a);
+    for (int z = 0; z < n[2]; z++)
+        for (int y = 0; y < n[1]; y++)
+            for (int x = 0; x < n[0]; x++) {
+                size_t at = ((size_t)z * ny + (size_t)y) * nx + (size_t)x;
+                double sum = eigenvalue(&w->map, 0, x) + eigenvalue(&w->map, 1, y) +
+                             eigenvalue(&w->map, 2, z);
+                a[at] = at ? a[at] / sum : 0;
+            }
+    transform(w->transposed[2], n[2], 1, nx * ny, a, b);
+    transform(w->transposed[1], n[1], nz, nx, b, a);
+    transform_rows(w->cosine[0], n[0], ny * nz, a, out);
+}
+
+// ------------------------------------------------------------------------------------------- mesh
+
+static int clamp(int i, int n) {
+    return i < 0 ? 0 : i >= n ? n - 1 : i;
+}
+
+/// Displacement along an axis of a node: difference along it, means along the others, the last
+/// value repeated beyond the sides.
+static double slope_at(const WarpMap *m, const double *varphi, const int node[3], int axis) {
+    const int *n = m->coarse;
+    double sum = 0;
+    for (int c = 0; c < 1 << m->dim; c++) {
+        int x = clamp(node[0] - 1 + (c & 1), n[0]), y = clamp(node[1] - 1 + (c >> 1 & 1), n[1]);
+        int z = m->dim == 3 ? clamp(node[2] - 1 + (c >> 2 & 1), n[2]) : 0;
+        double v = varphi[((size_t)z * (size_t)n[1] + (size_t)y) * (size_t)n[0] + (size_t)x];
+        sum += c >> axis & 1 ? v : -v;
+    }
+    return sum / ((1 << (m->dim - 1)) * m->ratio[axis]);
+}
+
+static void displace(WarpMap *m, const double *varphi) {
+    int node[3];
+    float(*d)[3] = m->d;
+    for (node[2] = 0; node[2] < map_nodes(m, 2); node[2]++)
+        for (node[1] = 0; node[1] < map_nodes(m, 1); node[1]++)
+            for (node[0] = 0; node[0] < map_nodes(m, 0); node[0]++, d++)
+                for (int a = 0; a < m->dim; a++) (*d)[a] = (float)slope_at(m, varphi, node, a);
+}
+
+static double farthest(const WarpMap *a, const WarpMap *b) {
+    double most = 0;
+    for (size_t i = 0; i < map_node_count(a); i++) {
+        double sum = 0;
+        for (int k = 0; k < a->dim; k++) {
+            double off = (double)a->d[i][k] - (double)b->d[i][k];
+            sum += off * off;
+        }
+        most = fmax(most, sum);
+    }
+    return sqrt(most);
+}
+
+/// Moves the mesh from w->before towards the potential w->next as far as the guards let it; `limit`
+/// is the farthest that a node may move. w->now becomes the potential of the mesh.
+static WarpMotion approach(Warp *w, double limit) {
+    enum { HALVINGS = 10 };
+    const double lowest = LEAST_DETERMINANT * (1 - w->strength);
+    WarpMotion motion = {.part = 1};
+    size_t n = warp_centres(w);
+    displace(&w->map, w->next);
+    motion.moved = farthest(&w->map, &w->before);
+    if (motion.moved > limit) motion.part = limit / motion.moved;
+    for (int k = 0;; k++) {
+        for (size_t i = 0; i < n; i++)
+            w->spare[i] = w->now[i] + motion.part * (w->next[i] - w->now[i]);
+        displace(&w->map, w->spare);
+        map_determinants(&w->map, &motion.least, &motion.most);
+        if (motion.least >= lowest || motion.part == 0) break;
+        motion.part = k < HALVINGS ? motion.part / 2 : 0; // the mesh that was there is sound
+    }
+    motion.moved = farthest(&w->map, &w->before);
+    memcpy(w->now, w->spare, n * sizeof(double));
+    return motion;
+}
+
+WarpMotion warp_step(Warp *w, double *f) {
+    size_t n = warp_centres(w);
+    warp_inverse_laplacian(w, f, f);
+    for (size_t i = 0; i < n; i++) w->next[i] = (f[i] + 4 * w->now[i] - w->last[i]) / 4;
+    memcpy(w->last, w->now, n * sizeof(double));
+    float(*d)[3] = w->before.d;
+    w->before.d = w->map.d, w->map.d = d;
+    return approach(w, FARTHEST);
+}
+
+BrimResult warp_settle(Warp *w, WarpSize *size, void *context, BrimError *error) {
+    enum { ITERATIONS = 60 };
+    size_t n = warp_centres(w), nodes = map_node_count(&w->map);
+    double *f = memory_new(n * sizeof(double));
+    if (!f) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the start of a warped grid");
+    BrimResult result = BRIM_OK;
+    for (int k = 0; k < ITERATIONS && result == BRIM_OK; k++) {
+        result = size(context, w, f, error);
+        if (result != BRIM_OK) break;
+        warp_inverse_laplacian(w, f, f);
+        for (size_t i = 0; i < n; i++) w->next[i] = (w->now[i] + f[i]) / 2;
+        memcpy(w->before.d, w->map.d, nodes * sizeof *w->map.d);
+        if (approach(w, INFINITY).moved < 1e-3) break;
+    }
+    memcpy(w->last, w->now, n * sizeof(double));
+    memcpy(w->before.d, w->map.d, nodes * sizeof *w->map.d);
+    free(f);
+    return result;
+}

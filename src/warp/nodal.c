@@ -1,0 +1,458 @@
+#include "warp/nodal.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const signed char nodal_link[NODAL_LINKS][3] = {
+    {1, 0, 0},  {-1, 1, 0}, {0, 1, 0}, {1, 1, 0},  {-1, -1, 1}, {0, -1, 1}, {1, -1, 1},
+    {-1, 0, 1}, {0, 0, 1},  {1, 0, 1}, {-1, 1, 1}, {0, 1, 1},   {1, 1, 1},
+};
+
+/// Volume of a node's open part, as a part of all its volume, below which its weight grows no more.
+static const float LEAST_OPEN = 0.05f;
+
+// ----------------------------------------------------------------------------------------- memory
+
+bool nodal_reserve(NodalOperator *op, const Grid *grid) {
+    size_t tiles = (size_t)grid->tile_count, n = (size_t)grid->tile_cells;
+    op->grid = grid;
+    op->links = grid->dim == 3 ? NODAL_LINKS : 4;
+    if (tiles <= op->tiles) return true;
+    size_t most = memory_reserve(op->tiles, tiles);
+    nodal_free(op);
+    *op = (NodalOperator){.grid = grid, .links = grid->dim == 3 ? NODAL_LINKS : 4};
+    op->link = memory_new(most * n * (size_t)op->links * sizeof(float));
+    op->anchor = memory_new(most * n * sizeof(float));
+    op->smooth = memory_new(most * n * sizeof(float));
+    op->weight = memory_new(most * n * sizeof(float));
+    for (int a = 0; a < 3; a++) op->edge[a] = memory_new(most * n * sizeof(float));
+    op->diag = memory_new(most * n * sizeof(float));
+    op->used = memory_zero(most);
+    bool sound = op->link && op->anchor && op->smooth && op->weight && op->edge[0] && op->edge[1] &&
+                 op->edge[2] && op->diag && op->used;
+    if (sound)
+        op->tiles = most;
+    else
+        nodal_free(op);
+    return sound;
+}
+
+void nodal_free(NodalOperator *op) {
+    free(op->link), free(op->anchor), free(op->smooth), free(op->weight);
+    for (int a = 0; a < 3; a++) free(op->edge[a]);
+    free(op->diag), free(op->used);
+    *op = (NodalOperator){0};
+}
+
+size_t nodal_bytes(const NodalOperator *op) {
+    if (op->tiles == 0) return 0;
+    size_t n = (size_t)op->grid->tile_cells;
+    return op->tiles * (n * (size_t)(op->links + 7) * sizeof(float) + 1);
+}
+
+// -------------------------------------------------------------------------- a cell and its corners
+
+/// A cell with what its corners and its open part say.
+typedef struct Cell {
+    Element element;
+    double d[8][3], phi[8], open[8];
+    int liquid; ///< bit c: corner c is a node in the liquid
+    bool cut;   ///< the free surface passes through it
+    double most_open;
+    int64_t at; ///< index into fields of cells
+} Cell;
+
+/// Node values of a tile and one node around it, [z+1][y+1][x+1] from -1 to 8.
+typedef struct NodeBlock {
+    float at[10 * 10 * 10];
+} NodeBlock;
+
+static int block_index(int x, int y, int z) {
+    return ((z + 1) * 10 + y + 1) * 10 + x + 1;
+}
+
+static void load_block(const Grid *g, const float *field, float missing, int slot, NodeBlock *b) {
+    int from = g->dim == 3 ? -1 : 0, to = g->dim == 3 ? 8 : 0;
+    for (int z = from; z <= to; z++)
+        for (int y = -1; y <= 8; y++)
+            for (int x = -1; x <= 8; x++) {
+                int64_t i = grid_near(g, slot, x, y, z);
+                b->at[block_index(x, y, z)] = i < 0 ? missing : field[i];
+            }
+}
+
+static void cell_open(const NodalProblem *p, Cell *c) {
+    const NodalSolids *s = &p->solids;
+    c->most_open = 0;
+    for (int k = 0; k < 8; k++) {
+        double part = 1;
+        if (s->open)
+            part = s->open_points == 1
+                       ? (double)s->open[c->at]
+                       : (double)s->open[c->at * s->open_points +
+                                         (p->rule == WARP_RULE_ONE ? 0 : k) % s->open_points];
+        c->open[k] = part;
+        c->most_open = fmax(c->most_open, part);
+    }
+}
+
+/// Cell (x, y, z) of a tile, -1 to 7, with its corners' phi from the block. False when it is
+/// outside the domain or has no liquid node.
+static bool cell_load(const NodalProblem *p, const NodeBlock *phi, int slot, const int local[3],
+                      Cell *c) {
+    const Grid *g = p->grid;
+    const TileCoord t = g->coord[slot];
+    const int at[3] = {t.x * TILE + local[0], t.y * TILE + local[1],
+                       g->dim == 3 ? t.z * TILE + local[2] : 0};
+    for (int a = 0; a < g->dim; a++)
+        if (at[a] < 0 || at[a] >= g->cells[a]) return false;
+    c->liquid = 0;
+    for (int k = 0; k < 1 << g->dim; k++) {
+        c->phi[k] =
+            (double)phi
+                ->at[block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2))];
+        if (c->phi[k] < 0) c->liquid |= 1 << k;
+    }
+    if (c->liquid == 0) return false;
+    c->cut = c->liquid != (1 << (1 << g->dim)) - 1;
+    c->at = grid_near(g, slot, local[0], local[1], local[2]);
+    if (c->at < 0) return false;
+    cell_open(p, c);
+    map_corners(p->map, at[0], at[1], at[2], c->d);
+    element_shape(&c->element, g->dim, p->rule, c->d);
+    return true;
+}
+
+/// Runs over the cells that touch nodes of a tile: from -1 to 7 along each axis.
+#define EACH_CELL_AROUND(g, c)                                                  \
+    for (c[2] = (g)->dim == 3 ? -1 : 0; c[2] < ((g)->dim == 3 ? 8 : 1); c[2]++) \
+        for (c[1] = -1; c[1] < 8; c[1]++)                                       \
+            for (c[0] = -1; c[0] < 8; c[0]++)
+
+/// Index in the tile of a corner of a cell, -1 when the node is in another tile.
+static int corner_node(int dim, const int local[3], int corner) {
+    int x = local[0] + (corner & 1), y = local[1] + (corner >> 1 & 1);
+    int z = dim == 3 ? local[2] + (corner >> 2) : 0;
+    if (x < 0 || y < 0 || z < 0 || x >= TILE || y >= TILE || z >= TILE) return -1;
+    return (z * TILE + y) * TILE + x;
+}
+
+// --------------------------------------------------------------------------------------- assembly
+
+/// Sums over the cells around each node of a tile.
+typedef struct Sums {
+    double k[27][512]; ///< K_ij by direction, liquid neighbours only; 13 is the node itself
+    double anchor[512], volume[512], all[512];
+    double edge[3][2][512]; ///< 7-point, between a node and its lower and upper neighbour
+} Sums;
+
+static int direction(int from, int to) {
+    int d = TILE_SELF;
+    static const int stride[3] = {1, 3, 9};
+    for (int a = 0; a < 3; a++) d += ((to >> a & 1) - (from >> a & 1)) * stride[a];
+    return d;
+}
+
+static void add_stiffness(const NodalProblem *p, const Cell *c, const int local[3], Sums *s) {
+    const Element *e = &c->element;
+    double K[8][8];
+    element_stiffness(e, c->open, c->cut ? c->phi : NULL, &p->surface, K);
+    for (int i = 0; i < e->corners; i++) {
+        int node = corner_node(e->dim, local, i);
+        if (node < 0 || !(c->liquid >> i & 1)) continue;
+        for (int j = 0; j < e->corners; j++)
+            if (c->liquid >> j & 1)
+                s->k[direction(i, j)][node] += K[i][j];
+            else
+                s->anchor[node] -= K[i][j];
+    }
+    for (int g = 0; g < e->points; g++) {
+        double N[8];
+        element_values(e->dim, p->rule, g, N);
+        for (int i = 0; i < e->corners; i++) {
+            int node = corner_node(e->dim, local, i);
+            if (node < 0) continue;
+            s->volume[node] += c->open[g] * e->weight[g] * N[i];
+            s->all[node] += e->weight[g] * N[i];
+        }
+    }
+}
+
+/// 7-point coefficient of an edge: its cells' det J (J^-T M J^-1)_aa at the centre, shared by the
+/// cell's edges along a.
+static void add_edges(const NodalProblem *p, const Cell *c, const int local[3], Sums *s) {
+    const int dim = c->element.dim, edges = 1 << (dim - 1);
+    const double middle[3] = {0.5, 0.5, dim == 3 ? 0.5 : 0};
+    double J[3][3], inverse[3][3], M[3][3], open = 0;
+    element_jacobian(dim, c->d, middle, J);
+    double det = matrix_invert(J, inverse);
+    if (c->cut) element_ghost(1 << dim, c->element.mean, c->phi, &p->surface, M);
+    for (int g = 0; g < c->element.points; g++) open += c->open[g] / c->element.points;
+    for (int a = 0; a < dim; a++) {
+        double sum = 0;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                sum += inverse[i][a] * (c->cut ? M[i][j] : (double)(i == j)) * inverse[j][a];
+        for (int k = 0; k < 1 << dim; k++) {
+            int other = k ^ 1 << a, node = corner_node(dim, local, k);
+            if (node < 0 || !(c->liquid >> k & 1) || !(c->liquid >> other & 1)) continue;
+            s->edge[a][k < other][node] += open * det * sum / edges;
+        }
+    }
+}
+
+/// Index of the direction of a link in Sums.k.
+static int link_direction(int link, int sign) {
+    const signed char *d = nodal_link[link];
+    return TILE_SELF + sign * (d[0] + 3 * d[1] + 9 * d[2]);
+}
+
+static void store(NodalOperator *op, const Sums *s, int slot) {
+    const size_t n = (size_t)op->grid->tile_cells, at = (size_t)slot * n;
+    op->used[slot] = 0;
+    for (int i = 0; i < (int)n; i++) {
+        float edges = 0;
+        double diag = s->k[TILE_SELF][i], sum = fabs(diag);
+        bool unknown = diag > 0 && s->volume[i] > 0;
+        for (int k = 0; k < op->links; k++) {
+            double forward = s->k[link_direction(k, 1)][i];
+            sum += fabs(forward) + fabs(s->k[link_direction(k, -1)][i]);
+            op->link[(at * (size_t)op->links) + (size_t)k * n + (size_t)i] =
+                unknown ? (float)-forward : 0;
+        }
+        op->anchor[at + (size_t)i] = unknown ? (float)s->anchor[i] : 0;
+        op->smooth[at + (size_t)i] = unknown ? (float)(1 / sum) : 0;
+        op->weight[at + (size_t)i] =
+            unknown ? (float)(1 / fmax(s->volume[i], (double)LEAST_OPEN * s->all[i])) : 0;
+        for (int a = 0; a < 3; a++) {
+            float lower = unknown ? (float)s->edge[a][0][i] : 0;
+            op->edge[a][at + (size_t)i] = lower;
+            edges += lower + (float)s->edge[a][1][i];
+        }
+        // exactly 0 inside: rounding would hide closed tanks
+        op->diag[at + (size_t)i] = unknown ? edges + fmaxf(0, (float)s->anchor[i]) : 0;
+        if (unknown) op->used[slot] = 1;
+    }
+}
+
+void nodal_assemble(const NodalProblem *p, NodalOperator *op, int slot) {
+    const Grid *g = p->grid;
+    NodeBlock phi;
+    Sums sums;
+    Cell cell;
+    int local[3];
+    memset(&sums, 0, sizeof sums);
+    load_block(g, p->phi, 1, slot, &phi);
+    EACH_CELL_AROUND(g, local) {
+        if (!cell_load(p, &phi, slot, local, &cell) || cell.most_open == 0) continue;
+        add_stiffness(p, &cell, local, &sums);
+        add_edges(p, &cell, local, &sums);
+    }
+    store(op, &sums, slot);
+}
+
+// -------------------------------------------------------------------------------- right-hand side
+
+static double solid_speed(const NodalSolids *s, int axis, int64_t at) {
+    return s->velocity[axis] ? (double)s->velocity[axis][at] : 0;
+}
+
+/// What solids that cover a side of the domain carry through it: - integral of N u_s . n.
+static void subtract_wall_flux(const NodalProblem *p, const Cell *c, const int local[3], int slot,
+                               double *b) {
+    const Grid *g = p->grid;
+    const int dim = g->dim;
+    const TileCoord t = g->coord[slot];
+    const int tile[3] = {t.x, t.y, t.z};
+    static const double at[2] = {0.21132486540518711775, 0.78867513459481288225}; // Gauss
+    for (int a = 0; a < dim; a++) {
+        if (!p->solids.covered[a]) continue;
+        for (int far = 0; far < 2; far++) {
+            if (tile[a] * TILE + local[a] != (far ? g->cells[a] - 1 : 0)) continue;
+            double part = (double)p->solids.covered[a][c->at];
+            double flux = (far ? 1 : -1) * part * solid_speed(&p->solids, a, c->at);
+            if (flux == 0) continue;
+            int u = (a + 1) % dim, v = dim == 3 ? (a + 2) % 3 : a;
+            for (int k = 0; k < 1 << (dim - 1); k++) {
+                double x[3] = {0}, J[3][3];
+                x[a] = far, x[u] = at[k & 1];
+                if (dim == 3) x[v] = at[k >> 1];
+                element_jacobian(dim, c->d, x, J);
+                double area = dim == 3 ? J[u][u] * J[v][v] - J[u][v] * J[v][u] : J[u][u];
+                for (int i = 0; i < 1 << dim; i++) {
+                    int node = corner_node(dim, local, i);
+                    if (node < 0 || (i >> a & 1) != far) continue;
+                    double N = 1;
+                    for (int e = 0; e < dim; e++)
+                        if (e != a) N *= i >> e & 1 ? x[e] : 1 - x[e];
+                    b[node] -= flux * N * area / (1 << (dim - 1));
+                }
+            }
+        }
+    }
+}
+
+void nodal_rhs(const NodalProblem *p, const NodalOperator *op, float *const u[3], float *b,
+               int slot) {
+    const Grid *g = p->grid;
+    const size_t n = (size_t)g->tile_cells, first = (size_t)slot * n;
+    NodeBlock phi;
+    Cell c;
+    int local[3];
+    double sum[512] = {0};
+    load_block(g, p->phi, 1, slot, &phi);
+    EACH_CELL_AROUND(g, local) {
+        if (!cell_load(p, &phi, slot, local, &c)) continue;
+        for (int point = 0; point < c.element.points; point++)
+            for (int a = 0; a < g->dim; a++) {
+                double f = c.open[point];
+                double flow = f > 0 ? f * (double)u[a][c.at] : 0;
+                if (f < 1) flow += (1 - f) * solid_speed(&p->solids, a, c.at);
+                flow *= c.element.weight[point];
+                for (int i = 0; i < c.element.corners; i++) {
+                    int node = corner_node(g->dim, local, i);
+                    if (node >= 0) sum[node] += c.element.gradient[point][a][i] * flow;
+                }
+            }
+        subtract_wall_flux(p, &c, local, slot, sum);
+    }
+    for (size_t i = 0; i < n; i++) b[first + i] = op->smooth[first + i] > 0 ? (float)sum[i] : 0;
+}
+
+// ----------------------------------------------------------------------------------------- update
+
+void nodal_update(const NodalProblem *p, const float *q, float *const u[3], uint8_t *updated,
+                  int slot) {
+    const Grid *g = p->grid;
+    NodeBlock phi, pressure;
+    Cell c;
+    load_block(g, p->phi, 1, slot, &phi);
+    load_block(g, q, 0, slot, &pressure);
+    if (updated) memset(updated + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
+    for (int i = 0; i < g->tile_cells; i++) {
+        const int local[3] = {i & 7, i >> 3 & 7, i >> 6};
+        if (!cell_load(p, &phi, slot, local, &c) || c.most_open == 0) continue;
+        double slope[3] = {0}, M[3][3];
+        for (int k = 0; k < c.element.corners; k++) {
+            if (!(c.liquid >> k & 1)) continue;
+            double v = (double)pressure.at[block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1),
+                                                       local[2] + (k >> 2))];
+            for (int a = 0; a < g->dim; a++) slope[a] += c.element.mean[a][k] * v;
+        }
+        if (c.cut) element_ghost(c.element.corners, c.element.mean, c.phi, &p->surface, M);
+        for (int a = 0; a < g->dim; a++) {
+            double v =
+                c.cut ? M[a][0] * slope[0] + M[a][1] * slope[1] + M[a][2] * slope[2] : slope[a];
+            u[a][c.at] = (float)((double)u[a][c.at] - v);
+        }
+        if (updated)
+            updated[(size_t)slot * (size_t)g->tile_rows + (size_t)(i >> 3)] |=
+                (uint8_t)(1 << (i & 7));
+    }
+}
+
+// --------------------------------------------------------------------------------------- operator
+
+/// One row of a link's coefficients with one node to either side, from -1 to 8.
+static void link_row(const NodalOperator *op, int link, int slot, int y, int z, float row[10]) {
+    const Grid *g = op->grid;
+    const size_t n = (size_t)g->tile_cells;
+    for (int side = -1; side <= 1; side++) {
+        int next = side + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT);
+        int32_t tile = next ? g->neighbour[slot][TILE_SELF + next] : slot;
+        bool there = tile >= 0 && op->used[tile];
+        const float *from =
+            op->link + (((size_t)(there ? tile : 0) * (size_t)op->links + (size_t)link) * n +
+                        (size_t)((z & 7) * TILE + (y & 7)) * TILE);
+        if (side == 0)
+            for (int x = 0; x < TILE; x++) row[x + 1] = there ? from[x] : 0;
+        else
+            row[side < 0 ? 0 : 9] = there ? from[side < 0 ? 7 : 0] : 0;
+    }
+}
+
+void nodal_apply(const NodalOperator *op, const float *x, float *y, int slot) {
+    const Grid *g = op->grid;
+    const size_t n = (size_t)g->tile_cells, at = (size_t)slot * n;
+    NodeBlock block;
+    load_block(g, x, 0, slot, &block);
+    for (int row = 0; row < g->tile_rows; row++) {
+        const int ry = row & 7, rz = row >> 3;
+        const float *self = block.at + block_index(0, ry, rz);
+        float sum[TILE];
+        for (int i = 0; i < TILE; i++) sum[i] = op->anchor[at + (size_t)(row * TILE + i)] * self[i];
+        for (int k = 0; k < op->links; k++) {
+            const signed char *d = nodal_link[k];
+            const float *own =
+                op->link + (at * (size_t)op->links + (size_t)k * n + (size_t)(row * TILE));
+            const float *up = block.at + block_index(d[0], ry + d[1], rz + d[2]);
+            const float *down = block.at + block_index(-d[0], ry - d[1], rz - d[2]);
+            float back[10];
+            link_row(op, k, slot, ry - d[1], rz - d[2], back);
+            for (int i = 0; i < TILE; i++)
+                sum[i] += own[i] * (self[i] - up[i]) + back[i + 1 - d[0]] * (self[i] - down[i]);
+        }
+        for (int i = 0; i < TILE; i++) {
+            size_t node = at + (size_t)(row * TILE + i);
+            y[node] = op->smooth[node] > 0 ? sum[i] : 0;
+        }
+    }
+}
+
+void nodal_residual(const NodalOperator *op, const float *b, const double *x, float *r, int slot) {
+    const Grid *g = op->grid;
+    const size_t n = (size_t)g->tile_cells, at = (size_t)slot * n;
+    for (int i = 0; i < (int)n; i++) {
+        const int lx = i & 7, ly = i >> 3 & 7, lz = i >> 6;
+        double here = x[at + (size_t)i], sum = (double)b[at + (size_t)i];
+        r[at + (size_t)i] = 0;
+        if (op->smooth[at + (size_t)i] == 0) continue;
+        sum -= (double)op->anchor[at + (size_t)i] * here;
+        for (int k = 0; k < op->links; k++) {
+            const signed char *d = nodal_link[k];
+            int64_t up = grid_near(g, slot, lx + d[0], ly + d[1], lz + d[2]);
+            int64_t down = grid_near(g, slot, lx - d[0], ly - d[1], lz - d[2]);
+            float own = op->link[at * (size_t)op->links + (size_t)k * n + (size_t)i];
+            if (up >= 0 && own != 0) sum -= (double)own * (here - x[up]);
+            if (down < 0 || !op->used[down / (int64_t)n]) continue;
+            int64_t tile = down / (int64_t)n, cell = down % (int64_t)n;
+            float other = op->link[(tile * op->links + k) * (int64_t)n + cell];
+            if (other != 0) sum -= (double)other * (here - x[down]);
+        }
+        r[at + (size_t)i] = (float)sum;
+    }
+}
+
+// ---------------------------------------------------------------------------------------- slivers
+
+static const double SLIVER = 0.01;
+
+/// Central difference of a node field along an axis, one-sided at missing neighbours.
+static double slope_along(const Grid *g, const float *phi, int slot, int node, int axis) {
+    double here = (double)phi[(size_t)slot * (size_t)g->tile_cells + (size_t)node];
+    const TileCoord t = g->coord[slot];
+    const int at[3] = {t.x * TILE + (node & 7), t.y * TILE + (node >> 3 & 7),
+                       t.z * TILE + (node >> 6)};
+    int64_t low = at[axis] > 0 ? grid_step(g, slot, node, axis, -1) : -1;
+    int64_t high = at[axis] < g->cells[axis] ? grid_step(g, slot, node, axis, 1) : -1;
+    double a = low >= 0 ? (double)phi[low] : here, b = high >= 0 ? (double)phi[high] : here;
+    return (b - a) / fmax(1, (low >= 0) + (high >= 0));
+}
+
+void nodal_find_slivers(const Grid *g, const float *phi, uint8_t *sliver, int slot) {
+    for (int row = 0; row < g->tile_rows; row++) {
+        unsigned bits = 0;
+        for (int x = 0; x < TILE; x++) {
+            int node = row * TILE + x;
+            double here = (double)phi[(size_t)slot * (size_t)g->tile_cells + (size_t)node], sum = 0;
+            if (!(here < 0)) continue;
+            for (int a = 0; a < g->dim; a++) {
+                double s = slope_along(g, phi, slot, node, a);
+                sum += s * s;
+            }
+            bits |= (unsigned)(here > -SLIVER * sqrt(sum)) << x;
+        }
+        sliver[(size_t)slot * (size_t)g->tile_rows + (size_t)row] = (uint8_t)bits;
+    }
+}

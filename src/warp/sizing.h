@@ -1,0 +1,26 @@
+// What the grid bends towards: eq. (2), from distances and speeds at the coarse lattice's centres.
+#pragma once
+#include "warp/deform.h"
+
+typedef struct WarpSizing {
+    double surface; ///< alpha: how sharply distance to the surface counts; 0 = not at all
+    double speed;   ///< beta, of |u| / unit_speed; 0 = not at all
+    double solid;   ///< gamma, of the distance to solids; 0 = not at all
+    double length;  ///< longest edge of the domain, cells
+    double unit_speed;
+} WarpSizing;
+
+/// alpha 7, beta 1.57 of sqrt(g L), no solids.
+WarpSizing warp_default_sizing(const int cells[3], double gravity, double cell_width);
+
+/// f [centres] = - exp(-alpha distance / L) + exp(-beta speed / unit) - exp(-gamma solid / L) +
+/// extra, blurred by a Gaussian of one coarse cell, mean zero, scaled to a least value of
+/// -strength. distance, solid: cells; speed: as unit_speed; extra: any; each [centres] or NULL.
+/// Fails on values that are not finite.
+BrimResult warp_size(Warp *w, const WarpSizing *sizing, const float *distance, const float *speed,
+                     const float *solid, const float *extra, double *f, BrimError *error);
+
+/// Carries known points of the surface to all centres: closest [centres][3], cells in space, NaN in
+/// [0] where none is known. distance [centres] => how far the nearest is, cells; `none` where there
+/// is no surface at all. Overwrites closest.
+void warp_sweep_distance(const Warp *w, float (*closest)[3], double none, float *distance);
