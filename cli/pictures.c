@@ -24,9 +24,15 @@ void picture_take(Result *r, const BrimSim *sim, const char *colour, double high
     picture.colour = colour;
     picture.low = 0, picture.high = high;
     picture.threads = r->threads;
+    picture_write(r, r->def, &frame, brim_sim_time(sim), &picture);
+}
+
+void picture_write(Result *r, const BrimSimDef *def, const BrimFrame *frame, double time,
+                   const BrimPictureDef *picture) {
+    if (r->code != EXIT_DONE || r->no_pictures) return;
     BrimError error;
-    BrimResult result = brim_write_picture(r->def, &frame, NULL, brim_sim_time(sim), &picture,
-                                           part_path(r, r->picture_count), &error);
+    BrimResult result =
+        brim_write_picture(def, frame, NULL, time, picture, part_path(r, r->picture_count), &error);
     if (result == BRIM_ERROR_MISSING)
         r->no_pictures = true;
     else if (result != BRIM_OK)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const Experiment *const papers[] = {idp_experiments, nbflip_experiments};
+static const Experiment *const papers[] = {idp_experiments, nbflip_experiments, warp_experiments};
 enum { PAPERS = sizeof papers / sizeof *papers };
 
 // ------------------------------------------------------------------------------------- result

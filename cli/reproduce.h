@@ -99,6 +99,9 @@ const char *result_path(Result *r, const char *suffix);
 /// Draws the particles of the trial under way, coloured by "speed" (m/s) or "density" (error) from
 /// 0 up to `high`.
 void picture_take(Result *r, const BrimSim *sim, const char *colour, double high);
+/// The same for any frame and picture.
+void picture_write(Result *r, const BrimSimDef *def, const BrimFrame *frame, double time,
+                   const BrimPictureDef *picture);
 /// Joins the pictures taken so far, in rows of `columns`, into NAME.png.
 void pictures_join(Result *r, int columns, const char *caption);
 /// Removes those that were not joined.
@@ -108,3 +111,4 @@ void pictures_discard(Result *r);
 
 extern const Experiment idp_experiments[]; ///< each list ends with an empty name
 extern const Experiment nbflip_experiments[];
+extern const Experiment warp_experiments[];

@@ -10,7 +10,8 @@ small_rabbit() {
 
 test_reproduce_lists() {
     brim_gives 0 reproduce --list
-    for name in idp-fig3 idp-fig4 idp-fig5 idp-fig6 idp-stability idp-fig8 idp-fig9 idp-fig10; do
+    for name in idp-fig3 idp-fig4 idp-fig5 idp-fig6 idp-stability idp-fig8 idp-fig9 idp-fig10 \
+        warp-fig7 warp-fig11 warp-fig9 warp-fig6; do
         grep -qE "^$name  *[0-9]+ (s|min|h|d)  *[0-9]+ (s|min|h) " out || give_up "$name is not listed with its time"
     done
     brim_gives 2 reproduce
@@ -37,6 +38,14 @@ test_reproduce_writes_table_curves_and_plot() {
     grep -q '^"density: particles inside after 1 s","0",0,0,0,ok$' res/idp-fig9-table.csv ||
         give_up "the table lacks a row"
     ! command -v xmllint >/dev/null || xmllint --noout res/idp-fig9.svg || give_up "no XML"
+}
+
+test_reproduce_without_a_simulation() {
+    brim_gives 0 reproduce warp-fig9 -o res --threads 1
+    says out "all 5 within their range"
+    there res/warp-fig9.csv res/warp-fig9-table.csv res/warp-fig9.svg res/warp-fig9.png
+    grep -q '^"one point, 3D, box of 8 cells: null space","a null space",26,26,26,ok$' \
+        res/warp-fig9-table.csv || give_up "the table lacks a row"
 }
 
 test_reproduce_fails_outside_its_range() {
