@@ -64,22 +64,61 @@ void element_jacobian(int dim, const double d[8][3], const double t[3], double J
         }
 }
 
+/// Values of the linear functions of an axis at a rule's points: that of the side on which the
+/// point is, and that of the other.
+typedef struct Ends {
+    double near, far;
+} Ends;
+
+static Ends rule_ends(WarpRule rule) {
+    return rule == WARP_RULE_ONE       ? (Ends){0.5, 0.5}
+           : rule == WARP_RULE_CORNERS ? (Ends){1, 0}
+                                       : (Ends){0.78867513459481288225, 0.21132486540518711775};
+}
+
+/// Slopes of all shape functions at a point. => [axis][corner]
+static inline void point_slopes(int dim, Ends ends, int p, double slope[3][8]) {
+    for (int i = 0; i < dim; i++)
+        for (int c = 0; c < 1 << dim; c++) {
+            double v = c >> i & 1 ? 1 : -1;
+            for (int a = 0; a < dim; a++)
+                if (a != i) v *= (c ^ p) >> a & 1 ? ends.far : ends.near;
+            slope[i][c] = v;
+        }
+}
+
+/// One quadrature point; inlined for each dimension, so that the loops have no counters.
+static inline __attribute__((always_inline)) void
+shape_point(Element *e, int dim, Ends ends, double part, const double d[8][3], int p) {
+    double slope[3][8], J[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, inverse[3][3];
+    point_slopes(dim, ends, p, slope);
+    for (int i = 0; i < dim; i++)
+        for (int j = 0; j < dim; j++)
+            for (int c = 0; c < 1 << dim; c++) J[i][j] += slope[i][c] * d[c][j];
+    e->weight[p] = part * matrix_invert(J, inverse);
+    e->volume += e->weight[p];
+    for (int a = 0; a < dim; a++)
+        for (int c = 0; c < 1 << dim; c++) {
+            double v = 0;
+            for (int i = 0; i < dim; i++) v += inverse[a][i] * slope[i][c];
+            e->gradient[p][a][c] = v;
+            e->mean[a][c] += e->weight[p] * v;
+        }
+}
+
 void element_shape(Element *e, int dim, WarpRule rule, const double d[8][3]) {
-    *e = (Element){.dim = dim, .corners = 1 << dim, .points = rule == WARP_RULE_ONE ? 1 : 1 << dim};
+    const Ends ends = rule_ends(rule);
+    e->dim = dim, e->corners = 1 << dim;
+    e->points = rule == WARP_RULE_ONE ? 1 : e->corners;
+    e->volume = 0;
+    memset(e->mean, 0, sizeof e->mean);
     for (int p = 0; p < e->points; p++) {
-        double t[3], J[3][3], inverse[3][3];
-        double part = rule_point(dim, rule, p, t);
-        element_jacobian(dim, d, t, J);
-        e->weight[p] = part * matrix_invert(J, inverse);
-        e->volume += e->weight[p];
-        for (int c = 0; c < e->corners; c++)
-            for (int i = 0; i < dim; i++) {
-                double slope = shape_slope(dim, c, i, t);
-                for (int a = 0; a < dim; a++) e->gradient[p][a][c] += inverse[a][i] * slope;
-            }
-        for (int a = 0; a < dim; a++)
-            for (int c = 0; c < e->corners; c++)
-                e->mean[a][c] += e->weight[p] * e->gradient[p][a][c];
+        if (dim == 3) {
+            shape_point(e, 3, ends, 1.0 / e->points, d, p);
+        } else {
+            shape_point(e, 2, ends, 1.0 / e->points, d, p);
+            memset(e->gradient[p][2], 0, sizeof e->gradient[p][2]);
+        }
     }
     for (int a = 0; a < dim; a++)
         for (int c = 0; c < e->corners; c++) e->mean[a][c] /= e->volume;
@@ -124,6 +163,14 @@ void element_ghost(int corners, const double gradient[3][8], const double phi[8]
     ghost_matrix(a, b, surface->limit, M);
 }
 
+/// K += w B^T B, in 3D.
+static void add_plain(const double B[3][8], double w, double K[8][8]) {
+    for (int r = 0; r < 8; r++) {
+        double x = w * B[0][r], y = w * B[1][r], z = w * B[2][r];
+        for (int c = 0; c < 8; c++) K[r][c] += x * B[0][c] + y * B[1][c] + z * B[2][c];
+    }
+}
+
 void element_stiffness(const Element *e, const double open[8], const double phi[8],
                        const Surface *surface, double K[8][8]) {
     memset(K, 0, 8 * sizeof *K);
@@ -132,6 +179,10 @@ void element_stiffness(const Element *e, const double open[8], const double phi[
         const double(*B)[8] = e->gradient[p];
         double w = open[p] * e->weight[p];
         if (w == 0) continue;
+        if (!phi && e->dim == 3) {
+            add_plain(B, w, K);
+            continue;
+        }
         if (phi) element_ghost(e->corners, B, phi, surface, M);
         for (int i = 0; i < 3; i++)
             for (int c = 0; c < e->corners; c++)

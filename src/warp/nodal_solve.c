@@ -11,24 +11,41 @@ static const float DAMPING = 1.6f;
 /// residual: float recurrences do not follow it further.
 static const double DESCENT = 1e-5;
 
-enum { VECTORS = 7 };
+enum { VECTORS = 8 };
+/// A few tiles keep one thread busy.
+enum { TILES_A_THREAD = 4 };
+
+/// Dot products of a tile.
+typedef struct NodalDots {
+    double ry, yw, ys; ///< r.y, y.Ky, y.s
+} NodalDots;
 
 struct NodalSolver {
     const NodalOperator *op;
     Poisson *cycle; ///< on the 7-point matrix
     float *store;
     size_t store_capacity, cells;
-    float *r, *z, *w, *p, *s, *e, *t; ///< [nodes]
-    int32_t *component;               ///< [node] of a closed component, from 1 on; 0: none
+    Team *team;
+    float *r, *z, *y, *w, *p, *s, *e, *t; ///< [nodes]
+    int32_t *active;                      ///< tiles that hold unknowns
+    int active_count;
+    NodalDots *dots; ///< [active]
+    double *most;    ///< [active] largest weighted residual
+    size_t active_capacity, dots_capacity, most_capacity;
+    const float *b; ///< of the solve under way
+    double *x;
+    float alpha, beta;
+    int32_t *component; ///< [node] of a closed component, from 1 on; 0: none
     int64_t *queue;
     size_t component_capacity, queue_capacity;
     int closed;
 };
 
-NodalSolver *nodal_solver_new(BrimIsa isa, int threads) {
+NodalSolver *nodal_solver_new(BrimIsa isa, Team *team) {
     NodalSolver *s = memory_zero(sizeof *s);
     if (!s) return NULL;
-    s->cycle = poisson_new(isa, threads, NULL);
+    s->team = team;
+    s->cycle = poisson_new(isa, team, NULL);
     if (!s->cycle) free(s), s = NULL;
     return s;
 }
@@ -38,13 +55,16 @@ void nodal_solver_free(NodalSolver **solver) {
     if (!s) return;
     poisson_free(&s->cycle);
     free(s->store), free(s->component), free(s->queue);
+    free(s->active), free(s->dots), free(s->most);
     free(s);
     *solver = NULL;
 }
 
 size_t nodal_solver_bytes(const NodalSolver *s) {
     return sizeof *s + poisson_bytes(s->cycle) + s->store_capacity * sizeof(float) +
-           s->component_capacity * sizeof *s->component + s->queue_capacity * sizeof *s->queue;
+           s->component_capacity * sizeof *s->component + s->queue_capacity * sizeof *s->queue +
+           s->active_capacity * sizeof *s->active + s->dots_capacity * sizeof *s->dots +
+           s->most_capacity * sizeof *s->most;
 }
 
 // ------------------------------------------------------------------------------ closed components
@@ -111,124 +131,224 @@ static void remove_means(const NodalSolver *s, float *single, double *twice) {
     }
 }
 
+/// Whether a node of K is no unknown of the 7-point matrix: all that it hangs on lies across.
+static bool has_loose_nodes(const NodalSolver *s) {
+    const NodalOperator *op = s->op;
+    for (int k = 0; k < s->active_count; k++) {
+        size_t n = (size_t)op->grid->tile_cells, at = (size_t)s->active[k] * n;
+        for (size_t i = at; i < at + n; i++)
+            if (op->smooth[i] > 0 && op->diag[i] == 0) return true;
+    }
+    return false;
+}
+
+static bool reserve(NodalSolver *s, size_t tiles) {
+    return memory_fit((void **)&s->store, &s->store_capacity, sizeof(float), VECTORS * s->cells) &&
+           memory_fit((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles) &&
+           memory_fit((void **)&s->dots, &s->dots_capacity, sizeof *s->dots, tiles) &&
+           memory_fit((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles);
+}
+
 bool nodal_prepare(NodalSolver *s, const NodalOperator *op) {
     const Grid *g = op->grid;
     s->op = op;
     s->cells = (size_t)g->tile_count * (size_t)g->tile_cells;
-    if (!memory_fit((void **)&s->store, &s->store_capacity, sizeof(float), VECTORS * s->cells) ||
-        !memory_fit((void **)&s->component, &s->component_capacity, sizeof *s->component,
-                    s->cells) ||
-        !memory_fit((void **)&s->queue, &s->queue_capacity, sizeof *s->queue, s->cells))
-        return false;
-    float **const vector[VECTORS] = {&s->r, &s->z, &s->w, &s->p, &s->s, &s->e, &s->t};
+    if (!reserve(s, (size_t)g->tile_count)) return false;
+    float **const vector[VECTORS] = {&s->r, &s->z, &s->y, &s->w, &s->p, &s->s, &s->e, &s->t};
     for (size_t k = 0; k < VECTORS; k++) *vector[k] = s->store + k * s->cells;
     memset(s->store, 0, VECTORS * s->cells * sizeof(float));
+    s->active_count = 0;
+    for (int slot = 0; slot < g->tile_count; slot++)
+        if (op->used[slot]) s->active[s->active_count++] = slot;
     if (!poisson_prepare(s->cycle, g, op->used, op->edge[0], op->edge[1], op->edge[2], op->diag))
+        return false;
+    // A closed component of K is made of closed ones of the 7-point matrix.
+    s->closed = 0;
+    if (poisson_closed(s->cycle) == 0 && !has_loose_nodes(s)) return true;
+    if (!memory_fit((void **)&s->component, &s->component_capacity, sizeof *s->component,
+                    s->cells) ||
+        !memory_fit((void **)&s->queue, &s->queue_capacity, sizeof *s->queue, s->cells))
         return false;
     find_closed(s);
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ solve
+// ------------------------------------------------------------------------------------------ tasks
 
-#define EACH_USED(s, slot)                                       \
-    for (int slot = 0; slot < (s)->op->grid->tile_count; slot++) \
-        if ((s)->op->used[slot])
+typedef struct Nodes {
+    size_t from, to;
+    int slot;
+} Nodes;
 
-#define EACH_NODE(s, slot, i)                                         \
-    for (size_t i = (size_t)slot * (size_t)(s)->op->grid->tile_cells, \
-                end_##i = i + (size_t)(s)->op->grid->tile_cells;      \
-         i < end_##i; i++)
-
-static void apply(const NodalSolver *s, const float *x, float *y) {
-    EACH_USED(s, slot) nodal_apply(s->op, x, y, slot);
+static Nodes nodes_of(const NodalSolver *s, int index) {
+    int slot = s->active[index];
+    size_t n = (size_t)s->op->grid->tile_cells;
+    return (Nodes){(size_t)slot * n, (size_t)(slot + 1) * n, slot};
 }
 
-/// Sums are taken by tile, then over tiles in order.
-static double dot(const NodalSolver *s, const float *a, const float *b) {
-    double sum = 0;
-    EACH_USED(s, slot) {
-        double part = 0;
-        EACH_NODE(s, slot, i) part += (double)a[i] * (double)b[i];
-        sum += part;
-    }
-    return sum;
+static void each_tile(NodalSolver *s, TeamTask *task) {
+    team_for(s->team, s->active_count, TILES_A_THREAD, task, s);
 }
 
-/// max |r_i| weight_i, NaN when one is not finite.
-static double largest(const NodalSolver *s, const float *r) {
+/// max |r_i| weight_i of a tile, NaN when one is not finite.
+static double largest_of(const NodalSolver *s, const float *r, Nodes n) {
     double most = 0;
-    EACH_USED(s, slot) {
-        EACH_NODE(s, slot, i) {
-            double v = fabs((double)r[i] * (double)s->op->weight[i]);
-            if (!isfinite(v)) return NAN;
-            most = fmax(most, v);
-        }
-    }
+    for (size_t i = n.from; i < n.to; i++)
+        most = larger_of(most, fabs((double)r[i] * (double)s->op->weight[i]));
+    return isfinite(most) ? most : NAN;
+}
+
+static double largest(const NodalSolver *s) {
+    double most = 0;
+    for (int k = 0; k < s->active_count; k++) most = larger_of(most, s->most[k]);
     return most;
 }
 
-/// z = M r.
-static void precondition(NodalSolver *s) {
-    const float *step = s->op->smooth;
-    EACH_USED(s, slot) EACH_NODE(s, slot, i) s->z[i] = DAMPING * step[i] * s->r[i];
-    apply(s, s->z, s->w);
-    EACH_USED(s, slot) EACH_NODE(s, slot, i) {
-        s->w[i] = s->op->diag[i] > 0 ? s->r[i] - s->w[i] : 0;
-        s->t[i] = 0;
-    }
-    PoissonParams once = {.max_iterations = 1, .preconditioner = BRIM_PRECONDITIONER_MULTIGRID};
-    PoissonReport report;
-    poisson_solve(s->cycle, s->w, s->t, &once, &report);
-    EACH_USED(s, slot) EACH_NODE(s, slot, i) s->z[i] += s->t[i];
-    apply(s, s->z, s->w);
-    EACH_USED(s, slot)
-    EACH_NODE(s, slot, i) s->z[i] += DAMPING * step[i] * (s->r[i] - s->w[i]);
+static void measure_rhs(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    s->most[index] = largest_of(s, s->b, nodes_of(s, index));
 }
 
-/// Iterates K e = r from e = 0 until r meets the target or the iterations are spent.
+/// z = S r
+static void smooth_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    for (size_t i = n.from; i < n.to; i++) s->z[i] = DAMPING * s->op->smooth[i] * s->r[i];
+}
+
+/// w = r - K z, what the cycle works on
+static void leave_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    nodal_apply(s->op, s->z, s->w, n.slot);
+    for (size_t i = n.from; i < n.to; i++) s->w[i] = s->op->diag[i] > 0 ? s->r[i] - s->w[i] : 0;
+}
+
+/// z += C w
+static void correct_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    for (size_t i = n.from; i < n.to; i++) s->z[i] += s->op->diag[i] > 0 ? s->t[i] : 0;
+}
+
+/// y = z + S (r - K z)
+static void finish_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    nodal_apply(s->op, s->z, s->y, n.slot);
+    for (size_t i = n.from; i < n.to; i++)
+        s->y[i] = s->z[i] + DAMPING * s->op->smooth[i] * (s->r[i] - s->y[i]);
+}
+
+/// w = K y with its dot products, summed by tile
+static void apply_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    NodalDots d = {0};
+    nodal_apply(s->op, s->y, s->w, n.slot);
+    for (size_t i = n.from; i < n.to; i++) {
+        double y = (double)s->y[i];
+        d.ry += y * (double)s->r[i], d.yw += y * (double)s->w[i], d.ys += y * (double)s->s[i];
+    }
+    s->dots[index] = d;
+}
+
+static void clear_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    for (size_t i = n.from; i < n.to; i++) s->e[i] = s->p[i] = s->s[i] = 0;
+}
+
+static void update_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    for (size_t i = n.from; i < n.to; i++) {
+        s->p[i] = s->y[i] + s->beta * s->p[i];
+        s->s[i] = s->w[i] + s->beta * s->s[i];
+        s->e[i] += s->alpha * s->p[i];
+        s->r[i] -= s->alpha * s->s[i];
+    }
+    s->most[index] = largest_of(s, s->r, n);
+}
+
+static void add_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    for (size_t i = n.from; i < n.to; i++) s->x[i] += (double)s->e[i];
+}
+
+static void residual_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    Nodes n = nodes_of(s, index);
+    nodal_residual(s->op, s->b, s->x, s->r, n.slot);
+    s->most[index] = largest_of(s, s->r, n);
+}
+
+static void measure_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    s->most[index] = largest_of(s, s->r, nodes_of(s, index));
+}
+
+// ------------------------------------------------------------------------------------------ solve
+
+/// y = M r.
+static void precondition(NodalSolver *s) {
+    each_tile(s, smooth_tile);
+    each_tile(s, leave_tile);
+    poisson_cycle(s->cycle, s->w, s->t);
+    each_tile(s, correct_tile);
+    each_tile(s, finish_tile);
+}
+
+/// Iterates K e = r from e = 0 until r meets the target or the iterations are spent. The new
+/// direction is made conjugate to the last one explicitly.
 static void descend(NodalSolver *s, double target, int most, int *iterations) {
     double ps = 0;
-    EACH_USED(s, slot) EACH_NODE(s, slot, i) s->e[i] = s->p[i] = s->s[i] = 0;
+    each_tile(s, clear_tile);
     while (*iterations < most) {
         precondition(s);
-        apply(s, s->z, s->w);
-        double ry = dot(s, s->r, s->z), yw = dot(s, s->z, s->w), ys = dot(s, s->z, s->s);
-        double beta = ps > 0 ? -ys / ps : 0, next = yw + beta * ys, alpha = ry / next;
+        each_tile(s, apply_tile);
+        NodalDots d = {0};
+        for (int k = 0; k < s->active_count; k++)
+            d.ry += s->dots[k].ry, d.yw += s->dots[k].yw, d.ys += s->dots[k].ys;
+        double beta = ps > 0 ? -d.ys / ps : 0, next = d.yw + beta * d.ys, alpha = d.ry / next;
         if (!isfinite(alpha) || !isfinite(beta) || !(next > 0)) return;
-        ps = next;
-        EACH_USED(s, slot) EACH_NODE(s, slot, i) {
-            s->p[i] = s->z[i] + (float)beta * s->p[i];
-            s->s[i] = s->w[i] + (float)beta * s->s[i];
-            s->e[i] += (float)alpha * s->p[i];
-            s->r[i] -= (float)alpha * s->s[i];
-        }
+        ps = next, s->alpha = (float)alpha, s->beta = (float)beta;
+        each_tile(s, update_tile);
         ++*iterations;
-        if (s->closed) remove_means(s, s->r, NULL);
-        if (!(largest(s, s->r) > target)) return;
+        if (s->closed) {
+            remove_means(s, s->r, NULL);
+            each_tile(s, measure_tile);
+        }
+        if (!(largest(s) > target)) return;
     }
 }
 
-static double true_residual(NodalSolver *s, const float *b, double *x) {
-    remove_means(s, NULL, x);
-    EACH_USED(s, slot) nodal_residual(s->op, b, x, s->r, slot);
-    remove_means(s, s->r, NULL); // what rounding left of the mean of b
-    return largest(s, s->r);
+static double true_residual(NodalSolver *s) {
+    remove_means(s, NULL, s->x);
+    each_tile(s, residual_tile);
+    if (s->closed) { // what rounding left of the mean of b
+        remove_means(s, s->r, NULL);
+        each_tile(s, measure_tile);
+    }
+    return largest(s);
 }
 
 bool nodal_solve(NodalSolver *s, float *b, double *x, const NodalParams *params,
                  NodalReport *report) {
     *report = (NodalReport){.singular = s->closed};
+    s->b = b, s->x = x;
     remove_means(s, b, NULL);
-    double target = fmax(params->tolerance, params->reduction * largest(s, b)), last = INFINITY;
-    report->initial = report->residual = true_residual(s, b, x);
+    each_tile(s, measure_rhs);
+    double target = fmax(params->tolerance, params->reduction * largest(s)), last = INFINITY;
+    report->initial = report->residual = true_residual(s);
     // a residual that is not a number ends the loop too
     while (report->residual > target && report->residual < 0.5 * last &&
            report->iterations < params->max_iterations) {
         last = report->residual;
         descend(s, fmax(target, DESCENT * last), params->max_iterations, &report->iterations);
-        EACH_USED(s, slot) EACH_NODE(s, slot, i) x[i] += (double)s->e[i];
-        report->residual = true_residual(s, b, x);
+        each_tile(s, add_tile);
+        report->residual = true_residual(s);
     }
     report->converged = report->residual <= target;
     return isfinite(report->residual);

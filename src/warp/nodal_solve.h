@@ -4,6 +4,7 @@
 // K is no M-matrix on stretched cells: Gauss-Seidel inside tiles diverges on it, and S with the
 // diagonal in place of the sums is at its edge.
 #pragma once
+#include "base/team.h"
 #include "warp/nodal.h"
 
 typedef struct NodalSolver NodalSolver;
@@ -22,7 +23,8 @@ typedef struct NodalReport {
     int singular; ///< closed components whose constant was fixed
 } NodalReport;
 
-NodalSolver *nodal_solver_new(BrimIsa isa, int threads);
+/// The team may be NULL: the caller's thread alone.
+NodalSolver *nodal_solver_new(BrimIsa isa, Team *team);
 void nodal_solver_free(NodalSolver **solver);
 size_t nodal_solver_bytes(const NodalSolver *solver);
 

@@ -28,7 +28,8 @@ static bool make_fields(StillBox *s, int threads) {
     bool sound = s->phi && s->b && s->single && s->q && s->updated;
     for (int a = 0; a < 3; a++)
         sound = (s->u[a] = memory_zero(s->count * sizeof(float))) != NULL && sound;
-    s->solver = nodal_solver_new(BRIM_ISA_AUTO, threads);
+    s->team = team_new(team_size(threads));
+    s->solver = s->team ? nodal_solver_new(BRIM_ISA_AUTO, s->team) : NULL;
     return sound && s->solver;
 }
 
@@ -57,6 +58,7 @@ BrimResult still_init(StillBox *s, int dim, const int cells[3], double strength,
 
 void still_free(StillBox *s) {
     nodal_solver_free(&s->solver);
+    team_free(&s->team);
     nodal_free(&s->op);
     warp_free(&s->warp);
     grid_free(&s->grid);
@@ -128,15 +130,27 @@ bool still_drop_slivers(StillBox *s) {
 
 // -------------------------------------------------------------------------------------- projection
 
+static void assemble_tile(void *box, int slot, int thread) {
+    StillBox *s = box;
+    nodal_assemble(&s->problem, &s->op, slot);
+}
+static void rhs_tile(void *box, int slot, int thread) {
+    StillBox *s = box;
+    nodal_rhs(&s->problem, &s->op, s->u, s->b, slot);
+}
+static void update_tile(void *box, int slot, int thread) {
+    StillBox *s = box;
+    nodal_update(&s->problem, s->single, s->u, s->updated, slot);
+}
+
 bool still_assemble(StillBox *s) {
     if (!nodal_reserve(&s->op, &s->grid)) return false;
-    for (int slot = 0; slot < s->grid.tile_count; slot++) nodal_assemble(&s->problem, &s->op, slot);
+    team_for(s->team, s->grid.tile_count, 1, assemble_tile, s);
     return nodal_prepare(s->solver, &s->op);
 }
 
 void still_rhs(StillBox *s) {
-    for (int slot = 0; slot < s->grid.tile_count; slot++)
-        nodal_rhs(&s->problem, &s->op, s->u, s->b, slot);
+    team_for(s->team, s->grid.tile_count, 1, rhs_tile, s);
 }
 
 bool still_solve(StillBox *s, double reduction) {
@@ -148,6 +162,5 @@ bool still_solve(StillBox *s, double reduction) {
 }
 
 void still_update(StillBox *s) {
-    for (int slot = 0; slot < s->grid.tile_count; slot++)
-        nodal_update(&s->problem, s->single, s->u, s->updated, slot);
+    team_for(s->team, s->grid.tile_count, 1, update_tile, s);
 }

@@ -11,6 +11,7 @@ typedef struct StillBox {
     NodalProblem problem;
     NodalOperator op;
     NodalSolver *solver;
+    Team *team;
     size_t count;     ///< values of a field
     float *phi;       ///< [nodes] cells
     float *u[3];      ///< [cells]
