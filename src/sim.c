@@ -1,12 +1,13 @@
 // Making, stepping and looking into a simulation.
 #include "sim.h"
-#include "step/guard.h"
 #include "band/band.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "scene/def_hash.h"
 #include "scene/check.h"
+#include "step/guard.h"
 #include "walls/solid_fine.h"
+#include "warp/stage.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +92,8 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->faces = face_kernels_for(s->isa);
     s->friction = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
     s->profile = level_set_profile(s->dim);
-    s->particles.carries = attributes_wanted(def->transfer == BRIM_TRANSFER_APIC, def->attributes);
+    s->particles.carries = attributes_wanted(def->transfer == BRIM_TRANSFER_APIC,
+                                             def->warp > 0 || def->nodal, def->attributes);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
     s->poisson = s->team ? poisson_new(s->isa, s->team, &s->work) : NULL;
@@ -117,6 +119,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     if (r == BRIM_OK && !sort_init(&s->sort, &s->grid))
         r = fail(error, BRIM_ERROR_MEMORY, "out of memory for a box of %zu tiles",
                  grid_box(&s->grid));
+    if (r == BRIM_OK && (def->warp > 0 || def->nodal)) r = warp_create(s, error);
     if (r == BRIM_OK) r = build_solids(s, def, error);
     if (r == BRIM_OK) r = build_sources(s, def, error);
     if (r == BRIM_OK) r = build_shapes(s, def, shapes, error);
@@ -144,10 +147,12 @@ void sim_free_shapes(Shape ***shapes, int count) {
 }
 
 double sim_memory(const BrimSim *s, double particles, double tiles) {
-        // fields; first particles of cells; the solver's coarser levels; tables and masks of particles
+    // fields; first particles of cells; the solver's coarser levels; tables and masks of particles
     double per_tile = (double)fields_bytes_a_tile(s) + (4 + 8) * s->grid.tile_cells + 160;
     if (s->solid_count) per_tile += 4 * (s->dim + 1) * s->grid.tile_cells; // some tiles are near
     if (s->friction) per_tile += 4 * 9 * s->dim * s->grid.tile_cells; // solvers of its components
+    // operator and vectors of the nodal pressure
+    if (s->warp) per_tile += (s->dim == 3 ? 136 : 100) * s->grid.tile_cells;
     double block = // or the solver's six vectors, which are smaller
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
     double per_particle =
@@ -250,7 +255,9 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!sort_particles(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
     if (s->band) band_start_velocity(s, def->liquid, regions, def->liquid_count);
-    find_surface(s);
+    if (s->warp && (r = warp_start(s, def->liquid, regions, def->liquid_count, error)) != BRIM_OK)
+        return r;
+    if (!s->warp) find_surface(s);
     return stage_measure(s, error);
 }
 
@@ -280,6 +287,7 @@ void brim_sim_destroy(BrimSim **sim) {
     free(s->gravity_keys);
     for (int i = 0; s->scratch && i < s->threads_most; i++) free(s->scratch[i].risen);
     free(s->scratch);
+    warp_destroy(s);
     guard_leave(s);
     fields_free(s);
     particles_free(&s->particles);
@@ -362,6 +370,8 @@ BrimParticles brim_sim_particles(const BrimSim *sim) {
                          .vy = p->attr[ATTR_VY],
                          .vz = p->attr[ATTR_VZ],
                          .id = particle_words(p, ATTR_ID)};
+    if (sim->warp)
+        all.x = sim->warp->space[0], all.y = sim->warp->space[1], all.z = sim->warp->space[2];
     for (int row = 0; row < ROW_COUNT; row++) {
         const AttributeRow *a = &attribute_rows[row];
         if (a->when != ATTRIBUTE_ASKED || !particles_carry(p, row)) continue;
@@ -402,6 +412,8 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
                               BrimError *error) {
     NEED(sim, error);
     NEED(solid, error);
+    if (sim->warp)
+        return fail(error, BRIM_ERROR_INPUT, "a warped grid does not go with solids yet");
     Solid **larger = realloc(sim->solids, ((size_t)sim->solid_count + 1) * sizeof *larger);
     if (!larger) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     sim->solids = larger;

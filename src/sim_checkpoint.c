@@ -5,6 +5,7 @@
 #include "io/stats.h"
 #include "sim.h"
 #include "walls/solid_fine.h"
+#include "warp/stage.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,10 @@ static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *err
     if (r == BRIM_OK && s->band)
         r = checkpoint_put(w, "swallowed", s->swallowed, s->swallowed_count * sizeof *s->swallowed,
                            error);
+    size_t mesh = s->warp ? warp_centres(&s->warp->mesh) * sizeof(double) : 0;
+    if (r == BRIM_OK && s->warp) r = checkpoint_put(w, "mesh", s->warp->mesh.now, mesh, error);
+    if (r == BRIM_OK && s->warp)
+        r = checkpoint_put(w, "mesh before", s->warp->mesh.last, mesh, error);
     return r;
 }
 
@@ -301,6 +306,12 @@ static BrimResult read_fields(Checkpoint *c, BrimSim *s, const char *path, BrimE
                                     field_bytes(s, &field_rows[f]), error);
         }
     if (s->band && r == BRIM_OK) r = read_swallowed(c, s, path, error);
+    size_t mesh = s->warp ? warp_centres(&s->warp->mesh) * sizeof(double) : 0;
+    if (s->warp && r == BRIM_OK) r = checkpoint_read(c, "mesh", s->warp->mesh.now, mesh, error);
+    if (s->warp && r == BRIM_OK)
+        r = checkpoint_read(c, "mesh before", s->warp->mesh.last, mesh, error);
+    if (s->warp && r == BRIM_OK && !warp_restore(s))
+        r = damaged(path, "the mesh is not sound", error);
     return r;
 }
 
@@ -372,7 +383,11 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK) r = read_solids(c, s, (int)solids, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
-    if (r == BRIM_OK) find_foreign(s), find_surface(s);
+    if (r == BRIM_OK) find_foreign(s);
+    if (r == BRIM_OK && !s->warp) find_surface(s);
+    if (r == BRIM_OK && s->warp) r = warp_surface(s, error);
+    if (r == BRIM_OK && s->warp && !warp_place(s))
+        r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     return r;
 }
 

@@ -2,6 +2,7 @@
 #include "band/band.h"
 #include "base/error.h"
 #include "sim.h"
+#include "warp/stage.h"
 #include <math.h>
 #include <string.h>
 
@@ -23,8 +24,34 @@ static float centre_velocity(const BrimSim *s, int axis, const int at[3]) {
     return a == a ? 0.5f * (a + b) : 0;
 }
 
+/// On a warped grid: pressure and level set are the mean of the corners'.
+static void warped_values(const BrimSim *s, BrimField field, const int at[3], float *out) {
+    int64_t me = grid_cell(&s->grid, at[0], at[1], at[2]);
+    float sum = 0;
+    if (field == BRIM_FIELD_VELOCITY) {
+        for (int a = 0; a < 3; a++) {
+            float v = a < s->dim && s->primed && me >= 0 ? s->velocity[a][me] : 0;
+            out[a] = v == v ? v : 0;
+        }
+        return;
+    }
+    for (int c = 0; c < 1 << s->dim; c++) {
+        int64_t i = grid_cell(&s->grid, at[0] + (c & 1), at[1] + (c >> 1 & 1), at[2] + (c >> 2));
+        bool pressure = field == BRIM_FIELD_PRESSURE;
+        sum += pressure ? (i < 0 || !s->primed ? 0 : s->pressure[i]) : i < 0 ? 2 : s->phi[i];
+    }
+    sum /= (float)(1 << s->dim);
+    *out = field == BRIM_FIELD_PRESSURE
+               ? (s->primed ? (float)(sum * (double)s->def.density * s->dx / s->kick) : 0)
+               : sum * s->dx;
+}
+
 static void cell_values(const BrimSim *s, BrimField field, const int at[3], float *out) {
     int64_t i = grid_cell(&s->grid, at[0], at[1], at[2]);
+    if (s->warp && field != BRIM_FIELD_DENSITY) {
+        warped_values(s, field, at, out);
+        return;
+    }
     if (field == BRIM_FIELD_PRESSURE) // q = p kick / (rho dx)
         *out = i < 0 || !s->primed
                    ? 0
@@ -101,8 +128,9 @@ static void add_below(const BrimSim *s, const Box *box, int slot, int cell) {
 static void density(const BrimSim *s, const Box *box, size_t floats) {
     const int *n = s->grid.cells;
     memset(box->out, 0, floats * sizeof *box->out);
-    float part = 1.0f / (float)s->def.particles_per_cell;
+    const float *volume = s->particles.attr[ATTR_VOLUME];
     for (size_t i = 0; i < s->particles.count; i++) {
+        float part = volume ? volume[i] : 1.0f / (float)s->def.particles_per_cell;
         int cell[3][2];
         float weight[3][2];
         for (int a = 0; a < 3; a++) {
@@ -127,6 +155,18 @@ static void density(const BrimSim *s, const Box *box, size_t floats) {
             for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1)
                 add_below(s, box, t, z * 64 + __builtin_ctzll(bits));
     }
+}
+
+/// Volume in a cell => part of the cell, on a warped grid.
+static void per_volume(const BrimSim *s, const Box *box) {
+    for (int z = box->low[2]; z < box->high[2]; z++)
+        for (int y = box->low[1]; y < box->high[1]; y++)
+            for (int x = box->low[0]; x < box->high[0]; x++) {
+                const double at[3] = {x + 0.5, y + 0.5, z + 0.5};
+                double J[3][3];
+                map_jacobian(&s->warp->mesh.map, at, J);
+                box->out[box_index(box, x, y, z)] /= (float)matrix_determinant(J);
+            }
 }
 
 /// Distance to the solids at the centres of a row of cells of the box.
@@ -197,6 +237,7 @@ BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low
                     out_floats);
     if (field == BRIM_FIELD_DENSITY) {
         density(sim, &box, need);
+        if (sim->warp) per_volume(sim, &box);
         return BRIM_OK;
     }
     Reading reading = {sim, &box, field};

@@ -27,11 +27,11 @@ static bool all_fields(const char *list) {
 
 TEST(stages_declare_fields_that_there_are) {
     for (int id = 0; id < AT_REST; id++) {
-        const Stage *stage = stage_of((StageId)id);
+        const Stage *stage = stage_of(NULL, (StageId)id);
         CHECK(stage && stage->run);
         CHECK(all_fields(stage->reads) && all_fields(stage->writes));
     }
-    CHECK(stage_of(AT_REST) == NULL);
+    CHECK(stage_of(NULL, AT_REST) == NULL);
 }
 
 TEST(fields_share_memory_only_when_their_lives_do_not_meet) {

@@ -320,6 +320,9 @@ typedef struct BrimSimDef {
     double volume_time;      ///< of BRIM_VOLUME_AVERAGED, s
     double pressure_from;    ///< before this time nothing keeps the liquid apart, s
 
+    double warp; ///< strength of a grid that bends towards the surface, 0 to 0.9; 0 = regular
+    bool nodal;  ///< pressure at nodes, velocity at cell centres, also on a regular grid
+
     int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
     BrimBandCombine band_combine;
     int band_order; ///< of the interpolation of what the grid carries below the band: 1 or 2

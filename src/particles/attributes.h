@@ -15,6 +15,8 @@
     A(AFFINE, "affine", 9, FLOAT, APIC, INNER, GIVEN, "m/s",                                \
       "change of velocity component a over one cell along axis b, at 3 a + b")              \
     A(ID, "id", 1, WORD, ALWAYS, FRAME, GIVEN, "", "unique number; counts from 0")          \
+    A(VOLUME, "volume", 1, FLOAT, WARP, FRAME, GIVEN, "cells",                              \
+      "that it stands for on a warped grid")                                                \
     A(AGE, "age", 1, FLOAT, ASKED, FRAME, ZERO, "s", "time since it was seeded or emitted") \
     A(SOURCE, "source", 1, WORD, ASKED, FRAME, ORIGIN, "",                                  \
       "where it came from: the number of its liquid; those of sources follow the last liquid's")
@@ -40,7 +42,12 @@ enum {
 };
 
 typedef enum AttributeType { ATTRIBUTE_FLOAT, ATTRIBUTE_WORD } AttributeType;
-typedef enum AttributeWhen { ATTRIBUTE_ALWAYS, ATTRIBUTE_APIC, ATTRIBUTE_ASKED } AttributeWhen;
+typedef enum AttributeWhen {
+    ATTRIBUTE_ALWAYS,
+    ATTRIBUTE_APIC,
+    ATTRIBUTE_WARP,
+    ATTRIBUTE_ASKED
+} AttributeWhen;
 typedef enum AttributeStart { ATTRIBUTE_GIVEN, ATTRIBUTE_ZERO, ATTRIBUTE_ORIGIN } AttributeStart;
 
 typedef struct AttributeRow {
@@ -61,4 +68,4 @@ int attribute_row(int place);
 /// Name of a place in files.
 void attribute_name(int place, char name[ATTRIBUTE_NAME]);
 /// Rows that a simulation has, as bits. asked: bits of particles.attributes.
-uint32_t attributes_wanted(bool apic, uint32_t asked);
+uint32_t attributes_wanted(bool apic, bool warp, uint32_t asked);

@@ -294,6 +294,26 @@ static bool check_output(Problem *problem, const BrimSimDef *def) {
            found(problem, "output", "surface", "needs a 3D scene");
 }
 
+/// What a warped grid does not go with yet.
+static bool check_warp(Problem *problem, const BrimSimDef *def) {
+    const char *key = def->warp > 0 ? "warp" : "nodal";
+    if (!(def->warp > 0) && !def->nodal) return false;
+    bool open = false;
+    for (int i = 0; i < 2 * def->dim; i++) open |= def->sides[i] == BRIM_SIDE_OPEN;
+    const char *other = def->band_width > 0     ? "band.width"
+                        : def->solid_count > 0  ? "solids"
+                        : def->source_count > 0 ? "sources"
+                        : def->drain_count > 0  ? "drains"
+                        : open                  ? "open sides"
+                        : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
+                            ? "solver.volume: direct or averaged"
+                        : def->output.fields                              ? "output.fields"
+                        : def->output.surface != BRIM_SURFACE_OUTPUT_NONE ? "output.surface"
+                                                                          : NULL;
+    return other &&
+           found(problem, "grid", key, "does not go with %s yet: leave one of them out", other);
+}
+
 bool def_has_problem(const BrimSimDef *def, Problem *problem) {
     if (def->cookie != BRIM_DEF_COOKIE)
         return found(problem, "", "BrimSimDef", "start from brim_default_sim_def()");
@@ -301,7 +321,8 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
         return found(problem, "", "dim", "%d is not allowed: 2 or 3", def->dim);
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
-        check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def))
+        check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def) ||
+        check_warp(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

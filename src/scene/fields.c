@@ -122,6 +122,15 @@ static const Field sim_fields[] = {
       "before this time water has no pressure and keeps no volume"},
      AT(DOUBLE, SIM(pressure_from))},
 
+    {{"grid.warp", "number", "0", "0 to 0.9", "",
+      "bends the grid towards the surface and fast water: at 0.75 cells at a flat surface are four "
+      "times thinner; 0 = a regular grid"},
+     AT(DOUBLE, SIM(warp))},
+    {{"grid.nodal", "flag", "false", "true, false", "",
+      "pressure at the cells' corners and velocity at their centres, as on a warped grid, also "
+      "where it is regular"},
+     AT(FLAG, SIM(nodal))},
+
     {{"band.width", "integer", "0", "0 or 2 to 16", "cells",
       "narrow band: only so deep below the surface are there particles, the grid carries the rest; "
       "0 = particles everywhere, 3 is a good width"},

@@ -1,5 +1,6 @@
 // Stage 1: how long the step is.
 #include "step/stages.h"
+#include "warp/stage.h"
 #include <math.h>
 
 BrimVec3 gravity_at(const BrimSim *s, double time) {
@@ -59,9 +60,14 @@ static double solid_ways(const BrimSim *s, double time, double dt) {
     return longest;
 }
 
+/// On a warped grid speeds count in reference space, where those in space may be larger.
+static double stretch(const BrimSim *s) {
+    return s->warp ? s->warp->stretch : 1;
+}
+
 /// The speed after `dt` seconds of free fall, m/s.
 static double fallen(const BrimSim *s, double speed, double dt) {
-    return speed + dt * length(gravity_at(s, s->time));
+    return speed + stretch(s) * dt * length(gravity_at(s, s->time));
 }
 
 /// By then this step and the next are over, s: neither crosses a frame's end.
@@ -118,7 +124,7 @@ static double strongest_pull(const BrimSim *s) {
 /// The step that begins after `wait` seconds and takes the fastest particle, which falls faster and
 /// faster, at most `way` m far at the speed that it ends with: (v + g dt) dt = way.
 static double step_for_way(const BrimSim *s, double wait, double way) {
-    double pull = strongest_pull(s), speed = fastest(s) + wait * pull;
+    double pull = stretch(s) * strongest_pull(s), speed = fastest(s) + wait * pull;
     double sum = speed + sqrt(speed * speed + 4 * pull * way);
     return sum > 0 ? 2 * way / sum : INFINITY;
 }

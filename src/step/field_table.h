@@ -231,6 +231,19 @@ typedef enum StageId {
     F(grown, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(EXTRAPOLATE), NO, "", "known, a layer later")     \
     F(slid, float, 3, CELL, ALL, SOLIDS, ONLY(EXTRAPOLATE), NO, "m/s",                            \
       "velocity of cut faces along their walls")                                                  \
+    /* warp: velocity, old and known[0] are of cell centres there; phi, pressure, rhs, potential  \
+     */                                                                                           \
+    /* and diagonal of nodes, node i at the low corner of cell i */                               \
+    F(block_at, int32_t, 1, TILE, ALL, WARP, ALWAYS_LIVE, HERE, "",                               \
+      "index of the tile's block of what particles give to the grid, -1 without particles")       \
+    F(own, uint8_t, 1, ROW, ALL, WARP, SPAN(TO_GRID, EXTRAPOLATE), NO, "",                        \
+      "cells that particles gave a velocity")                                                     \
+    F(phibar, float, 1, CELL, ALL, WARP, AT_SURFACE_OR_REST, NO, "cells",                         \
+      "distance to the surface in reference space, at nodes")                                     \
+    F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                             \
+      "nodes too near to the surface, which count as air")                                        \
+    F(flag, float, 1, CELL, ALL, WARP, SPAN(SPREAD, SHIFT), NO, "",                               \
+      "nodes: -1 among cells with particles, else 1")                                             \
     /* measure */                                                                                 \
     F(tile_sums, TileSums, 1, TILE, ALL, ALWAYS, ONLY(MEASURE) | ONLY(REST), NO, "",              \
       "sums over a tile's particles and cells")

@@ -23,6 +23,7 @@ typedef enum FieldWhen {
     WHEN_PUSH,        ///< that, and solids
     WHEN_VISCOSITY,   ///< the liquid has one
     WHEN_TENSION,     ///< its surface has one
+    WHEN_WARP,        ///< pressure at nodes, with or without a grid that bends
 } FieldWhen;
 /// In checkpoints: not, always, once there is a flow; or not, and it does not follow its tiles.
 typedef enum FieldKeep { KEEP_NO, KEEP_YES, KEEP_PRIMED, KEEP_HERE } FieldKeep;

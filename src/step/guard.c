@@ -45,10 +45,10 @@ static bool listed(const char *list, const char *word) {
 
 static int access_of(const BrimSim *s, int field) {
     const FieldRow *row = &field_rows[field];
-    const Stage *stage = stage_of(s->stage);
+    const Stage *stage = stage_of(s, s->stage);
     bool alive = row->life >> s->stage & 1;
     if (!alive) return PROT_NONE;
-    if (!stage) return PROT_READ | PROT_WRITE;                                        // at rest
+    if (!stage) return PROT_READ | PROT_WRITE;              // at rest
     if (s->stage == AT_SORT) return PROT_READ | PROT_WRITE; // moves all
     if (listed(stage->writes, row->name)) return PROT_READ | PROT_WRITE;
     return listed(stage->reads, row->name) ? PROT_READ : PROT_NONE;
@@ -83,7 +83,7 @@ static void strayed(int number, siginfo_t *info, void *context) {
         for (int part = 0; part < field_parts(s, &field_rows[f]); part++) {
             char *at = field_memory(s, f, part), *where = info->si_addr, line[256];
             if (!at || where < at || where >= at + room(at)) continue;
-            const char *stage = stage_of(s->stage) ? stage_of(s->stage)->name : "rest";
+            const char *stage = stage_of(s, s->stage) ? stage_of(s, s->stage)->name : "rest";
             bool alive = field_rows[f].life >> s->stage & 1;
             snprintf(line, sizeof line, "stage %s %s %s field %s\n", stage,
                      writes ? "writes" : "reads", alive ? "undeclared" : "dead",

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "grid/mask.h"
 #include "walls/solid_masks.h"
+#include "warp/stage.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,7 @@ static size_t memory_used(const BrimSim *s) {
                    fields_bytes(s) + poisson_bytes(s->poisson);
     for (int a = 0; a < 3; a++)
         if (s->component[a]) bytes += poisson_bytes(s->component[a]);
+    if (s->warp) bytes += warp_state_bytes(s);
     for (int i = 0; i < s->solid_count; i++) bytes += solid_bytes(s->solids[i]);
     for (int i = 0; i < s->threads_most; i++)
         bytes += s->scratch[i].risen_capacity * sizeof *s->scratch[i].risen;
@@ -140,6 +142,11 @@ static size_t memory_used(const BrimSim *s) {
 static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
     TileSums *sums = (TileSums *)context + slot;
     *sums = (TileSums){0};
+    if (s->warp) {
+        warp_sum_tile(s, slot, sums);
+        count_cells(s, slot, sums);
+        return;
+    }
     sum_particles(s, tile_first(&s->particles, &s->grid, slot),
                   tile_end(&s->particles, &s->grid, slot), sums);
     count_cells(s, slot, sums);
@@ -160,6 +167,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         all.hidden += sums[t].hidden;
         all.volume += sums[t].volume;
         all.fastest2 = (float)larger_of(all.fastest2, sums[t].fastest2);
+        all.rate = (float)larger_of(all.rate, sums[t].rate);
     }
     BrimVec3 g = gravity_at(s, s->time);
     BrimStats *o = &s->stats;
@@ -190,6 +198,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     o->potential_energy =
         -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] + g.z * all.position[2]);
     o->max_speed = s->max_speed;
+    if (s->warp) s->max_speed = (double)all.rate; // what steps and reaches go by
     o->tiles = tiles;
     o->memory_bytes = (int64_t)memory_used(s);
     if (!isfinite(all.speed2) || !isfinite(o->potential_energy))

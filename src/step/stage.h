@@ -14,5 +14,5 @@ typedef struct Stage {
         *writes; ///< names of fields; what is written may be read. The sort moves all
 } Stage;
 
-/// The row of a stage; NULL at rest.
-const Stage *stage_of(StageId id);
+/// The row of a stage of a simulation, or for NULL on a regular grid; NULL at rest.
+const Stage *stage_of(const BrimSim *s, StageId id);

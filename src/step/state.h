@@ -81,6 +81,7 @@ typedef struct TileSums {
     double hidden;      ///< particles' worth of liquid below the band
     double volume;      ///< inside the level set, cells
     float fastest2;     ///< largest |v|^2
+    float rate;         ///< fastest in reference space, m/s; on a warped grid
 } TileSums;
 
 /// Scalar products of a tile in the solve for viscosity.
@@ -183,8 +184,11 @@ struct BrimSim {
     double kick_now; ///< seconds of gravity and pressure of this step
     Poisson *poisson;
 
+    // a grid that bends, or NULL: see warp/stage.h
+    struct WarpState *warp;
+
     // measure
-    double max_speed;                                  ///< of a particle, m/s
+    double max_speed; ///< of a particle, m/s; on a warped grid in reference space
     double start_cells, start_volume, start_particles; ///< after seeding: reference of volumes
     BrimStats stats;
 };

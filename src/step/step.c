@@ -8,6 +8,7 @@
 #include "step/guard.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
+#include "warp/stage.h"
 #include <math.h>
 
 static bool has_band(const BrimSim *s) {
@@ -92,9 +93,17 @@ static const Stage step_stages[] = {
 };
 enum { STAGES = sizeof step_stages / sizeof *step_stages };
 
-const Stage *stage_of(StageId id) {
-    for (int i = 0; i < STAGES; i++)
-        if (step_stages[i].id == id) return &step_stages[i];
+/// The table of a simulation's grid.
+static const Stage *table_of(const BrimSim *s, int *count) {
+    *count = s && s->warp ? warped_stage_count : STAGES;
+    return s && s->warp ? warped_stages : step_stages;
+}
+
+const Stage *stage_of(const BrimSim *s, StageId id) {
+    int count;
+    const Stage *table = table_of(s, &count);
+    for (int i = 0; i < count; i++)
+        if (table[i].id == id) return &table[i];
     return NULL;
 }
 
@@ -114,9 +123,12 @@ BrimResult step_out_of_memory(const BrimSim *s, const char *stage, BrimError *er
 BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error) {
     BrimResult result = BRIM_OK;
     bool within = false;
-    for (int i = 0; i < STAGES && result == BRIM_OK; i++) {
-        const Stage *stage = &step_stages[i];
-        within |= stage->id == first;
+    int count;
+    const Stage *table = table_of(s, &count);
+    for (int i = 0; i < count && result == BRIM_OK; i++) {
+        const Stage *stage = &table[i];
+        if (stage->id > last) break;
+        within |= stage->id >= first;
         if (within && (!stage->when || stage->when(s))) {
             double begin = timer_ms();
             stage_begin(s, stage->id);

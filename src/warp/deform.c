@@ -244,6 +244,11 @@ WarpMotion warp_step(Warp *w, double *f) {
     return approach(w, FARTHEST);
 }
 
+void warp_set(Warp *w) {
+    displace(&w->map, w->now);
+    memcpy(w->before.d, w->map.d, map_node_count(&w->map) * sizeof *w->map.d);
+}
+
 BrimResult warp_settle(Warp *w, WarpSize *size, void *context, BrimError *error) {
     enum { ITERATIONS = 60 };
     size_t n = warp_centres(w), nodes = map_node_count(&w->map);

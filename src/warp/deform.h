@@ -51,6 +51,9 @@ void warp_inverse_laplacian(Warp *w, const double *f, double *out);
 /// than half a cell.
 WarpMotion warp_step(Warp *w, double *f);
 
+/// The mesh of the potential in now, as after loading it; before is the same.
+void warp_set(Warp *w);
+
 /// A sizing function f [centres] of the present mesh: the smaller, the finer.
 typedef BrimResult WarpSize(void *context, const Warp *w, double *f, BrimError *error);
 /// The mesh to begin with: iterates varphi <- (varphi + Lap^-1 f) / 2 until it stays.

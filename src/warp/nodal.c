@@ -59,6 +59,7 @@ typedef struct Cell {
     double d[8][3], phi[8], open[8];
     int liquid; ///< bit c: corner c is a node in the liquid
     bool cut;   ///< the free surface passes through it
+    Surface surface;
     double most_open;
     int64_t at; ///< index into fields of cells
 } Cell;
@@ -97,6 +98,24 @@ static void cell_open(const NodalProblem *p, Cell *c) {
     }
 }
 
+/// Least cosine between the means of grad phi and grad min(phi, 0) over a cell. A plane has at
+/// least 1 / sqrt 3, whichever corners it cuts off.
+static const double LEAST_COSINE = 0.5;
+
+/// Whether the level set in a cut cell is no surface that the ghost fluid could stand for: between
+/// drops, in sheets thinner than the cell.
+static bool is_rough(const Cell *c) {
+    double a[3] = {0}, b[3] = {0}, aa = 0, bb = 0, ab = 0;
+    for (int i = 0; i < c->element.dim; i++) {
+        for (int k = 0; k < c->element.corners; k++) {
+            a[i] += c->element.mean[i][k] * c->phi[k];
+            b[i] += c->element.mean[i][k] * fmin(c->phi[k], 0);
+        }
+        aa += a[i] * a[i], bb += b[i] * b[i], ab += a[i] * b[i];
+    }
+    return !(ab > LEAST_COSINE * sqrt(aa * bb));
+}
+
 /// Cell (x, y, z) of a tile, -1 to 7, with its corners' phi from the block. False when it is
 /// outside the domain or has no liquid node.
 static bool cell_load(const NodalProblem *p, const NodeBlock *phi, int slot, const int local[3],
@@ -121,6 +140,8 @@ static bool cell_load(const NodalProblem *p, const NodeBlock *phi, int slot, con
     cell_open(p, c);
     map_corners(p->map, at[0], at[1], at[2], c->d);
     element_shape(&c->element, g->dim, p->rule, c->d);
+    c->surface = p->surface;
+    if (c->cut && is_rough(c)) c->surface.order = 1;
     return true;
 }
 
@@ -157,7 +178,7 @@ static int direction(int from, int to) {
 static void add_stiffness(const NodalProblem *p, const Cell *c, const int local[3], Sums *s) {
     const Element *e = &c->element;
     double K[8][8];
-    element_stiffness(e, c->open, c->cut ? c->phi : NULL, &p->surface, K);
+    element_stiffness(e, c->open, c->cut ? c->phi : NULL, &c->surface, K);
     for (int i = 0; i < e->corners; i++) {
         int node = corner_node(e->dim, local, i);
         if (node < 0 || !(c->liquid >> i & 1)) continue;
@@ -187,7 +208,7 @@ static void add_edges(const NodalProblem *p, const Cell *c, const int local[3], 
     double J[3][3], inverse[3][3], M[3][3], open = 0;
     element_jacobian(dim, c->d, middle, J);
     double det = matrix_invert(J, inverse);
-    if (c->cut) element_ghost(1 << dim, c->element.mean, c->phi, &p->surface, M);
+    if (c->cut) element_ghost(1 << dim, c->element.mean, c->phi, &c->surface, M);
     for (int g = 0; g < c->element.points; g++) open += c->open[g] / c->element.points;
     for (int a = 0; a < dim; a++) {
         double sum = 0;
@@ -340,7 +361,7 @@ void nodal_update(const NodalProblem *p, const float *q, float *const u[3], uint
                                                        local[2] + (k >> 2))];
             for (int a = 0; a < g->dim; a++) slope[a] += c.element.mean[a][k] * v;
         }
-        if (c.cut) element_ghost(c.element.corners, c.element.mean, c.phi, &p->surface, M);
+        if (c.cut) element_ghost(c.element.corners, c.element.mean, c.phi, &c.surface, M);
         for (int a = 0; a < g->dim; a++) {
             double v =
                 c.cut ? M[a][0] * slope[0] + M[a][1] * slope[1] + M[a][2] * slope[2] : slope[a];

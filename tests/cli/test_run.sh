@@ -256,3 +256,17 @@ test_summary_names_what_was_written() {
     says_not out "e/fields"
     says_not out "e/surface"
 }
+
+test_run_on_a_warped_grid() {
+    printf '%s\n' 'brim: 1' 'dim: 2' 'domain: {size: [1, 1], cells: 32}' 'grid: {warp: 0.75}' \
+        'time: {duration: 0.125, cfl: 1}' 'liquid:' '  - box: {low: [0, 0], high: [0.4, 0.5]}' >warp.yaml
+    brim_gives 0 run warp.yaml -o out-warp
+    there out-warp/particles/000003.ply out-warp/stats.csv
+    brim_gives 0 render out-warp --frame 3 -o warp.png
+    there warp.png
+    brim_gives 2 run warp.yaml -o out-band --set band.width=3
+    says err "grid.warp"
+    says err "band.width"
+    brim_gives 2 run warp.yaml -o out-strong --set grid.warp=1
+    says err "0 to 0.9"
+}

@@ -1,0 +1,112 @@
+// The step on a warped grid: the same stages, with velocity at cell centres, pressure and level set
+// at nodes, and a mesh that moves between two steps.
+//
+// Particles hold reference positions, in metres of the regular grid, so that sort, tiles and keys
+// are those of any simulation; `space` has where they are. Fields of the state have other places
+// here: velocity and old are at cell centres, not a number where none is known; phi (cells, in
+// space) and pressure are at nodes, node i at the lower corner of cell i; known[0] are the cells
+// with a velocity, liquid those that the projection changed.
+#pragma once
+#include "step/stage.h"
+#include "step/tiles.h"
+#include "warp/nodal_solve.h"
+#include "warp/sizing.h"
+
+typedef struct WarpState {
+    Warp mesh;
+    WarpSizing sizing;
+    NodalOperator op;
+    NodalSolver *solver;
+    double *q; ///< [nodes] solution under way
+    size_t q_capacity;
+    float *distance, *speed; ///< [centres of the coarse lattice] what the mesh is bent by
+    float (*closest)[3];     ///< [centres] nearest point of the surface, cells
+    double *f;               ///< [centres]
+    float *space[3];         ///< [particles] positions in space, m
+    size_t space_capacity;
+    double stretch; ///< largest factor from a speed in space to one in reference space
+    WarpMotion motion;
+} WarpState;
+
+/// For def.warp or def.nodal. => s->warp
+BrimResult warp_create(BrimSim *s, BrimError *error);
+void warp_destroy(BrimSim *s);
+size_t warp_state_bytes(const BrimSim *s);
+
+/// Bends the mesh towards the surface of particles that were seeded on the regular grid, then seeds
+/// anew: as many particles to a cell of the mesh.
+BrimResult warp_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                      int count, BrimError *error);
+/// The step's stages on such a grid.
+extern const Stage warped_stages[];
+extern const int warped_stage_count;
+
+/// Moves the mesh, then particles: (phi, velocity on the old mesh, xi) => (xi on the new mesh, key)
+BrimResult warp_advect(BrimSim *s, BrimError *error);
+/// (xi) => density, when it is due
+BrimResult warp_weigh(BrimSim *s, BrimError *error);
+/// (density) => potential of the displacements that restore it
+BrimResult warp_spread(BrimSim *s, BrimError *error);
+/// (potential) => xi, key
+BrimResult warp_shift(BrimSim *s, BrimError *error);
+/// (xi, v) => (velocity, old, known)
+BrimResult warp_to_grid(BrimSim *s, BrimError *error);
+/// (xi) => phi
+BrimResult warp_surface(BrimSim *s, BrimError *error);
+/// Gravity on known cells.
+BrimResult warp_forces(BrimSim *s, BrimError *error);
+/// (velocity, phi) => pressure
+BrimResult warp_pressure(BrimSim *s, BrimError *error);
+/// (velocity, pressure) => (velocity, liquid)
+BrimResult warp_subtract(BrimSim *s, BrimError *error);
+/// Velocity as far as a particle can travel in the next step; not a number elsewhere.
+BrimResult warp_extrapolate(BrimSim *s, BrimError *error);
+/// (velocity, old) => v, affine
+BrimResult warp_to_particles(BrimSim *s, BrimError *error);
+/// At the end of a frame: statistics of the density as it is.
+BrimResult warp_weigh_after(BrimSim *s, BrimError *error);
+/// (xi) => space, statistics
+BrimResult warp_measure(BrimSim *s, BrimError *error);
+
+/// (phi, velocity) => mesh of the end of the step
+BrimResult warp_move_mesh(BrimSim *s, BrimError *error);
+/// After the potentials of the mesh were read from a checkpoint. False: a cell is inverted, or a
+/// value is not a number.
+bool warp_restore(BrimSim *s);
+/// (xi) => space. False: out of memory.
+bool warp_place(BrimSim *s);
+/// Sums of a tile for the statistics: particles weighed by their volume over that of a seeded one.
+void warp_sum_tile(const BrimSim *s, int slot, TileSums *out);
+
+// ----------------------------------------------------------------------------- what these share
+
+/// A cell-centred vector at a point of reference space, cells; beyond walls the mirror image. False
+/// when no cell around knows one.
+bool warp_sample(const BrimSim *s, float *const field[3], const double xi[3], double out[3]);
+/// Position of a particle in reference space, cells.
+static inline void warp_particle(const BrimSim *s, size_t i, double xi[3]) {
+    for (int a = 0; a < 3; a++)
+        xi[a] = (double)s->particles.attr[ATTR_X + a][i] * (double)s->inv_dx;
+}
+/// Volume of a particle, cells.
+static inline double warp_volume(const BrimSim *s, size_t i) {
+    return (double)s->particles.attr[ATTR_VOLUME][i];
+}
+/// out = J^-T v: a speed in space as one in reference space.
+static inline void warp_pull_back(const double inverse[3][3], const double v[3], double out[3]) {
+    for (int i = 0; i < 3; i++)
+        out[i] = inverse[0][i] * v[0] + inverse[1][i] * v[1] + inverse[2][i] * v[2];
+}
+/// Makes room in `work` for a block of so many floats for each tile with particles. => block_at.
+/// False: out of memory.
+bool warp_blocks(BrimSim *s, size_t floats);
+/// A block.
+static inline float *warp_block(const BrimSim *s, int slot, size_t floats) {
+    return s->work.at + (size_t)s->block_at[slot] * floats;
+}
+/// Two cell-centred fields `layers` cells beyond the cells in known; next: room for as many bits.
+/// Elsewhere the first becomes not a number.
+void warp_grow(BrimSim *s, int layers, float *const field[3], float *const other[3], uint8_t *known,
+               uint8_t *next);
+/// The key of the cell that a particle is in.
+void warp_key(BrimSim *s, size_t i);

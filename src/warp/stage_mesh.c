@@ -1,0 +1,273 @@
+// The mesh in a step: what it bends towards, its start, its motion.
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "particles/seed.h"
+#include "step/emit.h"
+#include "step/stages.h"
+#include "warp/stage.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+BrimResult warp_create(BrimSim *s, BrimError *error) {
+    WarpState *w = s->warp = memory_zero(sizeof *w);
+    if (!w) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    BrimResult r = warp_init(&w->mesh, s->dim, s->grid.cells, s->def.warp, 0, error);
+    if (r != BRIM_OK) return r;
+    BrimVec3 g = s->def.gravity;
+    double pull = sqrt((double)g.x * g.x + (double)g.y * g.y + (double)g.z * g.z);
+    w->sizing = warp_default_sizing(s->grid.cells, pull, (double)s->dx);
+    w->stretch = 1;
+    w->motion = (WarpMotion){1, 0, 1, 1};
+    size_t n = warp_centres(&w->mesh);
+    w->distance = memory_zero(n * sizeof(float)), w->speed = memory_zero(n * sizeof(float));
+    w->closest = memory_zero(n * sizeof *w->closest), w->f = memory_zero(n * sizeof(double));
+    w->solver = nodal_solver_new(s->isa, s->team);
+    if (w->distance && w->speed && w->closest && w->f && w->solver) return BRIM_OK;
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
+}
+
+void warp_destroy(BrimSim *s) {
+    WarpState *w = s->warp;
+    if (!w) return;
+    warp_free(&w->mesh);
+    nodal_free(&w->op);
+    nodal_solver_free(&w->solver);
+    free(w->q), free(w->distance), free(w->speed), free(w->closest), free(w->f);
+    for (int a = 0; a < 3; a++) free(w->space[a]);
+    free(w);
+    s->warp = NULL;
+}
+
+size_t warp_state_bytes(const BrimSim *s) {
+    const WarpState *w = s->warp;
+    size_t n = warp_centres(&w->mesh);
+    return sizeof *w + warp_bytes(&w->mesh) + nodal_bytes(&w->op) + nodal_solver_bytes(w->solver) +
+           w->q_capacity * sizeof(double) + n * (5 * sizeof(float) + sizeof(double)) +
+           3 * w->space_capacity * sizeof(float);
+}
+
+// ----------------------------------------------------------------------------------------- sizing
+
+/// The coarse cell that holds a point of reference space.
+static size_t coarse_cell(const WarpMap *m, const double xi[3]) {
+    size_t at = 0;
+    for (int a = 2; a >= 0; a--) {
+        int c = a < m->dim ? (int)(xi[a] / m->ratio[a]) : 0;
+        c = c < 0 ? 0 : c >= m->coarse[a] ? m->coarse[a] - 1 : c;
+        at = at * (size_t)m->coarse[a] + (size_t)c;
+    }
+    return at;
+}
+
+/// Nodes beside the surface give the point where an edge meets it to the coarse cell around them.
+static void find_points(BrimSim *s) {
+    WarpState *w = s->warp;
+    const Grid *g = &s->grid;
+    const WarpMap *m = &w->mesh.map;
+    for (size_t i = 0; i < warp_centres(&w->mesh); i++) w->closest[i][0] = NAN;
+    for (int slot = 0; slot < g->tile_count; slot++)
+        for (int i = 0; i < g->tile_cells; i++) {
+            const TileCoord t = g->coord[slot];
+            const int at[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),
+                               s->dim == 3 ? t.z * TILE + (i >> 6) : 0};
+            float here = s->phi[(size_t)slot * (size_t)g->tile_cells + (size_t)i];
+            bool inside = true;
+            for (int a = 0; a < s->dim; a++) inside = inside && at[a] <= g->cells[a];
+            if (!inside) continue;
+            for (int a = 0; a < s->dim; a++) {
+                if (at[a] >= g->cells[a]) continue;
+                int64_t next = grid_step(g, slot, i, a, 1);
+                float there = next < 0 ? LEVEL_SET_CUT : s->phi[next];
+                if ((here < 0) == (there < 0)) continue;
+                double xi[3] = {at[0], at[1], at[2]}, x[3], centre[3], middle[3];
+                xi[a] += (double)(here / (here - there));
+                map_to_space(m, xi, x);
+                size_t c = coarse_cell(m, xi);
+                warp_centre(&w->mesh, c, centre);
+                map_to_space(m, centre, middle);
+                double far = 0, other = 0;
+                for (int k = 0; k < 3; k++) {
+                    far += (x[k] - middle[k]) * (x[k] - middle[k]);
+                    double d = (double)w->closest[c][k] - middle[k];
+                    other += d * d;
+                }
+                if (!isnan(w->closest[c][0]) && other <= far) continue;
+                for (int k = 0; k < 3; k++) w->closest[c][k] = (float)x[k];
+            }
+        }
+}
+
+static void find_speed(BrimSim *s) {
+    WarpState *w = s->warp;
+    for (size_t i = 0; i < warp_centres(&w->mesh); i++) {
+        double xi[3], u[3];
+        warp_centre(&w->mesh, i, xi);
+        bool known = s->primed && warp_sample(s, s->velocity, xi, u);
+        w->speed[i] = known ? (float)sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) : 0;
+    }
+}
+
+/// closest is kept: the next iteration of the start moves the mesh below the same points.
+static BrimResult size_mesh(void *context, const Warp *mesh, double *f, BrimError *error) {
+    BrimSim *s = context;
+    WarpState *w = s->warp;
+    (void)mesh;
+    warp_sweep_distance(&w->mesh, w->closest, w->sizing.length, w->distance);
+    return warp_size(&w->mesh, &w->sizing, w->distance, w->speed, NULL, NULL, f, error);
+}
+
+/// Largest stretch from space to reference space: 1 / least eigenvalue of J, over coarse centres.
+static void find_stretch(WarpState *w) {
+    w->stretch = 1;
+    for (size_t i = 0; i < warp_centres(&w->mesh); i++) {
+        double xi[3], J[3][3], inverse[3][3], most = 0;
+        warp_centre(&w->mesh, i, xi);
+        map_jacobian(&w->mesh.map, xi, J);
+        matrix_invert(J, inverse);
+        for (int a = 0; a < 3; a++) {
+            double sum = 0;
+            for (int b = 0; b < 3; b++) sum += inverse[b][a] * inverse[b][a];
+            most = fmax(most, sum);
+        }
+        w->stretch = fmax(w->stretch, sqrt(most));
+    }
+}
+
+BrimResult warp_move_mesh(BrimSim *s, BrimError *error) {
+    WarpState *w = s->warp;
+    if (w->mesh.strength == 0) return BRIM_OK;
+    find_points(s);
+    find_speed(s);
+    BrimResult r = size_mesh(s, &w->mesh, w->f, error);
+    if (r != BRIM_OK) return r;
+    w->motion = warp_step(&w->mesh, w->f);
+    find_stretch(w);
+    return BRIM_OK;
+}
+
+// ------------------------------------------------------------------------------------------ start
+
+/// Whether the point is in region `index` and in none before it.
+static bool in_region(const Shape *const *shapes, int index, const float x[3]) {
+    float d;
+    for (int k = 0; k <= index; k++) {
+        shape_distance(shapes[k], 1, &x[0], &x[1], &x[2], &d);
+        if ((d < 0) != (k == index)) return false;
+    }
+    return true;
+}
+
+static bool append(BrimSim *s, const BrimLiquidDef *def, uint32_t origin, const double xi[3]) {
+    Particles *p = &s->particles;
+    if (!particles_reserve(p, p->count + 1)) return false;
+    size_t i = p->count++;
+    double x[3], J[3][3];
+    map_to_space(&s->warp->mesh.map, xi, x);
+    map_jacobian(&s->warp->mesh.map, xi, J);
+    const float at[3] = {(float)x[0] * s->dx, (float)x[1] * s->dx, (float)x[2] * s->dx};
+    for (int a = 0; a < 3; a++) {
+        p->attr[ATTR_X + a][i] = a < s->dim ? (float)(xi[a] * (double)s->dx) : 0;
+        p->attr[ATTR_VX + a][i] = a < s->dim ? liquid_velocity(def, at, a) : 0;
+    }
+    const BrimVec3 w = def->spin;
+    const float turn[9] = {0, -w.z, w.y, w.z, 0, -w.x, -w.y, w.x, 0};
+    for (int k = ATTR_AFFINE; p->attr[ATTR_AFFINE] && k <= ATTR_END_AFFINE; k++)
+        p->attr[k][i] = turn[k - ATTR_AFFINE] * s->dx;
+    p->attr[ATTR_VOLUME][i] = (float)(matrix_determinant(J) / s->def.particles_per_cell);
+    particle_words(p, ATTR_ID)[i] = s->next_id++;
+    particle_start(p, i, origin);
+    warp_key(s, i);
+    s->seeded++;
+    return true;
+}
+
+/// The particles of one cell of the mesh that lie in the regions.
+static bool seed_cell(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                      int count, const int cell[3]) {
+    const int side = seed_per_axis(s->dim, s->def.particles_per_cell);
+    for (int k = 0; k < s->def.particles_per_cell; k++) {
+        const int place[3] = {k % side, k / side % side, k / (side * side)};
+        uint64_t h = hash_3(s->def.seed, s->next_id, 0), h2 = hash_mix(h);
+        const double r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
+        double xi[3] = {0}, x[3], plain[3] = {0};
+        for (int a = 0; a < s->dim; a++) {
+            plain[a] = cell[a] + (place[a] + 0.5) / side;
+            double at = plain[a] + (r[a] - 0.5) * (double)s->def.jitter / side;
+            xi[a] = fmin(fmax(at, 1e-3), s->grid.cells[a] - 1e-3);
+        }
+        map_to_space(&s->warp->mesh.map, plain, x);
+        const float at[3] = {(float)x[0] * s->dx, (float)x[1] * s->dx, (float)x[2] * s->dx};
+        for (int i = 0; i < count; i++)
+            if (in_region(shapes, i, at) && !append(s, &liquid[i], (uint32_t)i, xi)) return false;
+    }
+    return true;
+}
+
+/// Whether a region may meet a cell: by its bounds, in space.
+static bool near_region(const BrimSim *s, const Shape *const *shapes, int count,
+                        const int cell[3]) {
+    double corner[8][3];
+    map_corners(&s->warp->mesh.map, cell[0], cell[1], cell[2], corner);
+    for (int i = 0; i < count; i++) {
+        float low[3], high[3];
+        bool meets = shape_bounds(shapes[i], low, high);
+        for (int a = 0; a < s->dim && meets; a++) {
+            double least = INFINITY, most = -INFINITY;
+            for (int c = 0; c < 1 << s->dim; c++) {
+                double at = cell[a] + (c >> a & 1) + corner[c][a];
+                least = fmin(least, at), most = fmax(most, at);
+            }
+            meets =
+                most * (double)s->dx >= (double)low[a] && least * (double)s->dx <= (double)high[a];
+        }
+        if (meets) return true;
+    }
+    return false;
+}
+
+static bool seed_mesh(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                      int count) {
+    int cell[3];
+    for (cell[2] = 0; cell[2] < s->grid.cells[2]; cell[2]++)
+        for (cell[1] = 0; cell[1] < s->grid.cells[1]; cell[1]++)
+            for (cell[0] = 0; cell[0] < s->grid.cells[0]; cell[0]++)
+                if (near_region(s, shapes, count, cell) &&
+                    !seed_cell(s, liquid, shapes, count, cell))
+                    return false;
+    return true;
+}
+
+BrimResult warp_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
+                      int count, BrimError *error) {
+    WarpState *w = s->warp;
+    for (size_t i = 0; i < s->particles.count; i++) // of the regular grid
+        s->particles.attr[ATTR_VOLUME][i] = 1.0f / (float)s->def.particles_per_cell;
+    BrimResult r = warp_surface(s, error);
+    if (r == BRIM_OK && w->mesh.strength > 0) {
+        find_points(s);
+        for (size_t i = 0; i < warp_centres(&w->mesh); i++) w->speed[i] = 0;
+        r = warp_settle(&w->mesh, size_mesh, s, error);
+        map_determinants(&w->mesh.map, &w->motion.least, &w->motion.most);
+        find_stretch(w);
+    }
+    if (r != BRIM_OK) return r;
+    s->particles.count = s->particles.sorted = 0;
+    memset(s->particles.cell_start, 0, (sim_cells(s) + 1) * sizeof *s->particles.cell_start);
+    s->seeded = 0, s->next_id = 0;
+    if (!seed_mesh(s, liquid, shapes, count) || !sort_particles(s) || !warp_place(s))
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
+    return warp_surface(s, error);
+}
+
+bool warp_restore(BrimSim *s) {
+    WarpState *w = s->warp;
+    for (size_t i = 0; i < warp_centres(&w->mesh); i++)
+        if (!isfinite(w->mesh.now[i]) || !isfinite(w->mesh.last[i])) return false;
+    warp_set(&w->mesh);
+    map_determinants(&w->mesh.map, &w->motion.least, &w->motion.most);
+    if (!(w->motion.least > 0)) return false;
+    find_stretch(w);
+    return true;
+}
