@@ -150,7 +150,7 @@ TEST(warp_distance_sweeps_over_the_box) {
                     ? NAN
                     : (float)(ball.at[a] + (x[a] - ball.at[a]) * ball.radius / (ball.radius + d));
     }
-    warp_sweep_distance(&s.warp, closest, 99, found);
+    CHECK(warp_sweep_distance(&s.warp, closest, 99, found));
     for (size_t i = 0; i < count; i++) {
         double xi[3], x[3];
         warp_centre(&s.warp, i, xi);
@@ -158,7 +158,7 @@ TEST(warp_distance_sweeps_over_the_box) {
         worst = fmax(worst, fabs((double)found[i] - fabs(distance(&ball, x))));
     }
     for (size_t i = 0; i < count; i++) closest[i][0] = NAN;
-    warp_sweep_distance(&s.warp, closest, 99, found);
+    CHECK(warp_sweep_distance(&s.warp, closest, 99, found));
     float none = found[count / 3];
     free(closest), free(found);
     still_free(&s);

@@ -71,7 +71,8 @@ BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int 
         return fail(error, BRIM_ERROR_INPUT,
                     "grid.warp is %g: it must be at least 0 and below 1, where cells collapse",
                     strength);
-    BrimResult result = choose_lattice(&w->map, coarsest > 0 ? coarsest : WARP_COARSE, error);
+    int usual = dim == 3 ? WARP_COARSE_3D : WARP_COARSE_2D;
+    BrimResult result = choose_lattice(&w->map, coarsest > 0 ? coarsest : usual, error);
     if (result != BRIM_OK) return result;
     size_t n = warp_centres(w), nodes = map_node_count(&w->map);
     w->before = w->map;

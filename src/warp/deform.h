@@ -12,7 +12,7 @@
 /// Strongest warp of a simulation: a plane is compressed ten times. At 1 the mesh collapses.
 #define WARP_STRONGEST 0.9
 /// Cells of the coarse lattice along the longest axis, at most.
-enum { WARP_COARSE = 64 };
+enum { WARP_COARSE_2D = 64, WARP_COARSE_3D = 32 };
 
 typedef struct Warp {
     WarpMap map, before;   ///< the mesh of this step and of the one before
@@ -31,7 +31,7 @@ typedef struct WarpMotion {
 } WarpMotion;
 
 /// A mesh that is not bent yet. `coarsest`: cells of the coarse lattice along the longest axis, at
-/// most (0 = WARP_COARSE). Fails on a strength outside [0, 1), on fewer than two cells along an
+/// most (0 = the above). Fails on a strength outside [0, 1), on fewer than two cells along an
 /// axis and on numbers of cells that have no useful divisor.
 BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int coarsest,
                      BrimError *error);

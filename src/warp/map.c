@@ -10,7 +10,8 @@ typedef struct Place {
 static Place place_of(const WarpMap *m, const double xi[3]) {
     Place p = {{0}, {0}};
     for (int a = 0; a < m->dim; a++) {
-        double at = fmin(fmax(xi[a], 0), m->cells[a]) / m->ratio[a];
+        double in = xi[a] < 0 ? 0 : xi[a] > m->cells[a] ? m->cells[a] : xi[a];
+        double at = in / m->ratio[a];
         int cell = (int)at;
         p.cell[a] = cell < m->coarse[a] ? cell : m->coarse[a] - 1;
         p.t[a] = at - p.cell[a];
@@ -37,6 +38,41 @@ static void interpolate(int dim, const double d[8][3], const double t[3], double
     for (int a = 0; a < 3; a++) out[a] = v[0][a];
 }
 
+/// Displacement and J at a place of a coarse cell in one go; inlined for each dimension.
+static inline __attribute__((always_inline)) void
+evaluate(const WarpMap *m, int dim, const Place *p, double d[3], double J[3][3]) {
+    double v[8][3], g[3][8][3]; // values, and slopes along each axis, halved axis by axis
+    for (int c = 0; c < 1 << dim; c++) {
+        const float *at = m->d[map_node(m, p->cell[0] + (c & 1), p->cell[1] + (c >> 1 & 1),
+                                        dim == 3 ? p->cell[2] + (c >> 2 & 1) : 0)];
+        for (int a = 0; a < dim; a++) v[c][a] = (double)at[a];
+    }
+    for (int axis = dim - 1; axis >= 0; axis--)
+        for (int c = 0; c < 1 << axis; c++)
+            for (int a = 0; a < dim; a++) {
+                double rise = v[c + (1 << axis)][a] - v[c][a];
+                for (int k = axis + 1; k < dim; k++)
+                    g[k][c][a] += p->t[axis] * (g[k][c + (1 << axis)][a] - g[k][c][a]);
+                g[axis][c][a] = rise;
+                v[c][a] += p->t[axis] * rise;
+            }
+    for (int i = 0; i < 3; i++) {
+        d[i] = i < dim ? v[0][i] : 0;
+        for (int j = 0; j < 3; j++)
+            J[i][j] = (i == j) + (i < dim && j < dim ? g[i][0][j] / m->ratio[i] : 0);
+    }
+}
+
+void map_point(const WarpMap *m, const double xi[3], double x[3], double J[3][3]) {
+    Place p = place_of(m, xi);
+    double d[3];
+    if (m->dim == 3)
+        evaluate(m, 3, &p, d, J);
+    else
+        evaluate(m, 2, &p, d, J);
+    for (int a = 0; a < 3; a++) x[a] = xi[a] + d[a];
+}
+
 void map_displacement(const WarpMap *m, const double xi[3], double d[3]) {
     double corner[8][3];
     Place p = place_of(m, xi);
@@ -50,42 +86,26 @@ void map_to_space(const WarpMap *m, const double xi[3], double x[3]) {
     for (int a = 0; a < 3; a++) x[a] = xi[a] + d[a];
 }
 
-/// J of the grid's coordinates: the coarse cell's corners are `ratio` cells apart.
-static void jacobian_at(const WarpMap *m, const double corner[8][3], const double t[3],
-                        double J[3][3]) {
-    element_jacobian(m->dim, corner, t, J);
-    for (int i = 0; i < m->dim; i++)
-        for (int j = 0; j < m->dim; j++) {
-            double one = i == j;
-            J[i][j] = one + (J[i][j] - one) / m->ratio[i];
-        }
-}
-
 void map_jacobian(const WarpMap *m, const double xi[3], double J[3][3]) {
-    double corner[8][3];
-    Place p = place_of(m, xi);
-    coarse_corners(m, p.cell, corner);
-    jacobian_at(m, corner, p.t, J);
+    double x[3];
+    map_point(m, xi, x, J);
 }
 
 double map_to_reference(const WarpMap *m, const double x[3], double xi[3], double tolerance,
                         int iterations) {
     for (int k = 0;; k++) {
-        double corner[8][3], d[3], J[3][3], inverse[3][3], off[3], far = 0;
-        Place p = place_of(m, xi);
-        coarse_corners(m, p.cell, corner);
-        interpolate(m->dim, corner, p.t, d);
+        double at[3], J[3][3], inverse[3][3], off[3], far = 0;
+        map_point(m, xi, at, J);
         for (int a = 0; a < 3; a++) {
-            off[a] = a < m->dim ? x[a] - xi[a] - d[a] : 0;
-            far = fmax(far, fabs(off[a]));
+            off[a] = a < m->dim ? x[a] - at[a] : 0;
+            far = fabs(off[a]) > far ? fabs(off[a]) : far;
         }
         if (far <= tolerance || k >= iterations) return far;
-        jacobian_at(m, corner, p.t, J);
         matrix_invert(J, inverse);
         for (int i = 0; i < m->dim; i++) { // dxi = J^-T dx
-            double step = 0;
-            for (int a = 0; a < m->dim; a++) step += inverse[a][i] * off[a];
-            xi[i] = fmin(fmax(xi[i] + step, 0), m->cells[i]);
+            double to = xi[i];
+            for (int a = 0; a < m->dim; a++) to += inverse[a][i] * off[a];
+            xi[i] = to < 0 ? 0 : to > m->cells[i] ? m->cells[i] : to;
         }
     }
 }
@@ -103,19 +123,27 @@ void map_corners(const WarpMap *m, int x, int y, int z, double d[8][3]) {
     }
 }
 
+/// The three edges of a coarse cell that meet at a corner, per cell of the grid: rows of J there.
+static double corner_determinant(const WarpMap *m, const double d[8][3], int corner) {
+    double J[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    for (int i = 0; i < m->dim; i++) {
+        const double *low = d[corner & ~(1 << i)], *high = d[corner | 1 << i];
+        for (int j = 0; j < m->dim; j++) J[i][j] += (high[j] - low[j]) / m->ratio[i];
+    }
+    return matrix_determinant(J);
+}
+
 void map_determinants(const WarpMap *m, double *least, double *most) {
     *least = INFINITY, *most = -INFINITY;
     int cell[3];
     for (cell[2] = 0; cell[2] < m->coarse[2]; cell[2]++)
         for (cell[1] = 0; cell[1] < m->coarse[1]; cell[1]++)
             for (cell[0] = 0; cell[0] < m->coarse[0]; cell[0]++) {
-                double corner[8][3], J[3][3];
+                double corner[8][3];
                 coarse_corners(m, cell, corner);
                 for (int c = 0; c < 1 << m->dim; c++) {
-                    double t[3] = {c & 1, c >> 1 & 1, c >> 2 & 1};
-                    jacobian_at(m, corner, t, J);
-                    double det = matrix_determinant(J);
-                    *least = fmin(*least, det), *most = fmax(*most, det);
+                    double det = corner_determinant(m, corner, c);
+                    *least = det < *least ? det : *least, *most = det > *most ? det : *most;
                 }
             }
 }

@@ -33,6 +33,8 @@ static inline size_t map_node(const WarpMap *m, int x, int y, int z) {
 void map_displacement(const WarpMap *m, const double xi[3], double d[3]);
 /// x = xi + d(xi), cells.
 void map_to_space(const WarpMap *m, const double xi[3], double x[3]);
+/// Both of the following at once.
+void map_point(const WarpMap *m, const double xi[3], double x[3], double J[3][3]);
 /// J[i][j] = dx_j / dxi_i at a point; on a face between cells that of the upper cell.
 void map_jacobian(const WarpMap *m, const double xi[3], double J[3][3]);
 /// The xi that maps to x, by Newton from the start value in xi, the cell found anew each time.

@@ -1,6 +1,8 @@
 #include "warp/sizing.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 WarpSizing warp_default_sizing(const int cells[3], double gravity, double cell_width) {
@@ -76,15 +78,14 @@ BrimResult warp_size(Warp *w, const WarpSizing *z, const float *distance, const 
 
 // --------------------------------------------------------------------------------------- distance
 
-static double square_from(const float a[3], const double x[3]) {
-    double sum = 0;
-    for (int k = 0; k < 3; k++) sum += ((double)a[k] - x[k]) * ((double)a[k] - x[k]);
-    return sum;
+static float square_from(const float a[3], const float x[3]) {
+    float dx = a[0] - x[0], dy = a[1] - x[1], dz = a[2] - x[2];
+    return dx * dx + dy * dy + dz * dz;
 }
 
 /// One sweep in a given direction along each axis: each centre takes over its neighbours' point
 /// when it is nearer than its own. True when something changed.
-static bool sweep(const Warp *w, float (*closest)[3], int direction) {
+static bool sweep(const Warp *w, const float (*place)[3], float (*closest)[3], int direction) {
     const int *n = w->map.coarse;
     const size_t stride[3] = {1, (size_t)n[0], (size_t)n[0] * (size_t)n[1]};
     bool changed = false;
@@ -97,15 +98,12 @@ static bool sweep(const Warp *w, float (*closest)[3], int direction) {
             if (direction >> a & 1) c[a] = n[a] - 1 - c[a];
         }
         size_t i = (size_t)c[0] + (size_t)c[1] * stride[1] + (size_t)c[2] * stride[2];
-        double xi[3], x[3];
-        warp_centre(w, i, xi);
-        map_to_space(&w->map, xi, x);
-        double best = isnan(closest[i][0]) ? INFINITY : square_from(closest[i], x);
+        float best = isnan(closest[i][0]) ? INFINITY : square_from(closest[i], place[i]);
         for (int a = 0; a < w->map.dim; a++) {
             bool far = direction >> a & 1;
             if (far ? c[a] + 1 >= n[a] : c[a] == 0) continue;
             const float *other = closest[far ? i + stride[a] : i - stride[a]];
-            double d = isnan(other[0]) ? INFINITY : square_from(other, x);
+            float d = isnan(other[0]) ? INFINITY : square_from(other, place[i]);
             if (!(d < best)) continue;
             best = d, changed = true;
             memcpy(closest[i], other, sizeof *closest);
@@ -114,17 +112,25 @@ static bool sweep(const Warp *w, float (*closest)[3], int direction) {
     return changed;
 }
 
-void warp_sweep_distance(const Warp *w, float (*closest)[3], double none, float *distance) {
+bool warp_sweep_distance(const Warp *w, float (*closest)[3], double none, float *distance) {
     enum { ROUNDS = 3 };
     bool changed = true;
-    for (int round = 0; round < ROUNDS && changed; round++) {
-        changed = false;
-        for (int d = 0; d < 1 << w->map.dim; d++) changed |= sweep(w, closest, d);
-    }
-    for (size_t i = 0; i < warp_centres(w); i++) {
+    size_t n = warp_centres(w);
+    float(*place)[3] = memory_new(n * sizeof *place);
+    if (!place) return false;
+    for (size_t i = 0; i < n; i++) {
         double xi[3], x[3];
         warp_centre(w, i, xi);
         map_to_space(&w->map, xi, x);
-        distance[i] = (float)(isnan(closest[i][0]) ? none : sqrt(square_from(closest[i], x)));
+        for (int a = 0; a < 3; a++) place[i][a] = (float)x[a];
     }
+    for (int round = 0; round < ROUNDS && changed; round++) {
+        changed = false;
+        for (int d = 0; d < 1 << w->map.dim; d++)
+            changed |= sweep(w, (const float(*)[3])place, closest, d);
+    }
+    for (size_t i = 0; i < n; i++)
+        distance[i] = isnan(closest[i][0]) ? (float)none : sqrtf(square_from(closest[i], place[i]));
+    free(place);
+    return true;
 }

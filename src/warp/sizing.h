@@ -22,5 +22,5 @@ BrimResult warp_size(Warp *w, const WarpSizing *sizing, const float *distance, c
 
 /// Carries known points of the surface to all centres: closest [centres][3], cells in space, NaN in
 /// [0] where none is known. distance [centres] => how far the nearest is, cells; `none` where there
-/// is no surface at all. Overwrites closest.
-void warp_sweep_distance(const Warp *w, float (*closest)[3], double none, float *distance);
+/// is no surface at all. Overwrites closest. False: out of memory.
+bool warp_sweep_distance(const Warp *w, float (*closest)[3], double none, float *distance);

@@ -47,6 +47,17 @@ static void add_volume(const BrimSim *s, const int low[3], const double xi[3], d
     }
 }
 
+/// Whether a tile or one beside it has particles.
+static bool particles_around(const BrimSim *s, int slot) {
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        if (t >= 0 &&
+            tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t))
+            return true;
+    }
+    return false;
+}
+
 /// Particles of a tile, and the points of the seeding lattice in all its cells.
 static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
@@ -62,6 +73,7 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
         warp_particle(s, n, xi);
         add_volume(s, low, xi, warp_volume(s, n), 0, block);
     }
+    if (!particles_around(s, slot)) return;
     TileMask inside = mask_inside(g, slot);
     for (int i = 0; i < g->tile_cells; i++) {
         if (!mask_has(&inside, i)) continue;

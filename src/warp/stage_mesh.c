@@ -114,7 +114,9 @@ static BrimResult size_mesh(void *context, const Warp *mesh, double *f, BrimErro
     BrimSim *s = context;
     WarpState *w = s->warp;
     (void)mesh;
-    warp_sweep_distance(&w->mesh, w->closest, w->sizing.length, w->distance);
+    if (!warp_sweep_distance(&w->mesh, w->closest, w->sizing.length, w->distance))
+        return fail(error, s->primed ? BRIM_LOST_MEMORY : BRIM_ERROR_MEMORY,
+                    "out of memory for a warped grid");
     return warp_size(&w->mesh, &w->sizing, w->distance, w->speed, NULL, NULL, f, error);
 }
 

@@ -135,8 +135,7 @@ void warp_sum_tile(const BrimSim *s, int slot, TileSums *out) {
         double xi[3], x[3], v[3], rate[3], J[3][3], inverse[3][3], square = 0, fast = 0;
         double mass = warp_volume(s, n) * s->def.particles_per_cell;
         warp_particle(s, n, xi);
-        map_to_space(m, xi, x);
-        map_jacobian(m, xi, J);
+        map_point(m, xi, x, J);
         matrix_invert(J, inverse);
         for (int a = 0; a < 3; a++) v[a] = (double)p->attr[ATTR_VX + a][n], square += v[a] * v[a];
         warp_pull_back(inverse, v, rate);

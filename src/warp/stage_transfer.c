@@ -312,8 +312,7 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     for (uint32_t n = tile_first(p, &s->grid, slot); n < tile_end(p, &s->grid, slot); n++) {
         double xi[3], x[3], J[3][3], inverse[3][3], k1[3], k2[3], k3[3], at[3], way[3];
         warp_particle(s, n, xi);
-        map_to_space(old, xi, x);
-        map_jacobian(old, xi, J);
+        map_point(old, xi, x, J);
         matrix_invert(J, inverse);
         velocity_at(s, xi, n, k1);
         if (s->def.advection == BRIM_ADVECTION_RK3) { // Ralston's
@@ -331,7 +330,7 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
             x[a] += dt * (double)s->inv_dx * way[a];
             x[a] = fmin(fmax(x[a], SIDE), s->grid.cells[a] - SIDE);
         }
-        map_to_reference(new, x, at, 1e-7, 12);
+        map_to_reference(new, x, at, 1e-6, 12); // single precision holds no more
         for (int a = 0; a < s->dim; a++) {
             double in = fmin(fmax(at[a], 0.5 * SIDE), s->grid.cells[a] - 0.5 * SIDE);
             p->attr[ATTR_X + a][n] = (float)(in * (double)s->dx);
