@@ -364,14 +364,21 @@ TEST(warp_uniform_flow_on_a_jittered_mesh) {
         CHECK(still_assemble(&s));
         for (int a = 0; a < dim; a++)
             for (size_t i = 0; i < s.count; i++) s.u[a][i] = 1.0f / (float)(1 << a);
-        still_rhs(&s);
-        double most = 0;
-        for (int z = dim == 3 ? 1 : 0; z < (dim == 3 ? n : 1); z++)
-            for (int y = 1; y < n; y++)
-                for (int x = 1; x < n; x++)
-                    most = fmax(most, fabs((double)s.b[still_at(&s, x, y, z)]));
+        double most[2] = {0};
+        float *open = memory_new(s.count * sizeof *open);
+        for (size_t i = 0; i < s.count; i++) open[i] = 1;
+        for (int k = 0; k < 2; k++) { // from means in single precision, then point by point
+            if (k) s.problem.solids = (NodalSolids){.open = open, .open_points = 1};
+            still_rhs(&s);
+            for (int z = dim == 3 ? 1 : 0; z < (dim == 3 ? n : 1); z++)
+                for (int y = 1; y < n; y++)
+                    for (int x = 1; x < n; x++)
+                        most[k] = fmax(most[k], fabs((double)s.b[still_at(&s, x, y, z)]));
+        }
+        free(open);
         still_free(&s);
-        CHECK_BELOW(most, 5e-15);
+        CHECK_BELOW(most[0], 3e-7);
+        CHECK_BELOW(most[1], 5e-15);
     }
 }
 

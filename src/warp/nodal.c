@@ -26,11 +26,12 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
     op->anchor = memory_new(most * n * sizeof(float));
     op->smooth = memory_new(most * n * sizeof(float));
     op->weight = memory_new(most * n * sizeof(float));
+    op->mean = memory_new(most * n * NODAL_MEAN * sizeof(float));
     for (int a = 0; a < 3; a++) op->edge[a] = memory_new(most * n * sizeof(float));
     op->diag = memory_new(most * n * sizeof(float));
     op->used = memory_zero(most);
-    bool sound = op->link && op->anchor && op->smooth && op->weight && op->edge[0] && op->edge[1] &&
-                 op->edge[2] && op->diag && op->used;
+    bool sound = op->link && op->anchor && op->smooth && op->weight && op->mean && op->edge[0] &&
+                 op->edge[1] && op->edge[2] && op->diag && op->used;
     if (sound)
         op->tiles = most;
     else
@@ -39,7 +40,7 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
 }
 
 void nodal_free(NodalOperator *op) {
-    free(op->link), free(op->anchor), free(op->smooth), free(op->weight);
+    free(op->link), free(op->anchor), free(op->smooth), free(op->weight), free(op->mean);
     for (int a = 0; a < 3; a++) free(op->edge[a]);
     free(op->diag), free(op->used);
     *op = (NodalOperator){0};
@@ -48,7 +49,7 @@ void nodal_free(NodalOperator *op) {
 size_t nodal_bytes(const NodalOperator *op) {
     if (op->tiles == 0) return 0;
     size_t n = (size_t)op->grid->tile_cells;
-    return op->tiles * (n * (size_t)(op->links + 7) * sizeof(float) + 1);
+    return op->tiles * (n * (size_t)(op->links + 7 + NODAL_MEAN) * sizeof(float) + 1);
 }
 
 // -------------------------------------------------------------------------- a cell and its corners
@@ -73,14 +74,67 @@ static int block_index(int x, int y, int z) {
     return ((z + 1) * 10 + y + 1) * 10 + x + 1;
 }
 
+/// A tile's neighbours with their first values of a field; NULL where there is nothing to read.
+typedef struct Near {
+    const float *at[27];
+} Near;
+
+static Near near_tiles(const Grid *g, const float *field, size_t a_tile, const uint8_t *used,
+                       int slot) {
+    Near near;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = g->neighbour[slot][n];
+        near.at[n] = t < 0 || (used && !used[t]) ? NULL : field + (size_t)t * a_tile;
+    }
+    return near;
+}
+
+/// Row y, z of a field, -1 to 8 along x, from the tile and those around it. => row [10]
+static void load_row(const Near *near, int y, int z, float missing, float *row) {
+    const float *const *tile =
+        near->at + TILE_SELF + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT); // [-1 .. 1]
+    const int first = ((z & 7) * TILE + (y & 7)) * TILE;
+    row[0] = tile[-1] ? tile[-1][first + 7] : missing;
+    for (int x = 0; x < TILE; x++) row[x + 1] = tile[0] ? tile[0][first + x] : missing;
+    row[9] = tile[1] ? tile[1][first] : missing;
+}
+
 static void load_block(const Grid *g, const float *field, float missing, int slot, NodeBlock *b) {
+    Near near = near_tiles(g, field, (size_t)g->tile_cells, NULL, slot);
     int from = g->dim == 3 ? -1 : 0, to = g->dim == 3 ? 8 : 0;
+    for (int z = from; z <= to; z++)
+        for (int y = -1; y <= 8; y++) load_row(&near, y, z, missing, b->at + block_index(-1, y, z));
+}
+
+/// What the cells around a tile are made of: level set and displacement of their corners.
+typedef struct Corners {
+    NodeBlock phi;
+    float d[10 * 10 * 10][3];
+    double value[8][8]; ///< of the shape functions at the rule's points
+} Corners;
+
+/// False when no node is in the liquid: the displacements are not looked up then.
+static bool load_corners(const NodalProblem *p, int slot, Corners *c) {
+    const Grid *g = p->grid;
+    const TileCoord t = g->coord[slot];
+    const int from = g->dim == 3 ? -1 : 0, to = g->dim == 3 ? 8 : 0;
+    bool any = false;
+    load_block(g, p->phi, 1, slot, &c->phi);
+    for (int z = from; z <= to && !any; z++)
+        for (int i = block_index(-1, -1, z); i <= block_index(8, 8, z); i++)
+            any = any || c->phi.at[i] < 0;
+    if (!any) return false;
+    for (int point = 0; point < 1 << g->dim; point++)
+        element_values(g->dim, p->rule, point, c->value[point]);
     for (int z = from; z <= to; z++)
         for (int y = -1; y <= 8; y++)
             for (int x = -1; x <= 8; x++) {
-                int64_t i = grid_near(g, slot, x, y, z);
-                b->at[block_index(x, y, z)] = i < 0 ? missing : field[i];
+                double d[3];
+                const double xi[3] = {t.x * TILE + x, t.y * TILE + y, t.z * TILE + z};
+                map_displacement(p->map, xi, d);
+                for (int a = 0; a < 3; a++) c->d[block_index(x, y, z)][a] = (float)d[a];
             }
+    return true;
 }
 
 static void cell_open(const NodalProblem *p, Cell *c) {
@@ -118,7 +172,7 @@ static bool is_rough(const Cell *c) {
 
 /// Cell (x, y, z) of a tile, -1 to 7, with its corners' phi from the block. False when it is
 /// outside the domain or has no liquid node.
-static bool cell_load(const NodalProblem *p, const NodeBlock *phi, int slot, const int local[3],
+static bool cell_load(const NodalProblem *p, const Corners *corners, int slot, const int local[3],
                       Cell *c) {
     const Grid *g = p->grid;
     const TileCoord t = g->coord[slot];
@@ -128,17 +182,20 @@ static bool cell_load(const NodalProblem *p, const NodeBlock *phi, int slot, con
         if (at[a] < 0 || at[a] >= g->cells[a]) return false;
     c->liquid = 0;
     for (int k = 0; k < 1 << g->dim; k++) {
-        c->phi[k] =
-            (double)phi
-                ->at[block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2))];
+        int i = block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2));
+        c->phi[k] = (double)corners->phi.at[i];
         if (c->phi[k] < 0) c->liquid |= 1 << k;
     }
     if (c->liquid == 0) return false;
+    for (int k = 0; k < 8; k++) {
+        int j = k & ((1 << g->dim) - 1); // in 2D the same four twice
+        int i = block_index(local[0] + (j & 1), local[1] + (j >> 1 & 1), local[2] + (j >> 2));
+        for (int a = 0; a < 3; a++) c->d[k][a] = (double)corners->d[i][a];
+    }
     c->cut = c->liquid != (1 << (1 << g->dim)) - 1;
     c->at = grid_near(g, slot, local[0], local[1], local[2]);
     if (c->at < 0) return false;
     cell_open(p, c);
-    map_corners(p->map, at[0], at[1], at[2], c->d);
     element_shape(&c->element, g->dim, p->rule, c->d);
     c->surface = p->surface;
     if (c->cut && is_rough(c)) c->surface.order = 1;
@@ -175,7 +232,7 @@ static int direction(int from, int to) {
     return d;
 }
 
-static void add_stiffness(const NodalProblem *p, const Cell *c, const int local[3], Sums *s) {
+static void add_stiffness(const Corners *corners, const Cell *c, const int local[3], Sums *s) {
     const Element *e = &c->element;
     double K[8][8];
     element_stiffness(e, c->open, c->cut ? c->phi : NULL, &c->surface, K);
@@ -189,8 +246,7 @@ static void add_stiffness(const NodalProblem *p, const Cell *c, const int local[
                 s->anchor[node] -= K[i][j];
     }
     for (int g = 0; g < e->points; g++) {
-        double N[8];
-        element_values(e->dim, p->rule, g, N);
+        const double *N = corners->value[g];
         for (int i = 0; i < e->corners; i++) {
             int node = corner_node(e->dim, local, i);
             if (node < 0) continue;
@@ -202,7 +258,7 @@ static void add_stiffness(const NodalProblem *p, const Cell *c, const int local[
 
 /// 7-point coefficient of an edge: its cells' det J (J^-T M J^-1)_aa at the centre, shared by the
 /// cell's edges along a.
-static void add_edges(const NodalProblem *p, const Cell *c, const int local[3], Sums *s) {
+static void add_edges(const Cell *c, const int local[3], Sums *s) {
     const int dim = c->element.dim, edges = 1 << (dim - 1);
     const double middle[3] = {0.5, 0.5, dim == 3 ? 0.5 : 0};
     double J[3][3], inverse[3][3], M[3][3], open = 0;
@@ -257,18 +313,40 @@ static void store(NodalOperator *op, const Sums *s, int slot) {
     }
 }
 
+/// Keeps the mean gradient and the volume of one of the tile's own cells.
+static void store_mean(NodalOperator *op, const Cell *c, const int local[3]) {
+    const Element *e = &c->element;
+    if (local[0] < 0 || local[1] < 0 || (e->dim == 3 && local[2] < 0)) return;
+    float *to = op->mean + (size_t)c->at * NODAL_MEAN;
+    for (int a = 0; a < e->dim; a++)
+        for (int k = 0; k < e->corners; k++) to[a * 8 + k] = (float)e->mean[a][k];
+    to[NODAL_MEAN - 1] = (float)e->volume;
+}
+
+static void store_nothing(NodalOperator *op, int slot) {
+    const size_t n = (size_t)op->grid->tile_cells, at = (size_t)slot * n;
+    op->used[slot] = 0;
+    memset(op->smooth + at, 0, n * sizeof(float));
+    memset(op->diag + at, 0, n * sizeof(float));
+}
+
 void nodal_assemble(const NodalProblem *p, NodalOperator *op, int slot) {
     const Grid *g = p->grid;
-    NodeBlock phi;
+    Corners corners;
     Sums sums;
     Cell cell;
     int local[3];
+    if (!load_corners(p, slot, &corners)) {
+        store_nothing(op, slot);
+        return;
+    }
     memset(&sums, 0, sizeof sums);
-    load_block(g, p->phi, 1, slot, &phi);
     EACH_CELL_AROUND(g, local) {
-        if (!cell_load(p, &phi, slot, local, &cell) || cell.most_open == 0) continue;
-        add_stiffness(p, &cell, local, &sums);
-        add_edges(p, &cell, local, &sums);
+        if (!cell_load(p, &corners, slot, local, &cell)) continue;
+        store_mean(op, &cell, local);
+        if (cell.most_open == 0) continue;
+        add_stiffness(&corners, &cell, local, &sums);
+        add_edges(&cell, local, &sums);
     }
     store(op, &sums, slot);
 }
@@ -314,17 +392,32 @@ static void subtract_wall_flux(const NodalProblem *p, const Cell *c, const int l
     }
 }
 
-void nodal_rhs(const NodalProblem *p, const NodalOperator *op, float *const u[3], float *b,
-               int slot) {
+/// Corners of a cell that are liquid, as bits; 0 outside the domain and where no tile is.
+static int liquid_corners(const NodalProblem *p, const NodeBlock *phi, int slot, const int local[3],
+                          int64_t *cell) {
     const Grid *g = p->grid;
-    const size_t n = (size_t)g->tile_cells, first = (size_t)slot * n;
-    NodeBlock phi;
+    const TileCoord t = g->coord[slot];
+    const int at[3] = {t.x * TILE + local[0], t.y * TILE + local[1], t.z * TILE + local[2]};
+    int liquid = 0;
+    for (int a = 0; a < g->dim; a++)
+        if (at[a] < 0 || at[a] >= g->cells[a]) return 0;
+    for (int k = 0; k < 1 << g->dim; k++)
+        liquid |= (phi->at[block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1),
+                                       local[2] + (k >> 2))] < 0)
+                  << k;
+    if (liquid) *cell = grid_near(g, slot, local[0], local[1], local[2]);
+    return *cell < 0 ? 0 : liquid;
+}
+
+/// The whole sum where the open part differs from point to point, or a solid covers a side.
+static void rhs_by_points(const NodalProblem *p, float *const u[3], int slot, double *sum) {
+    const Grid *g = p->grid;
+    Corners corners;
     Cell c;
     int local[3];
-    double sum[512] = {0};
-    load_block(g, p->phi, 1, slot, &phi);
+    if (!load_corners(p, slot, &corners)) return;
     EACH_CELL_AROUND(g, local) {
-        if (!cell_load(p, &phi, slot, local, &c)) continue;
+        if (!cell_load(p, &corners, slot, local, &c)) continue;
         for (int point = 0; point < c.element.points; point++)
             for (int a = 0; a < g->dim; a++) {
                 double f = c.open[point];
@@ -338,34 +431,89 @@ void nodal_rhs(const NodalProblem *p, const NodalOperator *op, float *const u[3]
             }
         subtract_wall_flux(p, &c, local, slot, sum);
     }
+}
+
+/// V Gm^T u, from what the assembly kept.
+static void rhs_by_means(const NodalProblem *p, const NodalOperator *op, float *const u[3],
+                         int slot, double *sum) {
+    const Grid *g = p->grid;
+    NodeBlock phi;
+    int local[3];
+    load_block(g, p->phi, 1, slot, &phi);
+    EACH_CELL_AROUND(g, local) {
+        int64_t at = -1;
+        if (!liquid_corners(p, &phi, slot, local, &at)) continue;
+        const float *mean = op->mean + (size_t)at * NODAL_MEAN;
+        for (int i = 0; i < 1 << g->dim; i++) {
+            int node = corner_node(g->dim, local, i);
+            if (node < 0) continue;
+            double flow = 0;
+            for (int a = 0; a < g->dim; a++) flow += (double)mean[a * 8 + i] * (double)u[a][at];
+            sum[node] += flow * (double)mean[NODAL_MEAN - 1];
+        }
+    }
+}
+
+void nodal_rhs(const NodalProblem *p, const NodalOperator *op, float *const u[3], float *b,
+               int slot) {
+    const size_t n = (size_t)p->grid->tile_cells, first = (size_t)slot * n;
+    double sum[512] = {0};
+    if (!op->used[slot]) {
+        memset(b + first, 0, n * sizeof(float));
+        return;
+    }
+    if (p->solids.open)
+        rhs_by_points(p, u, slot, sum);
+    else
+        rhs_by_means(p, op, u, slot, sum);
     for (size_t i = 0; i < n; i++) b[first + i] = op->smooth[first + i] > 0 ? (float)sum[i] : 0;
 }
 
 // ----------------------------------------------------------------------------------------- update
 
-void nodal_update(const NodalProblem *p, const float *q, float *const u[3], uint8_t *updated,
-                  int slot) {
+/// Whether a cell has an open part.
+static bool is_open(const NodalProblem *p, int64_t at) {
+    const NodalSolids *s = &p->solids;
+    bool any = !s->open;
+    for (int k = 0; s->open && k < s->open_points; k++)
+        any = any || s->open[at * s->open_points + k] > 0;
+    return any;
+}
+
+void nodal_update(const NodalProblem *p, const NodalOperator *op, const float *q, float *const u[3],
+                  uint8_t *updated, int slot) {
     const Grid *g = p->grid;
+    const int corners = 1 << g->dim;
     NodeBlock phi, pressure;
-    Cell c;
+    Cell c = {.element = {.dim = g->dim, .corners = corners}};
+    if (updated) memset(updated + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
     load_block(g, p->phi, 1, slot, &phi);
     load_block(g, q, 0, slot, &pressure);
-    if (updated) memset(updated + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
     for (int i = 0; i < g->tile_cells; i++) {
         const int local[3] = {i & 7, i >> 3 & 7, i >> 6};
-        if (!cell_load(p, &phi, slot, local, &c) || c.most_open == 0) continue;
         double slope[3] = {0}, M[3][3];
-        for (int k = 0; k < c.element.corners; k++) {
-            if (!(c.liquid >> k & 1)) continue;
-            double v = (double)pressure.at[block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1),
-                                                       local[2] + (k >> 2))];
-            for (int a = 0; a < g->dim; a++) slope[a] += c.element.mean[a][k] * v;
+        int64_t at = -1;
+        c.liquid = liquid_corners(p, &phi, slot, local, &at);
+        if (!c.liquid || !is_open(p, at)) continue;
+        const float *mean = op->mean + (size_t)at * NODAL_MEAN;
+        for (int k = 0; k < corners; k++) {
+            int from =
+                block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2));
+            double v = c.liquid >> k & 1 ? (double)pressure.at[from] : 0;
+            c.phi[k] = (double)phi.at[from];
+            for (int a = 0; a < g->dim; a++) {
+                c.element.mean[a][k] = (double)mean[a * 8 + k];
+                slope[a] += c.element.mean[a][k] * v;
+            }
         }
-        if (c.cut) element_ghost(c.element.corners, c.element.mean, c.phi, &c.surface, M);
+        bool whole = c.liquid == (1 << corners) - 1;
+        c.surface = p->surface;
+        if (!whole && is_rough(&c)) c.surface.order = 1;
+        if (!whole) element_ghost(corners, c.element.mean, c.phi, &c.surface, M);
         for (int a = 0; a < g->dim; a++) {
             double v =
-                c.cut ? M[a][0] * slope[0] + M[a][1] * slope[1] + M[a][2] * slope[2] : slope[a];
-            u[a][c.at] = (float)((double)u[a][c.at] - v);
+                whole ? slope[a] : M[a][0] * slope[0] + M[a][1] * slope[1] + M[a][2] * slope[2];
+            u[a][at] = (float)((double)u[a][at] - v);
         }
         if (updated)
             updated[(size_t)slot * (size_t)g->tile_rows + (size_t)(i >> 3)] |=
@@ -375,49 +523,46 @@ void nodal_update(const NodalProblem *p, const float *q, float *const u[3], uint
 
 // --------------------------------------------------------------------------------------- operator
 
-/// One row of a link's coefficients with one node to either side, from -1 to 8.
-static void link_row(const NodalOperator *op, int link, int slot, int y, int z, float row[10]) {
-    const Grid *g = op->grid;
-    const size_t n = (size_t)g->tile_cells;
-    for (int side = -1; side <= 1; side++) {
-        int next = side + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT);
-        int32_t tile = next ? g->neighbour[slot][TILE_SELF + next] : slot;
-        bool there = tile >= 0 && op->used[tile];
-        const float *from =
-            op->link + (((size_t)(there ? tile : 0) * (size_t)op->links + (size_t)link) * n +
-                        (size_t)((z & 7) * TILE + (y & 7)) * TILE);
-        if (side == 0)
-            for (int x = 0; x < TILE; x++) row[x + 1] = there ? from[x] : 0;
-        else
-            row[side < 0 ? 0 : 9] = there ? from[side < 0 ? 7 : 0] : 0;
-    }
-}
-
 void nodal_apply(const NodalOperator *op, const float *x, float *y, int slot) {
     const Grid *g = op->grid;
     const size_t n = (size_t)g->tile_cells, at = (size_t)slot * n;
     NodeBlock block;
+    if (!op->used[slot]) {
+        memset(y + at, 0, n * sizeof(float));
+        return;
+    }
+    Near links = near_tiles(g, op->link, n * (size_t)op->links, op->used, slot);
     load_block(g, x, 0, slot, &block);
     for (int row = 0; row < g->tile_rows; row++) {
         const int ry = row & 7, rz = row >> 3;
-        const float *self = block.at + block_index(0, ry, rz);
+        const float *self = block.at + block_index(0, ry, rz),
+                    *anchor = op->anchor + at + row * TILE;
         float sum[TILE];
-        for (int i = 0; i < TILE; i++) sum[i] = op->anchor[at + (size_t)(row * TILE + i)] * self[i];
+        for (int i = 0; i < TILE; i++) sum[i] = anchor[i] * self[i];
         for (int k = 0; k < op->links; k++) {
             const signed char *d = nodal_link[k];
-            const float *own =
-                op->link + (at * (size_t)op->links + (size_t)k * n + (size_t)(row * TILE));
+            const float *own = links.at[TILE_SELF] + (size_t)k * n + row * TILE;
             const float *up = block.at + block_index(d[0], ry + d[1], rz + d[2]);
             const float *down = block.at + block_index(-d[0], ry - d[1], rz - d[2]);
-            float back[10];
-            link_row(op, k, slot, ry - d[1], rz - d[2], back);
+            const int by = ry - d[1], bz = rz - d[2];
+            const float *const *tile =
+                links.at + TILE_SELF + 3 * (by >> TILE_SHIFT) + 9 * (bz >> TILE_SHIFT);
+            const size_t first = (size_t)k * n + (size_t)(((bz & 7) * TILE + (by & 7)) * TILE);
+            float back[TILE] = {0}; // coefficients of the nodes that have this one as their link
+            if (tile[0] && d[0] == 0)
+                memcpy(back, tile[0] + first, sizeof back);
+            else if (tile[0] && d[0] > 0)
+                memcpy(back + 1, tile[0] + first, sizeof back - sizeof *back);
+            else if (tile[0])
+                memcpy(back, tile[0] + first + 1, sizeof back - sizeof *back);
+            if (d[0] > 0) back[0] = tile[-1] ? tile[-1][first + 7] : 0;
+            if (d[0] < 0) back[7] = tile[1] ? tile[1][first] : 0;
             for (int i = 0; i < TILE; i++)
-                sum[i] += own[i] * (self[i] - up[i]) + back[i + 1 - d[0]] * (self[i] - down[i]);
+                sum[i] += own[i] * (self[i] - up[i]) + back[i] * (self[i] - down[i]);
         }
-        for (int i = 0; i < TILE; i++) {
-            size_t node = at + (size_t)(row * TILE + i);
-            y[node] = op->smooth[node] > 0 ? sum[i] : 0;
-        }
+        const float *smooth = op->smooth + at + row * TILE;
+        for (int i = 0; i < TILE; i++)
+            y[at + (size_t)(row * TILE + i)] = smooth[i] > 0 ? sum[i] : 0;
     }
 }
 

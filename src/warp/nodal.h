@@ -10,7 +10,7 @@
 #include "grid/grid.h"
 #include "warp/map.h"
 
-enum { NODAL_LINKS = 13 };
+enum { NODAL_LINKS = 13, NODAL_MEAN = 25 };
 /// The neighbours of a node that come after it, each with the one opposite it 26 in all; in 2D the
 /// first four.
 extern const signed char nodal_link[NODAL_LINKS][3];
@@ -40,11 +40,12 @@ typedef struct NodalProblem {
 /// between liquid nodes sum to zero exactly, whatever rounding does to the coefficients.
 typedef struct NodalOperator {
     const Grid *grid;
-    int links;             ///< 13, in 2D 4
-    float *link;           ///< [slot][link][node] - K_ij
-    float *anchor;         ///< [node] - sum of K_ij over air nodes j
-    float *smooth;         ///< [node] 1 / sum of |K_ij|; 0: no unknown
-    float *weight;         ///< [node] 1 / volume: turns a residual into a divergence
+    int links;     ///< 13, in 2D 4
+    float *link;   ///< [slot][link][node] - K_ij
+    float *anchor; ///< [node] - sum of K_ij over air nodes j
+    float *smooth; ///< [node] 1 / sum of |K_ij|; 0: no unknown
+    float *weight; ///< [node] 1 / volume: turns a residual into a divergence
+    float *mean;   ///< [cell][NODAL_MEAN] Gm, [axis][corner], and volume of cells with liquid nodes
     float *edge[3], *diag; ///< [node] 7-point matrix of the preconditioner, as in solve.h
     uint8_t *used;         ///< [slot] the tile holds unknowns
     size_t tiles;          ///< room for so many
@@ -57,13 +58,13 @@ size_t nodal_bytes(const NodalOperator *op);
 /// Fills one tile of the operator. Tiles are independent of each other.
 void nodal_assemble(const NodalProblem *problem, NodalOperator *op, int slot);
 /// b [nodes of the tile] = sum over cells of w B^T (f u + (1 - f) u_s), less the flux of solids
-/// through the domain's sides. u [3][cells]: m/s.
+/// through the domain's sides. u [3][cells]: m/s. All tiles are assembled.
 void nodal_rhs(const NodalProblem *problem, const NodalOperator *op, float *const u[3], float *b,
                int slot);
 /// u -= Mc Gm q in the tile's cells that have a liquid node and an open part. updated [rows]: bits
 /// of those cells, or NULL.
-void nodal_update(const NodalProblem *problem, const float *q, float *const u[3], uint8_t *updated,
-                  int slot);
+void nodal_update(const NodalProblem *problem, const NodalOperator *op, const float *q,
+                  float *const u[3], uint8_t *updated, int slot);
 
 /// y = K x on one tile, in float; y is 0 where there is no unknown.
 void nodal_apply(const NodalOperator *op, const float *x, float *y, int slot);

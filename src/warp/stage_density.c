@@ -208,7 +208,7 @@ static void shift_cells(BrimSim *s, int slot, int thread, void *context) {
     const Shift *sh = context;
     const size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
     for (int a = 0; a < s->dim; a++) memset(s->shift[a] + at, 0, n * sizeof(float));
-    nodal_update(&sh->problem, s->potential, s->shift, s->shift_known[0], slot);
+    nodal_update(&sh->problem, sh->op, s->potential, s->shift, s->shift_known[0], slot);
 }
 
 static void move_tile(BrimSim *s, int slot, int thread, void *context) {

@@ -13,15 +13,19 @@ typedef struct Projection {
     double scale; ///< from the last kick's pressure to this one's
 } Projection;
 
-/// Operator, right-hand side and start value of a tile.
+/// Operator and start value of a tile.
 static void assemble_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
     WarpState *w = s->warp;
     size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
     nodal_assemble(&p->problem, p->op, slot);
-    nodal_rhs(&p->problem, p->op, s->velocity, s->rhs, slot);
     for (size_t i = at; i < at + n; i++)
         w->q[i] = p->op->smooth[i] > 0 ? p->scale * (double)s->pressure[i] : 0;
+}
+
+static void rhs_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Projection *p = context;
+    nodal_rhs(&p->problem, p->op, s->velocity, s->rhs, slot);
 }
 
 static void store_tile(BrimSim *s, int slot, int thread, void *context) {
@@ -31,7 +35,7 @@ static void store_tile(BrimSim *s, int slot, int thread, void *context) {
 
 static void update_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
-    nodal_update(&p->problem, s->pressure, s->velocity, s->liquid, slot);
+    nodal_update(&p->problem, p->op, s->pressure, s->velocity, s->liquid, slot);
 }
 
 /// Largest divergence left at a node, 1/s times the cell width; context: Projection.
@@ -75,7 +79,7 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     warp_grow(s, 2, s->velocity, s->old, s->known[0], s->known[1]); // all cells with a liquid node
     bool room = nodal_reserve(&w->op, &s->grid) &&
                 memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, sim_cells(s));
-    if (room) tiles_for(s, assemble_tile, &p);
+    if (room) tiles_for(s, assemble_tile, &p), tiles_for(s, rhs_tile, &p);
     if (!room || !nodal_prepare(w->solver, &w->op)) return step_out_of_memory(s, "project", error);
     NodalParams params = {.tolerance = s->def.tolerance / to_ratio(s),
                           .max_iterations = s->def.max_iterations};

@@ -140,7 +140,7 @@ static void rhs_tile(void *box, int slot, int thread) {
 }
 static void update_tile(void *box, int slot, int thread) {
     StillBox *s = box;
-    nodal_update(&s->problem, s->single, s->u, s->updated, slot);
+    nodal_update(&s->problem, &s->op, s->single, s->u, s->updated, slot);
 }
 
 bool still_assemble(StillBox *s) {
