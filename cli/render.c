@@ -373,6 +373,11 @@ static int prepare(Job *job, bool many) {
     if (code != EXIT_DONE) return code;
     p->samples = (int)a->samples, p->threads = (int)a->threads, p->shutter = a->shutter;
     p->grid = a->grid, p->level_set = a->level_set;
+    if (job->def.warp > 0 && (a->grid || a->level_set)) {
+        report_error("--grid and --level-set do not know a warped grid: its frames do not hold the "
+                     "mesh; leave them out");
+        return EXIT_INPUT;
+    }
     if (!parse_size(a->size, p) || !parse_camera(a->camera, job->def.size, &p->camera) ||
         !parse_range(a->range, p) || !parse_style(a->style, job->frames.scene && !a->colour, p))
         return EXIT_INPUT;

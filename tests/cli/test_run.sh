@@ -264,6 +264,8 @@ test_run_on_a_warped_grid() {
     there out-warp/particles/000003.ply out-warp/stats.csv
     brim_gives 0 render out-warp --frame 3 -o warp.png
     there warp.png
+    brim_gives 2 render out-warp --frame 3 --grid -o warp.png
+    says err "warped grid"
     brim_gives 2 run warp.yaml -o out-band --set band.width=3
     says err "grid.warp"
     says err "band.width"
