@@ -1,0 +1,138 @@
+#include "elastic/dense.h"
+#include <math.h>
+#include <string.h>
+
+/// Rows that are eliminated at a time: they stay in cache while all others are reduced by them.
+enum { PANEL = 32 };
+
+static void subtract_row(double *restrict row, const double *restrict pivot, double factor, int n) {
+    for (int j = 0; j < n; j++) row[j] -= factor * pivot[j];
+}
+
+/// Eliminates rows [from, to) within themselves.
+static bool factor_panel(double *a, int n, int from, int to) {
+    for (int k = from; k < to; k++) {
+        double *row = a + (size_t)k * (size_t)n;
+        for (int i = from; i < k; i++) {
+            const double *above = a + (size_t)i * (size_t)n;
+            subtract_row(row + k, above + k, above[k], n - k);
+        }
+        if (!(row[k] > 0) || !isfinite(row[k])) return false;
+        double inverse = 1 / sqrt(row[k]);
+        for (int j = k; j < n; j++) row[j] *= inverse;
+    }
+    return true;
+}
+
+bool dense_cholesky(double *a, int n, int pivots) {
+    for (int from = 0; from < pivots; from += PANEL) {
+        int to = from + PANEL < pivots ? from + PANEL : pivots;
+        if (!factor_panel(a, n, from, to)) return false;
+        for (int i = to; i < n; i++) {
+            double *row = a + (size_t)i * (size_t)n;
+            for (int k = from; k < to; k++) {
+                const double *pivot = a + (size_t)k * (size_t)n;
+                subtract_row(row + i, pivot + i, pivot[i], n - i);
+            }
+        }
+    }
+    return true;
+}
+
+void dense_solve(const double *u, int n, double *x) {
+    for (int k = 0; k < n; k++) {
+        const double *row = u + (size_t)k * (size_t)n;
+        x[k] /= row[k];
+        for (int j = k + 1; j < n; j++) x[j] -= row[j] * x[k];
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        const double *row = u + (size_t)k * (size_t)n;
+        x[k] = (x[k] - dense_dot(row + k + 1, x + k + 1, n - k - 1)) / row[k];
+    }
+}
+
+double dense_dot(const double *a, const double *b, int n) {
+    double s[4] = {0};
+    int i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) s[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) s[0] += a[i] * b[i];
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+void dense_apply(const double *a, int n, int m, const double *x, double *out) {
+    for (int i = 0; i < n; i++) out[i] = dense_dot(a + (size_t)i * (size_t)m, x, m);
+}
+
+// ------------------------------------------------------------------------------------- eigen
+
+/// Turns rows and columns p and q of a, and rows p and q of v, so that a[p][q] vanishes.
+static void turn(double *a, double *v, int n, int p, int q) {
+    double *rp = a + (size_t)p * (size_t)n, *rq = a + (size_t)q * (size_t)n;
+    double theta = 0.5 * (rq[q] - rp[p]) / rp[q];
+    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
+    double c = 1 / sqrt(t * t + 1), s = t * c;
+    for (int k = 0; k < n; k++) {
+        double x = rp[k], y = rq[k];
+        rp[k] = c * x - s * y, rq[k] = s * x + c * y;
+        x = v[(size_t)p * (size_t)n + (size_t)k], y = v[(size_t)q * (size_t)n + (size_t)k];
+        v[(size_t)p * (size_t)n + (size_t)k] = c * x - s * y;
+        v[(size_t)q * (size_t)n + (size_t)k] = s * x + c * y;
+    }
+    for (int k = 0; k < n; k++) {
+        double *row = a + (size_t)k * (size_t)n, x = row[p], y = row[q];
+        row[p] = c * x - s * y, row[q] = s * x + c * y;
+    }
+}
+
+static bool off_diagonal(const double *a, int n, int p, int q) {
+    double d = fabs(a[(size_t)p * (size_t)n + (size_t)p]);
+    double e = fabs(a[(size_t)q * (size_t)n + (size_t)q]);
+    double x = fabs(a[(size_t)p * (size_t)n + (size_t)q]);
+    return x > 1e-17 * (d + e) && x > 1e-300;
+}
+
+static void swap_rows(double *v, int n, int i, int j) {
+    for (int k = 0; k < n; k++) {
+        double x = v[(size_t)i * (size_t)n + (size_t)k];
+        v[(size_t)i * (size_t)n + (size_t)k] = v[(size_t)j * (size_t)n + (size_t)k];
+        v[(size_t)j * (size_t)n + (size_t)k] = x;
+    }
+}
+
+static void sort_rising(double *values, double *v, int n) {
+    for (int i = 0; i < n; i++) {
+        int least = i;
+        for (int j = i + 1; j < n; j++)
+            if (values[j] < values[least]) least = j;
+        if (least == i) continue;
+        double x = values[i];
+        values[i] = values[least], values[least] = x;
+        swap_rows(v, n, i, least);
+    }
+}
+
+static void fix_signs(double *v, int n) {
+    for (int i = 0; i < n; i++) {
+        double *row = v + (size_t)i * (size_t)n, most = 0;
+        for (int k = 0; k < n; k++)
+            if (fabs(row[k]) > fabs(most) * (1 + 1e-9)) most = row[k];
+        for (int k = 0; most < 0 && k < n; k++) row[k] = -row[k];
+    }
+}
+
+void dense_eigen(double *a, int n, double *values, double *vectors) {
+    enum { SWEEPS = 60 };
+    memset(vectors, 0, (size_t)n * (size_t)n * sizeof(double));
+    for (int i = 0; i < n; i++) vectors[(size_t)i * (size_t)n + (size_t)i] = 1;
+    bool changed = true;
+    for (int sweep = 0; changed && sweep < SWEEPS; sweep++) {
+        changed = false;
+        for (int p = 0; p < n; p++)
+            for (int q = p + 1; q < n; q++)
+                if (off_diagonal(a, n, p, q)) turn(a, vectors, n, p, q), changed = true;
+    }
+    for (int i = 0; i < n; i++) values[i] = a[(size_t)i * (size_t)n + (size_t)i];
+    sort_rising(values, vectors, n);
+    fix_signs(vectors, n);
+}

@@ -1,0 +1,21 @@
+// Dense linear algebra of the small matrices of a reduced body, in double precision, row major.
+#pragma once
+#include <stdbool.h>
+
+/// a [n][n] symmetric (its upper half is read) => U in the upper half with U^T U = a. False when a
+/// is not positive definite. Only the first `pivots` rows are eliminated when that is less than n:
+/// the rest of the upper half is then what remains of a (the Schur complement).
+bool dense_cholesky(double *a, int n, int pivots);
+
+/// x [n] => a^-1 x, by what dense_cholesky left in u.
+void dense_solve(const double *u, int n, double *x);
+
+/// Eigenvalues in rising order and eigenvectors as rows of `vectors` [n][n]; a is overwritten.
+/// The largest entry of each vector is positive, so that the answer is unique. Jacobi's method.
+void dense_eigen(double *a, int n, double *values, double *vectors);
+
+/// out [n] = a [n][m] x [m]
+void dense_apply(const double *a, int n, int m, const double *x, double *out);
+
+/// Sum of products. Four partial sums in fixed order: the same bits everywhere.
+double dense_dot(const double *a, const double *b, int n);

@@ -1,0 +1,265 @@
+// Time steps of a body.
+#include "elastic/dense.h"
+#include "elastic/elastic.h"
+#include <math.h>
+#include <string.h>
+
+// ------------------------------------------------------------------------------ rigid part
+
+/// Numbers of free bodies from the second function on are relative to the centre of mass.
+static double relative(const Elastic *e, const double *d, int i, int a) {
+    return e->rest[i * e->dim + a] + d[i * e->dim + a];
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/// Angular momentum about the centre of a pose d that moves with v, and the inertia [3][3].
+static void momentum_of(const Elastic *e, const double *d, const double *v, double momentum[3],
+                        double inertia[9]) {
+    memset(momentum, 0, 3 * sizeof *momentum);
+    memset(inertia, 0, 9 * sizeof *inertia);
+    for (int i = 1; i < e->r; i++) {
+        double x[3] = {0}, u[3] = {0}, l[3], square = 0;
+        for (int a = 0; a < e->dim; a++) x[a] = relative(e, d, i, a), u[a] = v[i * e->dim + a];
+        cross(x, u, l);
+        for (int a = 0; a < 3; a++) momentum[a] += l[a], square += x[a] * x[a];
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++) inertia[3 * a + b] += (a == b ? square : 0) - x[a] * x[b];
+    }
+}
+
+static void spin_of(const Elastic *e, const double *d, const double *v, double spin[3]) {
+    double momentum[3], inertia[9];
+    momentum_of(e, d, v, momentum, inertia);
+    memset(spin, 0, 3 * sizeof *spin);
+    if (e->dim == 2) {
+        spin[2] = momentum[2] / inertia[8];
+        return;
+    }
+    memcpy(spin, momentum, 3 * sizeof *spin);
+    if (dense_cholesky(inertia, 3, 3)) dense_solve(inertia, 3, spin);
+}
+
+void elastic_spin(const Elastic *e, double momentum[3], double spin[3]) {
+    double inertia[9];
+    memset(momentum, 0, 3 * sizeof *momentum);
+    memset(spin, 0, 3 * sizeof *spin);
+    if (e->pinned) return;
+    momentum_of(e, e->d, e->v, momentum, inertia);
+    spin_of(e, e->d, e->v, spin);
+}
+
+/// S: stretches by s = sqrt(1 + (Omega dn/2)^2) at right angles to the axis of the spin.
+static void set_scale(Elastic *e, const double spin[3]) {
+    double omega = sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2]);
+    double half = 0.5 * omega * e->dn, s = sqrt(1 + half * half);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            double along = omega > 0 ? spin[a] * spin[b] / (omega * omega) : 0;
+            e->scale[3 * a + b] = (a == b ? s : 0) + (1 - s) * along;
+        }
+}
+
+/// x_i => S x_i, but for the centre.
+static void apply_scale(const Elastic *e, double *x) {
+    for (int i = 1; i < e->r; i++) {
+        double u[3] = {0};
+        for (int a = 0; a < e->dim; a++) u[a] = x[i * e->dim + a];
+        for (int a = 0; a < e->dim; a++)
+            x[i * e->dim + a] = e->scale[3 * a] * u[0] + e->scale[3 * a + 1] * u[1] +
+                                (e->dim == 3 ? e->scale[3 * a + 2] * u[2] : 0);
+    }
+}
+
+/// z => the displacement of the stretched pose.
+static void stretch_pose(const Elastic *e, double *z) {
+    for (int i = 0; i < e->dofs; i++) z[i] += e->rest[i];
+    apply_scale(e, z);
+    for (int i = 0; i < e->dofs; i++) z[i] -= e->rest[i];
+}
+
+/// Turns what moves about the centre by `turn` (axis times angle).
+static void turn_velocity(const Elastic *e, const double turn[3], double *v) {
+    double angle = sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]);
+    if (!(angle > 0)) return;
+    double axis[3] = {turn[0] / angle, turn[1] / angle, turn[2] / angle};
+    for (int i = 1; i < e->r; i++) {
+        double u[3] = {0}, side[3], along = 0;
+        for (int a = 0; a < e->dim; a++) u[a] = v[i * e->dim + a];
+        cross(axis, u, side);
+        for (int a = 0; a < 3; a++) along += axis[a] * u[a];
+        for (int a = 0; a < e->dim; a++)
+            v[i * e->dim + a] =
+                cos(angle) * u[a] + sin(angle) * side[a] + (1 - cos(angle)) * along * axis[a];
+    }
+}
+
+/// Orthonormal rigid motions of a pose: rows of q [6][dofs]. Returns how many.
+static int rigid_motions(const Elastic *e, const double *d, double *q) {
+    int n = e->dim, count = 0, dofs = e->dofs;
+    memset(q, 0, 6 * (size_t)dofs * sizeof *q);
+    for (int a = 0; a < n; a++) q[count++ * dofs + a] = 1;
+    for (int axis = n == 3 ? 0 : 2; axis < 3; axis++) {
+        double *row = q + count * dofs, unit[3] = {axis == 0, axis == 1, axis == 2};
+        for (int i = 1; i < e->r; i++) {
+            double x[3] = {0}, u[3];
+            for (int a = 0; a < n; a++) x[a] = relative(e, d, i, a);
+            cross(unit, x, u);
+            for (int a = 0; a < n; a++) row[i * n + a] = u[a];
+        }
+        for (int k = 0; k < count; k++) {
+            double part = dense_dot(row, q + k * dofs, dofs);
+            for (int i = 0; i < dofs; i++) row[i] -= part * q[k * dofs + i];
+        }
+        double length = sqrt(dense_dot(row, row, dofs));
+        if (!(length > 0)) continue;
+        for (int i = 0; i < dofs; i++) row[i] /= length;
+        count++;
+    }
+    return count;
+}
+
+// --------------------------------------------------------------------------------------- step
+
+void elastic_move(Elastic *e, double dt) {
+    for (int i = 0; i < e->dofs; i++) e->d[i] += dt * e->v[i];
+}
+
+void elastic_begin(Elastic *e, double dn, double kick) {
+    e->dn = dn, e->kick = kick;
+    double keep = exp(-e->params.damping * kick);
+    for (int i = 0; i < e->dofs; i++) e->w[i] = keep * e->v[i] + e->j[i];
+    if (e->pinned) return;
+    double spin[3];
+    spin_of(e, e->d, e->v, spin);
+    for (int a = 0; a < 3; a++) spin[a] *= kick;
+    turn_velocity(e, spin, e->v);
+}
+
+/// K => S K S
+static void scale_stiffness(const Elastic *e, double *k) {
+    for (int i = 0; i < e->dofs; i++) apply_scale(e, k + (size_t)i * (size_t)e->dofs);
+    for (int i = 0; i < e->dofs; i++)
+        for (int j = i + 1; j < e->dofs; j++) {
+            size_t a = (size_t)i * (size_t)e->dofs + (size_t)j;
+            size_t b = (size_t)j * (size_t)e->dofs + (size_t)i;
+            double x = e->k[a];
+            k[a] = k[b], k[b] = x;
+        }
+    for (int i = 0; i < e->dofs; i++) apply_scale(e, k + (size_t)i * (size_t)e->dofs);
+}
+
+/// m => (1 - Q Q^T) m (1 - Q Q^T), rows of q [count][n] orthonormal, m symmetric.
+static void project_out(double *m, int n, const double *q, int count) {
+    for (int c = 0; c < count; c++) {
+        const double *u = q + (size_t)c * (size_t)n;
+        double mu[ELASTIC_DOFS_MOST], inner = 0;
+        for (int i = 0; i < n; i++) {
+            mu[i] = dense_dot(m + (size_t)i * (size_t)n, u, n);
+            inner += u[i] * mu[i];
+        }
+        for (int i = 0; i < n; i++) {
+            double *row = m + (size_t)i * (size_t)n;
+            for (int j = 0; j < n; j++) row[j] += (inner * u[i] - mu[i]) * u[j] - u[i] * mu[j];
+        }
+    }
+}
+
+/// K_d = P (K - K A_0^-1) P with A_0 = 1 + dn^2/4 K, which is dn^2/4 K A_0^-1 K.
+static bool set_brake(Elastic *e, const double *z) {
+    int n = e->dofs;
+    double c = 0.25 * e->dn * e->dn, q[6 * ELASTIC_DOFS_MOST];
+    for (int i = 0; i < n * n; i++) e->a[i] = c * e->k[i] + (i % (n + 1) == 0);
+    if (!dense_cholesky(e->a, n, n)) return false;
+    // rows of work: U^-T K, a triangular solve for all columns at once
+    memcpy(e->work, e->k, (size_t)n * (size_t)n * sizeof *e->work);
+    for (int k = 0; k < n; k++) {
+        const double *u = e->a + (size_t)k * (size_t)n;
+        double *row = e->work + (size_t)k * (size_t)n, inverse = 1 / u[k];
+        for (int j = 0; j < n; j++) row[j] *= inverse;
+        for (int i = k + 1; i < n; i++) {
+            double *to = e->work + (size_t)i * (size_t)n, f = u[i];
+            for (int j = 0; j < n; j++) to[j] -= f * row[j];
+        }
+    }
+    memset(e->brake, 0, (size_t)n * (size_t)n * sizeof *e->brake);
+    for (int k = 0; k < n; k++) {
+        const double *row = e->work + (size_t)k * (size_t)n;
+        for (int i = 0; i < n; i++) {
+            double *to = e->brake + (size_t)i * (size_t)n, f = c * row[i];
+            for (int j = 0; j < n; j++) to[j] += f * row[j];
+        }
+    }
+    if (!e->pinned) project_out(e->brake, n, q, rigid_motions(e, z, q));
+    return true;
+}
+
+/// Force and stiffness at the middle of the step that v makes; z is that middle, not stretched.
+static void look(Elastic *e, double *z) {
+    for (int i = 0; i < e->dofs; i++) z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
+    memcpy(e->z, z, (size_t)e->dofs * sizeof *z);
+    if (!e->pinned) {
+        double spin[3];
+        spin_of(e, z, e->v, spin);
+        set_scale(e, spin);
+        stretch_pose(e, e->z);
+    }
+    elastic_energy(e, e->z, e->force);
+    elastic_stiffness(e, e->z, e->k);
+    if (e->pinned) return;
+    apply_scale(e, e->force);
+    scale_stiffness(e, e->k);
+}
+
+static double length(const double *x, int n) {
+    return sqrt(dense_dot(x, x, n));
+}
+
+bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
+    int n = e->dofs;
+    double z[ELASTIC_DOFS_MOST], step[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST],
+        dn = e->dn, tau = e->params.tau;
+    look(e, z);
+    if (!set_brake(e, z)) return false;
+    dense_apply(e->brake, n, n, e->v, braked);
+    for (int i = 0; i < n; i++)
+        step[i] =
+            0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - (e->v[i] - e->w[i]);
+    e->residual = length(step, n);
+    for (int i = 0; i < n * n; i++)
+        e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i] +
+                  (i % (n + 1) == 0) + (extra ? extra[i] : 0);
+    if (!dense_cholesky(e->a, n, n)) return false;
+    dense_solve(e->a, n, step);
+    for (int i = 0; i < n; i++) e->v[i] += step[i];
+    return true;
+}
+
+void elastic_comply(const Elastic *e, double *x) {
+    dense_solve(e->a, e->dofs, x);
+}
+
+void elastic_end(Elastic *e, const double *f) {
+    for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
+}
+
+// ------------------------------------------------------------------------------------ measures
+
+void elastic_centre(const Elastic *e, double centre[3], double velocity[3]) {
+    for (int a = 0; a < 3; a++) centre[a] = velocity[a] = 0;
+    for (int a = 0; a < e->dim; a++) {
+        for (int i = 0; i < e->r; i++) {
+            centre[a] += e->whole[i] * e->d[i * e->dim + a];
+            velocity[a] += e->whole[i] * e->v[i * e->dim + a];
+        }
+        centre[a] = centre[a] / e->mass + e->rest_centre[a], velocity[a] /= e->mass;
+    }
+}
+
+double elastic_kinetic(const Elastic *e) {
+    return 0.5 * dense_dot(e->v, e->v, e->dofs);
+}

@@ -1,0 +1,300 @@
+// Making a body: lattice, vibrations, functions.
+#include "elastic/elastic.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "elastic/dense.h"
+#include "elastic/modes.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+ElasticParams elastic_default_params(void) {
+    return (ElasticParams){
+        .dim = 3, .density = 1000, .young = 1e5, .poisson = 0.4, .elements = 400, .tau = 0.1};
+}
+
+void elastic_free(Elastic **body) {
+    Elastic *e = *body;
+    if (!e) return;
+    lattice_free(&e->lattice);
+    free(e->basis), free(e->rest), free(e->whole);
+    free(e->sample_volume), free(e->sample_gradient);
+    free(e->d), free(e->v), free(e->j), free(e->w), free(e->z), free(e->force);
+    free(e->k), free(e->a), free(e->brake), free(e->work);
+    free(e);
+    *body = NULL;
+}
+
+size_t elastic_bytes(const Elastic *e) {
+    size_t r = (size_t)e->r, n = (size_t)e->dofs;
+    size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * 20 + 4 * n * n +
+                     (size_t)e->sample_count * (1 + r * (size_t)e->dim);
+    return sizeof *e + numbers * sizeof(double);
+}
+
+// ---------------------------------------------------------------------------------------- pins
+
+static double pin_distance(const ElasticParams *p, const double place[3]) {
+    float x = (float)place[0], y = (float)place[1], z = (float)place[2], least = INFINITY, d;
+    for (int i = 0; i < p->pin_count; i++) {
+        p->pins[i].distance(p->pins[i].context, 1, &x, &y, &z, &d);
+        least = d < least ? d : least;
+    }
+    return least;
+}
+
+/// Planes of the pins' bounds, so that a pin's face is also a face between elements.
+static void pin_planes(const ElasticParams *p, LatticeParams *lattice, double planes[3][16]) {
+    for (int a = 0; a < p->dim; a++) {
+        int n = 0;
+        for (int i = 0; i < p->pin_count && n + 2 <= 16; i++) {
+            if (isfinite(p->pins[i].low[a])) planes[a][n++] = p->pins[i].low[a];
+            if (isfinite(p->pins[i].high[a])) planes[a][n++] = p->pins[i].high[a];
+        }
+        lattice->cut[a] = planes[a], lattice->cut_count[a] = n;
+    }
+}
+
+/// Which nodes are held, and the combinations of 1, x, y, z that vanish on them: `vanish` [4][4]
+/// rows, *count of them. Held nodes must at least span a plane (2D: a line).
+static BrimResult hold(const Elastic *e, const ElasticParams *p, uint8_t *held, double *vanish,
+                       int *count, BrimError *error) {
+    const Lattice *l = &e->lattice;
+    int n = p->dim + 1, nodes = 0;
+    double gram[16] = {0}, values[4], size = l->plane[0][l->n[0]] - l->plane[0][0];
+    for (int i = 0; i < l->node_count; i++) {
+        held[i] = pin_distance(p, l->place[i]) <= 1e-5 * size;
+        if (!held[i]) continue;
+        double row[4] = {1};
+        nodes++;
+        for (int a = 0; a < p->dim; a++) row[a + 1] = (l->place[i][a] - l->plane[a][0]) / size;
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++) gram[n * a + b] += row[a] * row[b];
+    }
+    double rows[16];
+    dense_eigen(gram, n, values, rows);
+    *count = 0;
+    for (int i = 0; i < n; i++) *count += values[i] < 1e-8 * values[n - 1];
+    if (nodes == 0)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "pins hold nothing: none of them meets the body, which reaches from (%g, %g, "
+                    "%g) to (%g, %g, %g) m",
+                    l->plane[0][0], l->plane[1][0], p->dim == 3 ? l->plane[2][0] : 0,
+                    l->plane[0][l->n[0]], l->plane[1][l->n[1]],
+                    p->dim == 3 ? l->plane[2][l->n[2]] : 0);
+    if (*count > 1)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "pins hold a body only at a point or a line, about which it could turn: let "
+                    "them hold a part that is at least %.3g m across",
+                    0.5 * (l->plane[0][1] - l->plane[0][0]));
+    memcpy(vanish, rows, sizeof rows);
+    // back to metres: row[a + 1] was (x - low) / size
+    for (int i = 0; i < *count; i++)
+        for (int a = 0; a < p->dim; a++) {
+            vanish[n * i + a + 1] /= size;
+            vanish[n * i] -= vanish[n * i + a + 1] * l->plane[a][0];
+        }
+    return BRIM_OK;
+}
+
+// ----------------------------------------------------------------------------------- functions
+
+/// Takes out of a column what those before it have, in the metric of the mass; twice, for rounding.
+/// False when nothing is left. columns [r][nodes], m_columns = mass times those.
+static bool orthonormalise(const Sparse *mass, int nodes, double *columns, double *m_columns,
+                           int at) {
+    size_t n = (size_t)nodes;
+    double *c = columns + (size_t)at * n, *mc = m_columns + (size_t)at * n;
+    sparse_apply(mass, 1, c, mc);
+    double before = sqrt(fmax(0, dense_dot(c, mc, nodes)));
+    if (!(before > 0)) return false;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < at; i++) {
+            double part = dense_dot(m_columns + (size_t)i * n, c, nodes);
+            for (size_t k = 0; k < n; k++) c[k] -= part * columns[(size_t)i * n + k];
+        }
+    sparse_apply(mass, 1, c, mc);
+    double after = sqrt(fmax(0, dense_dot(c, mc, nodes)));
+    if (!(after > 1e-6 * before)) return false;
+    for (size_t k = 0; k < n; k++) c[k] /= after, mc[k] /= after;
+    return true;
+}
+
+/// Columns 1, x, y, z (or those combinations that vanish on pins), then components of modes.
+static int fill_columns(const Elastic *e, const Modes *modes, const double *vanish, int vanishing,
+                        double *columns, double *m_columns) {
+    const Lattice *l = &e->lattice;
+    size_t nodes = (size_t)l->node_count;
+    int d = e->dim, n = d + 1, r = 0;
+    for (int i = 0; i < (e->pinned ? vanishing : n); i++) {
+        for (size_t k = 0; k < nodes; k++) {
+            double value = e->pinned ? vanish[n * i] : i == 0;
+            for (int a = 0; a < d; a++)
+                value += (e->pinned ? vanish[n * i + a + 1] : i == a + 1) * l->place[k][a];
+            columns[(size_t)r * nodes + k] = value;
+        }
+        r += orthonormalise(&modes->mass, l->node_count, columns, m_columns, r);
+    }
+    for (int m = 0; m < modes->count; m++)
+        for (int a = 0; a < d; a++) {
+            for (size_t k = 0; k < nodes; k++)
+                columns[(size_t)r * nodes + k] =
+                    modes->shape[(k * (size_t)d + (size_t)a) * (size_t)modes->count + (size_t)m];
+            r += orthonormalise(&modes->mass, l->node_count, columns, m_columns, r);
+        }
+    return r;
+}
+
+static bool keep_columns(Elastic *e, const double *columns, const double *m_columns) {
+    size_t nodes = (size_t)e->lattice.node_count, r = (size_t)e->r, d = (size_t)e->dim;
+    e->basis = memory_new(nodes * r * sizeof(double));
+    e->rest = memory_zero(r * d * sizeof(double));
+    e->whole = memory_zero(r * sizeof(double));
+    if (!e->basis || !e->rest || !e->whole) return false;
+    for (size_t i = 0; i < r; i++)
+        for (size_t k = 0; k < nodes; k++) {
+            double heavy = m_columns[i * nodes + k];
+            e->basis[k * r + i] = columns[i * nodes + k];
+            e->whole[i] += heavy;
+            for (size_t a = 0; a < d; a++) e->rest[i * d + a] += heavy * e->lattice.place[k][a];
+        }
+    return true;
+}
+
+static BrimResult make_basis(Elastic *e, const Modes *modes, const double *vanish, int vanishing,
+                             BrimError *error) {
+    size_t most = (size_t)(e->dim + 1 + modes->count * e->dim);
+    size_t size = most * (size_t)e->lattice.node_count * sizeof(double);
+    double *columns = memory_new(size), *m_columns = memory_new(size);
+    bool ok = columns && m_columns;
+    if (ok) {
+        e->r = fill_columns(e, modes, vanish, vanishing, columns, m_columns);
+        e->dofs = e->r * e->dim;
+        ok = keep_columns(e, columns, m_columns);
+    }
+    free(columns);
+    free(m_columns);
+    return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body's modes");
+}
+
+void elastic_row(const Elastic *e, const double place[3], double *row) {
+    double value[ELEMENT_MOST];
+    const Lattice *l = &e->lattice;
+    Point p = lattice_find(l, place);
+    lattice_functions(l, &p, value, NULL);
+    memset(row, 0, (size_t)e->r * sizeof *row);
+    for (int k = 0; k < l->per_element; k++) {
+        const double *from =
+            e->basis + (size_t)l->node[p.element * l->per_element + k] * (size_t)e->r;
+        for (int i = 0; i < e->r; i++) row[i] += value[k] * from[i];
+    }
+}
+
+/// Gradients of the functions at the points of each step.
+static bool make_samples(Elastic *e, const Points *points) {
+    const Lattice *l = &e->lattice;
+    size_t r = (size_t)e->r, d = (size_t)e->dim;
+    e->sample_count = (int)points->count;
+    e->sample_volume = memory_new(points->count * sizeof(double));
+    e->sample_gradient = memory_zero(points->count * d * r * sizeof(double));
+    if (!e->sample_volume || !e->sample_gradient) return false;
+    for (size_t s = 0; s < points->count; s++) {
+        const Point *p = &points->point[s];
+        double value[ELEMENT_MOST], g[ELEMENT_MOST][3], *to = e->sample_gradient + s * d * r;
+        lattice_functions(l, p, value, g);
+        e->sample_volume[s] = p->volume;
+        for (int k = 0; k < l->per_element; k++) {
+            const double *from = e->basis + (size_t)l->node[p->element * l->per_element + k] * r;
+            for (size_t a = 0; a < d; a++)
+                for (size_t i = 0; i < r; i++) to[a * r + i] += g[k][a] * from[i];
+        }
+    }
+    return true;
+}
+
+static bool make_state(Elastic *e) {
+    size_t n = (size_t)e->dofs, vector = n * sizeof(double), matrix = n * vector;
+    e->d = memory_zero(vector), e->v = memory_zero(vector), e->j = memory_zero(vector);
+    e->w = memory_zero(vector), e->z = memory_zero(vector), e->force = memory_zero(vector);
+    e->k = memory_zero(matrix), e->a = memory_zero(matrix);
+    e->brake = memory_zero(matrix), e->work = memory_zero(matrix);
+    return e->d && e->v && e->j && e->w && e->z && e->force && e->k && e->a && e->brake && e->work;
+}
+
+// ------------------------------------------------------------------------------------- new body
+
+static BrimResult check_params(const ElasticParams *p, BrimError *error) {
+    if (!(p->young > 0) || !isfinite(p->young))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "an elastic body's Young modulus is %g Pa and must be positive", p->young);
+    if (!(p->poisson >= 0 && p->poisson <= 0.49))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "an elastic body's Poisson ratio is %g and must be between 0 and 0.49",
+                    p->poisson);
+    if (!(p->density > 0) || !isfinite(p->density))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "an elastic body's density is %g kg/m3 and must be positive", p->density);
+    if (p->modes < 1 || p->modes > ELASTIC_MODES_MOST)
+        return fail(error, BRIM_ERROR_INPUT, "an elastic body has %d modes; 1 to %d are possible",
+                    p->modes, ELASTIC_MODES_MOST);
+    return BRIM_OK;
+}
+
+static BrimResult find_basis(Elastic *e, const ElasticParams *p, const Points *exact,
+                             const double *filled, BrimError *error) {
+    double vanish[16];
+    int vanishing = 0;
+    Modes modes = {0};
+    uint8_t *held = memory_zero((size_t)e->lattice.node_count);
+    BrimResult result = held ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
+    if (result == BRIM_OK && e->pinned) result = hold(e, p, held, vanish, &vanishing, error);
+    ModesParams mp = {e->material, p->density, e->pinned ? held : NULL, p->modes};
+    if (result == BRIM_OK) result = modes_new(&e->lattice, exact, filled, &mp, &modes, error);
+    if (result == BRIM_OK) {
+        for (int i = 0; i < 8 && i < modes.count; i++) e->omega[i] = sqrt(fmax(0, modes.omega2[i]));
+        result = make_basis(e, &modes, vanish, vanishing, error);
+    }
+    modes_free(&modes);
+    free(held);
+    return result;
+}
+
+/// Volume and centre.
+static void add_up(Elastic *e, const Points *points) {
+    for (size_t i = 0; i < points->count; i++) {
+        const Point *p = &points->point[i];
+        double place[3];
+        lattice_place(&e->lattice, p, place);
+        e->volume += p->volume;
+        for (int a = 0; a < e->dim; a++) e->rest_centre[a] += p->volume * place[a];
+    }
+    for (int a = 0; a < 3; a++) e->rest_centre[a] /= e->volume;
+}
+
+BrimResult elastic_new(const Region *region, const ElasticParams *p, Elastic **body,
+                       BrimError *error) {
+    *body = NULL;
+    BrimResult result = check_params(p, error);
+    if (result != BRIM_OK) return result;
+    Elastic *e = memory_zero(sizeof *e);
+    if (!e) return fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body");
+    e->params = *p, e->dim = p->dim, e->pinned = p->pin_count > 0;
+    e->material = material_of(p->young, p->poisson);
+    double planes[3][16], *filled = NULL;
+    LatticeParams lp = {.elements = p->elements, .size = p->element_size};
+    Points exact = {0}, few = {0};
+    pin_planes(p, &lp, planes);
+    result = lattice_new(region, p->dim, &lp, &e->lattice, &exact, &few, &filled, error);
+    if (result == BRIM_OK) result = find_basis(e, p, &exact, filled, error);
+    add_up(e, &exact);
+    e->mass = e->volume * p->density;
+    if (result == BRIM_OK && !(make_samples(e, &few) && make_state(e)))
+        result = fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body");
+    e->params.pins = NULL;
+    free(exact.point);
+    free(few.point);
+    free(filled);
+    if (result != BRIM_OK) elastic_free(&e);
+    *body = e;
+    return result;
+}

@@ -1,0 +1,99 @@
+// A reduced elastic body: few numbers move it, many elements give it its stiffness. Knows no fluid.
+//
+// Positions are x(X) = X + sum over i of U_i(X) d_i, with scalar functions U_i that all coordinates
+// share: 1, x, y, z and the components of the lowest vibrations, orthonormal in the body's mass. So
+// the mass matrix of the numbers d is the identity, any turned copy of a pose can be told, and a
+// free body has its exact inertia. A held body has only functions that vanish on its pins.
+//
+// Time goes as in the liquid: positions stand at t, velocities are the mean of the step to come.
+// A step is an implicit midpoint rule between kicks of all other forces:
+//   w = v + j,   v* - w = dn/2 [S f(S z) - tau dn K_d v*] + k f_ext,   z = d + dn/2 v*,
+//   j = v* - w - k f_ext
+// where S undoes that the middle of a chord lies inside its arc (free bodies), and K_d brakes only
+// vibrations that the step does not resolve.
+#pragma once
+#include "elastic/lattice.h"
+#include "elastic/material.h"
+
+enum { ELASTIC_MODES_MOST = 200, ELASTIC_DOFS_MOST = 3 * (4 + 3 * ELASTIC_MODES_MOST) };
+
+typedef struct ElasticParams {
+    int dim;
+    double density;        ///< kg/m3
+    double young, poisson; ///< Pa, 0 to 0.49
+    int modes;             ///< vibrations
+    int elements;          ///< at most
+    double element_size;   ///< m; 0: by `elements`
+    const Region *pins;    ///< what they hold cannot move
+    int pin_count;
+    double tau;     ///< 0.1: of the brake on what the step does not resolve
+    double damping; ///< 1/s, in proportion to mass
+} ElasticParams;
+
+ElasticParams elastic_default_params(void);
+
+typedef struct Elastic {
+    ElasticParams params; ///< its pins are not to be read any more
+    int dim, r, dofs;     ///< functions; numbers: r dim
+    bool pinned;
+    Material material;
+    double mass, volume;   ///< kg, m3; 2D: of a metre of depth
+    double rest_centre[3]; ///< of mass, m
+    double omega[8];       ///< rad/s of the first vibrations, 0 beyond the last
+    Lattice lattice;
+    double *basis; ///< [nodes][r] kg^-1/2
+    double *rest;  ///< [r][dim] of the rest pose, free bodies only: X = sum U_i rest_i
+    double *whole; ///< [r] integral of density U_i: gravity's share, kg^1/2
+
+    int sample_count;
+    double *sample_volume;   ///< [samples]
+    double *sample_gradient; ///< [samples][dim][r]
+
+    double *d, *v, *j; ///< [r][dim] displacement, velocity, elastic half impulse
+
+    // of the step that is being taken
+    double dn, kick, scale[9]; ///< S
+    double *w, *z, *force;     ///< [r][dim]
+    double *k, *a, *brake;     ///< [dofs][dofs] stiffness, factor of A, K_d
+    double *work;              ///< [dofs][dofs]
+    double residual;           ///< of the last iteration, before it, kg^1/2 m/s
+} Elastic;
+
+/// Computes a body at rest. Takes as long as its vibrations take: from milliseconds to seconds.
+BrimResult elastic_new(const Region *region, const ElasticParams *params, Elastic **body,
+                       BrimError *error);
+void elastic_free(Elastic **body);
+size_t elastic_bytes(const Elastic *body);
+
+/// The functions at a place at rest: row [r].
+void elastic_row(const Elastic *body, const double place[3], double *row);
+
+/// Elastic energy at numbers d, J, and force -dE/dd [dofs] (may be NULL).
+double elastic_energy(const Elastic *body, const double *d, double *force);
+/// Second derivative, made not negative: k [dofs][dofs], symmetric.
+void elastic_stiffness(const Elastic *body, const double *d, double *k);
+/// d under a load [dofs] that stands still. False when it was not found.
+bool elastic_settle(Elastic *body, const double *load);
+
+/// f [dofs] += the weight under an acceleration.
+void elastic_add_gravity(const Elastic *body, const double g[3], double *f);
+/// f [dofs] += a force at a row.
+void elastic_add_force(const Elastic *body, const double *row, const double force[3], double *f);
+
+/// Positions move: d += dt v.
+void elastic_move(Elastic *body, double dt);
+/// Begins the kick of `kick` seconds before a step of dn seconds.
+void elastic_begin(Elastic *body, double dn, double kick);
+/// One iteration of Newton's method under other forces f [dofs], N: v => v*, with A of this place.
+/// extra [dofs][dofs] is added to A (contact), may be NULL. False when A is not positive definite.
+bool elastic_iterate(Elastic *body, const double *f, const double *extra);
+/// x [dofs] => A^-1 x of the last iteration.
+void elastic_comply(const Elastic *body, double *x);
+/// Ends the kick: what is not f was elastic.
+void elastic_end(Elastic *body, const double *f);
+
+/// Centre of mass, m; velocity of it, m/s.
+void elastic_centre(const Elastic *body, double centre[3], double velocity[3]);
+/// Angular momentum about the centre and angular velocity; free bodies.
+void elastic_spin(const Elastic *body, double momentum[3], double spin[3]);
+double elastic_kinetic(const Elastic *body);
