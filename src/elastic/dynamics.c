@@ -219,6 +219,24 @@ static double length(const double *x, int n) {
     return sqrt(dense_dot(x, x, n));
 }
 
+/// Makes the elastic impulse v - w - k f free of torque. Exactly solved it is so in 2D; in 3D S is
+/// not the same along all axes and would leave one, as iterations that were not made would.
+static void remove_torque(Elastic *e, const double *f) {
+    int n = e->dim;
+    double turn[3], z[ELASTIC_DOFS_MOST], impulse[ELASTIC_DOFS_MOST];
+    for (int i = 0; i < e->dofs; i++) {
+        z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
+        impulse[i] = e->v[i] - e->w[i] - e->kick * f[i];
+    }
+    spin_of(e, z, impulse, turn);
+    for (int i = 1; i < e->r; i++) {
+        double x[3] = {0}, u[3];
+        for (int a = 0; a < n; a++) x[a] = relative(e, z, i, a);
+        cross(turn, x, u);
+        for (int a = 0; a < n; a++) e->v[i * n + a] -= u[a];
+    }
+}
+
 bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
     int n = e->dofs;
     double z[ELASTIC_DOFS_MOST], step[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST],
@@ -236,6 +254,7 @@ bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
     if (!dense_cholesky(e->a, n, n)) return false;
     dense_solve(e->a, n, step);
     for (int i = 0; i < n; i++) e->v[i] += step[i];
+    if (!e->pinned) remove_torque(e, f);
     return true;
 }
 
