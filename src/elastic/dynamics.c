@@ -125,8 +125,55 @@ static int rigid_motions(const Elastic *e, const double *d, double *q) {
 
 // --------------------------------------------------------------------------------------- step
 
+/// Linear part of a free body's pose by its functions x, y, z; exact for rigid ones: F of x = F X.
+static void linear_part(const Elastic *e, double f[9]) {
+    int n = e->dim;
+    double y[9], inverse[9];
+    for (int i = 0; i < n; i++)
+        for (int a = 0; a < n; a++) {
+            y[n * a + i] = relative(e, e->d, i + 1, a);
+            inverse[n * a + i] = e->rest[(i + 1) * n + a];
+        }
+    // F rest = y; rest is triangular, as the functions were made orthonormal one by one
+    for (int a = 0; a < n; a++)
+        for (int i = n - 1; i >= 0; i--) {
+            double sum = 0;
+            for (int k = i + 1; k < n; k++) sum += f[n * a + k] * inverse[n * k + i];
+            f[n * a + i] = (y[n * a + i] - sum) / inverse[n * i + i];
+        }
+}
+
+void elastic_rotation(const Elastic *e, double rotation[9]) {
+    int n = e->dim;
+    double f[9];
+    memset(rotation, 0, 9 * sizeof *rotation);
+    rotation[0] = rotation[4] = rotation[8] = 1;
+    if (e->pinned) return;
+    linear_part(e, f);
+    Svd svd = svd_of(n, f);
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++) sum += svd.p[n * a + k] * svd.q[n * b + k];
+            rotation[3 * a + b] = sum;
+        }
+}
+
+/// A rigid body's pose again a turned copy of its rest pose, which chords and rounding leave.
+static void restore_shape(Elastic *e) {
+    double r[9];
+    elastic_rotation(e, r);
+    for (int i = 1; i < e->r; i++)
+        for (int a = 0; a < e->dim; a++) {
+            double sum = 0;
+            for (int b = 0; b < e->dim; b++) sum += r[3 * a + b] * e->rest[i * e->dim + b];
+            e->d[i * e->dim + a] = sum - e->rest[i * e->dim + a];
+        }
+}
+
 void elastic_move(Elastic *e, double dt) {
     for (int i = 0; i < e->dofs; i++) e->d[i] += dt * e->v[i];
+    if (e->params.rigid) restore_shape(e);
 }
 
 void elastic_begin(Elastic *e, double dn, double kick) {
@@ -219,6 +266,51 @@ static double length(const double *x, int n) {
     return sqrt(dense_dot(x, x, n));
 }
 
+/// v = what of w and the kick is a rigid motion about the middle of the step. Rows of a: those
+/// motions.
+static void iterate_rigid(Elastic *e, const double *f) {
+    for (int i = 0; i < e->dofs; i++) e->z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
+    e->rigid_motions = rigid_motions(e, e->z, e->a);
+    for (int i = 0; i < e->dofs; i++) e->v[i] = e->w[i] + e->kick * f[i];
+    elastic_comply(e, e->v);
+}
+
+bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
+    int n = e->dofs;
+    if (e->params.rigid) {
+        iterate_rigid(e, f);
+        return true;
+    }
+    double z[ELASTIC_DOFS_MOST], step[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST],
+        dn = e->dn, tau = e->params.tau;
+    look(e, z);
+    if (!set_brake(e, z)) return false;
+    dense_apply(e->brake, n, n, e->v, braked);
+    for (int i = 0; i < n; i++)
+        step[i] =
+            0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - (e->v[i] - e->w[i]);
+    e->residual = length(step, n);
+    for (int i = 0; i < n * n; i++)
+        e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i] +
+                  (i % (n + 1) == 0) + (extra ? extra[i] : 0);
+    if (!dense_cholesky(e->a, n, n)) return false;
+    dense_solve(e->a, n, step);
+    for (int i = 0; i < n; i++) e->v[i] += step[i];
+    return true;
+}
+
+void elastic_comply(const Elastic *e, double *x) {
+    if (!e->params.rigid) {
+        dense_solve(e->a, e->dofs, x);
+        return;
+    }
+    double part[6];
+    for (int k = 0; k < e->rigid_motions; k++) part[k] = dense_dot(e->a + k * e->dofs, x, e->dofs);
+    memset(x, 0, (size_t)e->dofs * sizeof *x);
+    for (int k = 0; k < e->rigid_motions; k++)
+        for (int i = 0; i < e->dofs; i++) x[i] += part[k] * e->a[k * e->dofs + i];
+}
+
 /// Makes the elastic impulse v - w - k f free of torque. Exactly solved it is so in 2D; in 3D S is
 /// not the same along all axes and would leave one, as iterations that were not made would.
 static void remove_torque(Elastic *e, const double *f) {
@@ -237,32 +329,8 @@ static void remove_torque(Elastic *e, const double *f) {
     }
 }
 
-bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
-    int n = e->dofs;
-    double z[ELASTIC_DOFS_MOST], step[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST],
-        dn = e->dn, tau = e->params.tau;
-    look(e, z);
-    if (!set_brake(e, z)) return false;
-    dense_apply(e->brake, n, n, e->v, braked);
-    for (int i = 0; i < n; i++)
-        step[i] =
-            0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - (e->v[i] - e->w[i]);
-    e->residual = length(step, n);
-    for (int i = 0; i < n * n; i++)
-        e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i] +
-                  (i % (n + 1) == 0) + (extra ? extra[i] : 0);
-    if (!dense_cholesky(e->a, n, n)) return false;
-    dense_solve(e->a, n, step);
-    for (int i = 0; i < n; i++) e->v[i] += step[i];
-    if (!e->pinned) remove_torque(e, f);
-    return true;
-}
-
-void elastic_comply(const Elastic *e, double *x) {
-    dense_solve(e->a, e->dofs, x);
-}
-
 void elastic_end(Elastic *e, const double *f) {
+    if (!e->pinned) remove_torque(e, f);
     for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
 }
 

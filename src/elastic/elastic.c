@@ -214,6 +214,7 @@ static bool make_samples(Elastic *e, const Points *points) {
 
 static bool make_state(Elastic *e) {
     size_t n = (size_t)e->dofs, vector = n * sizeof(double), matrix = n * vector;
+    if (e->params.rigid) e->sample_count = 0; // nothing to ask them
     e->d = memory_zero(vector), e->v = memory_zero(vector), e->j = memory_zero(vector);
     e->w = memory_zero(vector), e->z = memory_zero(vector), e->force = memory_zero(vector);
     e->k = memory_zero(matrix), e->a = memory_zero(matrix);
@@ -224,17 +225,20 @@ static bool make_state(Elastic *e) {
 // ------------------------------------------------------------------------------------- new body
 
 static BrimResult check_params(const ElasticParams *p, BrimError *error) {
-    if (!(p->young > 0) || !isfinite(p->young))
+    if (p->rigid && p->pin_count > 0)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a rigid body with pins cannot move: make it one of the solids");
+    if (!p->rigid && (!(p->young > 0) || !isfinite(p->young)))
         return fail(error, BRIM_ERROR_INPUT,
                     "an elastic body's Young modulus is %g Pa and must be positive", p->young);
-    if (!(p->poisson >= 0 && p->poisson <= 0.49))
+    if (!p->rigid && !(p->poisson >= 0 && p->poisson <= 0.49))
         return fail(error, BRIM_ERROR_INPUT,
                     "an elastic body's Poisson ratio is %g and must be between 0 and 0.49",
                     p->poisson);
     if (!(p->density > 0) || !isfinite(p->density))
         return fail(error, BRIM_ERROR_INPUT,
                     "an elastic body's density is %g kg/m3 and must be positive", p->density);
-    if (p->modes < 1 || p->modes > ELASTIC_MODES_MOST)
+    if (!p->rigid && (p->modes < 1 || p->modes > ELASTIC_MODES_MOST))
         return fail(error, BRIM_ERROR_INPUT, "an elastic body has %d modes; 1 to %d are possible",
                     p->modes, ELASTIC_MODES_MOST);
     return BRIM_OK;
@@ -248,7 +252,7 @@ static BrimResult find_basis(Elastic *e, const ElasticParams *p, const Points *e
     uint8_t *held = memory_zero((size_t)e->lattice.node_count);
     BrimResult result = held ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
     if (result == BRIM_OK && e->pinned) result = hold(e, p, held, vanish, &vanishing, error);
-    ModesParams mp = {e->material, p->density, e->pinned ? held : NULL, p->modes};
+    ModesParams mp = {e->material, p->density, e->pinned ? held : NULL, p->rigid ? 0 : p->modes};
     if (result == BRIM_OK) result = modes_new(&e->lattice, exact, filled, &mp, &modes, error);
     if (result == BRIM_OK) {
         for (int i = 0; i < 8 && i < modes.count; i++) e->omega[i] = sqrt(fmax(0, modes.omega2[i]));

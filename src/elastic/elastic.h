@@ -11,6 +11,8 @@
 //   j = v* - w - k f_ext
 // where S undoes that the middle of a chord lies inside its arc (free bodies), and K_d brakes only
 // vibrations that the step does not resolve.
+// A rigid body has the functions 1, x, y, z alone, and A^-1 is the projection on rigid motions:
+// what it becomes for a body of endless stiffness.
 #pragma once
 #include "elastic/lattice.h"
 #include "elastic/material.h"
@@ -21,6 +23,7 @@ typedef struct ElasticParams {
     int dim;
     double density;        ///< kg/m3
     double young, poisson; ///< Pa, 0 to 0.49
+    bool rigid;            ///< moves and turns but keeps its shape: no modes, stiffness is not read
     int modes;             ///< vibrations
     int elements;          ///< at most
     double element_size;   ///< m; 0: by `elements`
@@ -56,6 +59,7 @@ typedef struct Elastic {
     double *w, *z, *force;     ///< [r][dim]
     double *k, *a, *brake;     ///< [dofs][dofs] stiffness, factor of A, K_d
     double *work;              ///< [dofs][dofs]
+    int rigid_motions;         ///< rigid bodies: rows of a
     double residual;           ///< of the last iteration, before it, kg^1/2 m/s
 } Elastic;
 
@@ -92,6 +96,8 @@ void elastic_comply(const Elastic *body, double *x);
 /// Ends the kick: what is not f was elastic.
 void elastic_end(Elastic *body, const double *f);
 
+/// Turn of a body's rest pose that fits its pose best: rotation [9], row major.
+void elastic_rotation(const Elastic *body, double rotation[9]);
 /// Centre of mass, m; velocity of it, m/s.
 void elastic_centre(const Elastic *body, double centre[3], double velocity[3]);
 /// Angular momentum about the centre and angular velocity; free bodies.

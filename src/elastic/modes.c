@@ -292,6 +292,10 @@ BrimResult modes_new(const Lattice *l, const Points *points, const double *fille
     BrimResult result = BRIM_OK;
     if (!build(l, points, filled, params, &s, &m->mass))
         result = fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body's stiffness");
+    if (result == BRIM_OK && params->wanted == 0) {
+        system_free(&s);
+        return BRIM_OK;
+    }
     int skip = params->held ? 0 : l->dim == 3 ? 6 : 3;
     it.dofs = (size_t)s.free * (size_t)l->dim;
     int most = (int)it.dofs / 2 - skip;

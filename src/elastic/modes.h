@@ -15,7 +15,7 @@ typedef struct ModesParams {
     Material material;
     double density;      ///< kg/m3
     const uint8_t *held; ///< [nodes] which cannot move; NULL: none
-    int wanted;          ///< besides motions that do not deform
+    int wanted;          ///< besides motions that do not deform; 0: only the mass is found
 } ModesParams;
 
 /// Shift-invert subspace iteration. The body's rigid motions, as far as it is free, are left out.
