@@ -3,8 +3,9 @@
 #include "band/band.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "scene/def_hash.h"
+#include "bodies/bodies.h"
 #include "scene/check.h"
+#include "scene/def_hash.h"
 #include "step/guard.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
@@ -121,6 +122,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
                  grid_box(&s->grid));
     if (r == BRIM_OK && (def->warp > 0 || def->nodal)) r = warp_create(s, error);
     if (r == BRIM_OK) r = build_solids(s, def, error);
+    if (r == BRIM_OK && def->body_count > 0) r = bodies_new(s, def, error);
     if (r == BRIM_OK) r = build_sources(s, def, error);
     if (r == BRIM_OK) r = build_shapes(s, def, shapes, error);
     if (r != BRIM_OK) {
@@ -132,6 +134,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.liquid = NULL, s->def.liquid_count = 0;
     s->crowded = true; // nobody has looked yet
     s->def.solids = NULL, s->def.solid_count = 0;
+    s->def.bodies = NULL, s->def.body_count = 0;
     s->def.sources = NULL, s->def.source_count = 0;
     s->def.drains = NULL, s->def.drain_count = 0;
     s->def.gravity_keys = s->gravity_keys;
@@ -278,6 +281,7 @@ void brim_sim_destroy(BrimSim **sim) {
     if (!sim || !*sim) return;
     BrimSim *s = *sim;
     for (int i = 0; i < s->solid_count; i++) solid_free(&s->solids[i]);
+    bodies_free(s);
     for (int i = 0; i < s->source_count; i++) shape_free(&s->sources[i].shape);
     for (int i = 0; i < s->drain_count; i++) shape_free(&s->drains[i].shape);
     free(s->solids);
@@ -452,6 +456,9 @@ BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimV
         !(duration >= 0) || !isfinite(duration))
         return fail(error, BRIM_ERROR_INPUT,
                     "solid %d: placement and duration must be finite, duration >= 0", index);
+    if (solid_is_body(sim->solids[index]))
+        return fail(error, BRIM_ERROR_INPUT, "solid %d is a body: only water and weight move it",
+                    index);
     bool moved_before = solid_moves(sim->solids[index]);
     SolidState before = solid_state(sim->solids[index]);
     solid_move(sim->solids[index], position, rotation, sim->time, duration);

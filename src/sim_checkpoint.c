@@ -1,11 +1,13 @@
 // Saving and loading a simulation: what a step reads that the def does not give.
 #include "base/error.h"
 #include "base/memory.h"
+#include "bodies/bodies.h"
 #include "io/checkpoint.h"
 #include "io/stats.h"
 #include "sim.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +155,17 @@ static BrimResult put_solids(CheckpointWriter *w, const BrimSim *s, BrimError *e
     return r;
 }
 
+/// d, v, j of each body, one after the other.
+static BrimResult put_bodies(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
+    size_t count = bodies_numbers(s);
+    double *numbers = memory_new(count * sizeof *numbers);
+    if (!numbers) return fail(error, BRIM_ERROR_MEMORY, "out of memory for bodies");
+    bodies_save(s, numbers);
+    BrimResult r = checkpoint_put(w, "bodies", numbers, count * sizeof *numbers, error);
+    free(numbers);
+    return r;
+}
+
 static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     const Particles *p = &s->particles;
     CheckpointMeta meta = {.step = s->step,
@@ -179,7 +192,8 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
         r = checkpoint_put(w, name, p->attr[a], p->count * sizeof(float), error);
     }
     if (r == BRIM_OK) r = put_grid(w, s, error);
-    return r == BRIM_OK ? put_solids(w, s, error) : r;
+    if (r == BRIM_OK) r = put_solids(w, s, error);
+    return r == BRIM_OK && s->bodies ? put_bodies(w, s, error) : r;
 }
 
 BrimResult brim_sim_save(const BrimSim *sim, const char *path, BrimError *error) {
@@ -352,6 +366,19 @@ static BrimResult read_solids(Checkpoint *c, BrimSim *s, int count, const char *
     return r;
 }
 
+static BrimResult read_bodies(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
+    size_t count = bodies_numbers(s);
+    double *numbers = memory_new(count * sizeof *numbers);
+    if (!numbers) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    BrimResult r = checkpoint_read(c, "bodies", numbers, count * sizeof *numbers, error);
+    for (size_t i = 0; i < count && r == BRIM_OK; i++)
+        if (!isfinite(numbers[i])) r = damaged(path, "a body is out of place", error);
+    if (r == BRIM_OK && !bodies_restore(s, numbers))
+        r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for bodies", path);
+    free(numbers);
+    return r;
+}
+
 static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     CheckpointMeta meta;
     BrimResult r = checkpoint_read(c, CHECKPOINT_META, &meta, sizeof meta, error);
@@ -380,6 +407,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
     r = read_fields(c, s, path, error);
+    if (r == BRIM_OK && s->bodies) r = read_bodies(c, s, path, error);
     if (r == BRIM_OK) r = read_solids(c, s, (int)solids, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);

@@ -59,6 +59,6 @@ static inline bool case_step(Elastic *e, double dt, double dn, const double *f) 
     elastic_move(e, dt);
     elastic_begin(e, dn, 0.5 * (dt + dn));
     bool ok = elastic_iterate(e, f, NULL) && elastic_iterate(e, f, NULL);
-    elastic_end(e, f);
+    elastic_end(e, f, true);
     return ok;
 }

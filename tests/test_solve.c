@@ -257,8 +257,8 @@ TEST(solve_smoother_is_symmetric) {
 
 // -------------------------------------------------------------------------- against the oracle
 
-static const PoissonParams jacobi_params = {0, 1e-4, 4000, BRIM_PRECONDITIONER_JACOBI};
-static const PoissonParams multigrid_params = {0, 1e-4, 60, BRIM_PRECONDITIONER_MULTIGRID};
+static const PoissonParams jacobi_params = {0, 1e-4, 4000, BRIM_PRECONDITIONER_JACOBI, NULL};
+static const PoissonParams multigrid_params = {0, 1e-4, 60, BRIM_PRECONDITIONER_MULTIGRID, NULL};
 
 TEST(solve_does_not_read_tiles_without_unknowns) {
     System s = random_system(3, 37, 27, 19, 3), all = system_new(3, 37, 27, 19, NULL);
@@ -364,7 +364,7 @@ static double disk_error(int n, bool cosine) {
             !cosine ? 1 : -pi * pi * cos(pi * distance) - pi * sin(pi * distance) / distance;
         if (here < 0) s.rhs[c] = (float)(-laplacian * h * h);
     }
-    PoissonParams params = {0, 1e-7, 60, BRIM_PRECONDITIONER_MULTIGRID};
+    PoissonParams params = {0, 1e-7, 60, BRIM_PRECONDITIONER_MULTIGRID, NULL};
     PoissonReport report;
     double most = solve_with(&s, BRIM_ISA_AUTO, 1, &params, &report) ? 0 : INFINITY;
     EACH_CELL(&s) {
@@ -401,7 +401,7 @@ TEST(solve_hydrostatic_column) {
         // The closed bottom face lets nothing of the acceleration through.
         if (y == 0) s.rhs[grid_cell(&s.grid, x, y, z)] = 1;
     }
-    PoissonParams params = {0, 1e-7, 60, BRIM_PRECONDITIONER_MULTIGRID};
+    PoissonParams params = {0, 1e-7, 60, BRIM_PRECONDITIONER_MULTIGRID, NULL};
     PoissonReport report;
     CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &params, &report));
     CHECK(report.converged || report.limited);
@@ -567,7 +567,7 @@ static System splash(int n) {
 static int splash_iterations(int n, double reduction) {
     System s = splash(n);
     random_rhs(&s, 77);
-    PoissonParams params = {0, reduction, 60, BRIM_PRECONDITIONER_MULTIGRID};
+    PoissonParams params = {0, reduction, 60, BRIM_PRECONDITIONER_MULTIGRID, NULL};
     PoissonReport report;
     bool sound = solve_with(&s, BRIM_ISA_AUTO, 1, &params, &report);
     system_free(&s);
@@ -653,4 +653,61 @@ TEST(solve_reuse) {
     CHECK(poisson_bytes(p) > 0);
     poisson_free(&p);
     CHECK(p == NULL);
+}
+
+/// A term of rank two on every third unknown: Z = sum of weight u u^T.
+typedef struct RankTwo {
+    size_t count;
+    int64_t *cell;
+    float *u[2], *out, *kept;
+    double weight;
+} RankTwo;
+
+static double apply_rank_two(void *context, const float *x, float *out) {
+    const RankTwo *r = context;
+    double part[2] = {0}, dot = 0;
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < r->count; i++)
+            part[k] += (double)r->u[k][i] * (double)x[r->cell[i]];
+        dot += r->weight * part[k] * part[k];
+    }
+    for (size_t i = 0; i < r->count; i++)
+        out[i] = (float)(r->weight * (part[0] * r->u[0][i] + part[1] * r->u[1][i]));
+    return dot;
+}
+
+TEST(solve_with_a_term_of_low_rank) {
+    System s = splash(24);
+    float *rhs = malloc(s.cells * sizeof *rhs), *plain = malloc(s.cells * sizeof *plain);
+    RankTwo r = {.weight = 3};
+    r.cell = malloc(s.cells * sizeof *r.cell);
+    r.out = malloc(s.cells * sizeof(float)), r.kept = malloc(s.cells * sizeof(float));
+    for (int k = 0; k < 2; k++) r.u[k] = malloc(s.cells * sizeof(float));
+    for (size_t c = 0; c < s.cells; c += 3)
+        if (s.diag[c] > 0) {
+            for (int k = 0; k < 2; k++)
+                r.u[k][r.count] = (float)(unit(5, c, (uint64_t)(7 + k)) - 0.3);
+            r.cell[r.count++] = (int64_t)c;
+        }
+    PoissonTerm term = {apply_rank_two, &r, r.count, r.cell, r.out, r.kept};
+    random_rhs(&s, 3);
+    memcpy(rhs, s.rhs, s.cells * sizeof *rhs);
+    for (int k = 0; k < 2; k++) {
+        PoissonParams params = k ? multigrid_params : jacobi_params;
+        params.term = &term;
+        PoissonReport report;
+        memset(s.x, 0, s.cells * sizeof(float));
+        memcpy(s.rhs, rhs, s.cells * sizeof *rhs);
+        CHECK(solve_with(&s, BRIM_ISA_AUTO, 2, &params, &report) && report.converged);
+        // by the definition: rhs - A x - Z x
+        memcpy(s.rhs, rhs, s.cells * sizeof *rhs);
+        apply_rank_two(&r, s.x, r.out);
+        for (size_t i = 0; i < r.count; i++) s.rhs[r.cell[i]] -= r.out[i];
+        CHECK_BELOW(largest_residual(&s, s.rhs), 1.1e-4 * 0.5);
+        CHECK(k == 0 || report.iterations < 25);
+        if (k == 0) memcpy(plain, s.x, s.cells * sizeof *plain);
+        for (size_t c = 0; c < s.cells; c++) CHECK_NEAR(s.x[c], plain[c], 2e-3);
+    }
+    free(rhs), free(plain), free(r.cell), free(r.out), free(r.kept), free(r.u[0]), free(r.u[1]);
+    system_free(&s);
 }

@@ -176,6 +176,32 @@ typedef struct BrimSolidDef {
 
 BRIM_API BrimSolidDef brim_default_solid_def(void);
 
+// ---------------------------------------------------------------------------------- bodies
+
+/// A region that holds what of a body lies in it.
+typedef struct BrimPinDef {
+    BrimShapeDef shape;
+} BrimPinDef;
+
+/// A body that swims: it moves, turns and bends as water, weight and walls make it.
+typedef struct BrimBodyDef {
+    BrimShapeDef shape; ///< at rest, where it is at the start
+    float density;      ///< kg/m^3
+    bool rigid;         ///< keeps its shape; the following four are not read
+    float young;        ///< Young's modulus, Pa
+    float poisson;      ///< Poisson's ratio, 0 to 0.49; 2D is plane strain
+    int modes;          ///< vibrations that it can be bent by; 0 = 12 with pins, 24 without
+    int elements;       ///< of its lattice, at most; 0 = 150, 2D: 400
+    float damping;      ///< of all motion, 1/s
+    float friction;     ///< Coulomb's coefficient against walls, solids and other bodies
+    BrimVec3 velocity;  ///< at the start, m/s
+    BrimVec3 spin;      ///< at the start, rad/s about its centre of mass
+    const BrimPinDef *pins;
+    int pin_count;
+} BrimBodyDef;
+
+BRIM_API BrimBodyDef brim_default_body_def(void);
+
 // ------------------------------------------------------------------- liquid, sources, drains
 
 typedef struct BrimLiquidDef {
@@ -340,6 +366,8 @@ typedef struct BrimSimDef {
     int liquid_count;
     const BrimSolidDef *solids;
     int solid_count;
+    const BrimBodyDef *bodies;
+    int body_count;
     const BrimSourceDef *sources;
     int source_count;
     const BrimDrainDef *drains;
@@ -425,6 +453,34 @@ BRIM_API void brim_sim_solid_distance(const BrimSim *sim, size_t count, const fl
                                       const float *y, const float *z, float *out);
 
 // ----------------------------------------------------------------------- solids at run time
+
+/// A body as it is now; 2D: of a metre of depth.
+typedef struct BrimBodyState {
+    BrimVec3 center;    ///< of mass, m
+    BrimVec3 velocity;  ///< of the centre, m/s, half a step ahead as all velocities
+    BrimVec3 spin;      ///< rad/s; 0 for a body with pins
+    BrimVec3 low, high; ///< bounds, m
+    double mass;        ///< kg
+    double kinetic;     ///< energy of its motion, J
+    double elastic;     ///< energy of its deformation, J
+    BrimVec3 pressure;  ///< force of the water, N, in the last step
+    BrimVec3 contact;   ///< force of walls, solids and other bodies, N
+} BrimBodyState;
+
+/// The surface of a body as it is now; 2D: segments, whose last two corners are one. Belongs to the
+/// simulation and is good until the next step.
+typedef struct BrimBodySurface {
+    size_t vertex_count, triangle_count;
+    const float (*position)[3];    ///< m
+    const float (*velocity)[3];    ///< m/s
+    const uint32_t (*triangle)[3]; ///< counter-clockwise from outside
+} BrimBodySurface;
+
+BRIM_API int brim_sim_body_count(const BrimSim *sim);
+BRIM_API BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyState *state,
+                                        BrimError *error);
+BRIM_API BrimResult brim_sim_body_surface(const BrimSim *sim, int index, BrimBodySurface *surface,
+                                          BrimError *error);
 
 /// Adds a solid; *index names it in brim_sim_move_solid. Solids of the def come first.
 BRIM_API BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
@@ -673,6 +729,11 @@ typedef enum BrimMeshFormat {
     BRIM_MESH_PLY, ///< binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz; triangles
     BRIM_MESH_OBJ, ///< text: positions, normals, triangles; no velocities
 } BrimMeshFormat;
+
+/// The surfaces of all bodies with the velocity of each vertex, as PLY; 2D: ribbons one cell deep.
+BRIM_API BrimResult brim_write_bodies(const BrimSim *sim, const char *path, BrimError *error);
+/// A row for each body: what BrimBodyState holds, as CSV.
+BRIM_API BrimResult brim_write_body_states(const BrimSim *sim, const char *path, BrimError *error);
 
 BRIM_API BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame,
                                     BrimMeshFormat format, const char *path, BrimError *error);

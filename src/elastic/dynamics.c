@@ -266,21 +266,31 @@ static double length(const double *x, int n) {
     return sqrt(dense_dot(x, x, n));
 }
 
-/// v = what of w and the kick is a rigid motion about the middle of the step. Rows of a: those
-/// motions.
-static void iterate_rigid(Elastic *e, const double *f) {
-    for (int i = 0; i < e->dofs; i++) e->z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
-    e->rigid_motions = rigid_motions(e, e->z, e->a);
-    for (int i = 0; i < e->dofs; i++) e->v[i] = e->w[i] + e->kick * f[i];
-    elastic_comply(e, e->v);
+/// The same for a rigid body: among the rigid motions about the middle of the step, the rows of a.
+/// `brake`: factor of A among those, [motions][motions].
+static bool iterate_rigid(Elastic *e, const double *f, const double *extra) {
+    int n = e->dofs;
+    double step[4 * 3], image[4 * 3];
+    for (int i = 0; i < n; i++) e->z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
+    int m = e->rigid_motions = rigid_motions(e, e->z, e->a);
+    for (int k = 0; k < m; k++) {
+        if (extra) dense_apply(extra, n, n, e->a + k * n, image);
+        for (int l = 0; l < m; l++)
+            e->brake[k * m + l] = (k == l) + (extra ? dense_dot(image, e->a + l * n, n) : 0);
+    }
+    if (!dense_cholesky(e->brake, m, m)) return false;
+    // v is not quite such a motion, and contact is stiff: it was found at v itself
+    if (extra) dense_apply(extra, n, n, e->v, image);
+    for (int i = 0; i < n; i++)
+        step[i] = e->w[i] + e->kick * f[i] + (extra ? image[i] : 0);
+    elastic_comply(e, step);
+    memcpy(e->v, step, (size_t)n * sizeof *step);
+    return true;
 }
 
 bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
     int n = e->dofs;
-    if (e->params.rigid) {
-        iterate_rigid(e, f);
-        return true;
-    }
+    if (e->params.rigid) return iterate_rigid(e, f, extra);
     double z[ELASTIC_DOFS_MOST], step[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST],
         dn = e->dn, tau = e->params.tau;
     look(e, z);
@@ -306,6 +316,7 @@ void elastic_comply(const Elastic *e, double *x) {
     }
     double part[6];
     for (int k = 0; k < e->rigid_motions; k++) part[k] = dense_dot(e->a + k * e->dofs, x, e->dofs);
+    dense_solve(e->brake, e->rigid_motions, part);
     memset(x, 0, (size_t)e->dofs * sizeof *x);
     for (int k = 0; k < e->rigid_motions; k++)
         for (int i = 0; i < e->dofs; i++) x[i] += part[k] * e->a[k * e->dofs + i];
@@ -329,8 +340,8 @@ static void remove_torque(Elastic *e, const double *f) {
     }
 }
 
-void elastic_end(Elastic *e, const double *f) {
-    if (!e->pinned) remove_torque(e, f);
+void elastic_end(Elastic *e, const double *f, bool alone) {
+    if (alone && !e->pinned) remove_torque(e, f);
     for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
 }
 

@@ -93,8 +93,9 @@ void elastic_begin(Elastic *body, double dn, double kick);
 bool elastic_iterate(Elastic *body, const double *f, const double *extra);
 /// x [dofs] => A^-1 x of the last iteration.
 void elastic_comply(const Elastic *body, double *x);
-/// Ends the kick: what is not f was elastic.
-void elastic_end(Elastic *body, const double *f);
+/// Ends the kick: what is not f was elastic. `alone`: v may still change a little, so that the
+/// elastic impulse of a free body has no torque at all, because nobody else relies on it.
+void elastic_end(Elastic *body, const double *f, bool alone);
 
 /// Turn of a body's rest pose that fits its pose best: rotation [9], row major.
 void elastic_rotation(const Elastic *body, double rotation[9]);

@@ -15,6 +15,7 @@
 #define FIELDS "fields"
 #define SURFACE "surface"
 #define FOAM "foam"
+#define BODIES "bodies"
 #define DAMAGED_SUFFIX ".damaged"
 
 char *checkpoint_path(const char *folder, int64_t step) {
@@ -27,6 +28,10 @@ char *particles_path(const char *folder, int frame) {
 
 char *fields_path(const char *folder, int frame) {
     return path_new("%s/" FIELDS "/%06d.vti", folder, frame);
+}
+
+char *bodies_path(const char *folder, int frame, const char *ending) {
+    return path_new("%s/" BODIES "/%06d.%s", folder, frame, ending);
 }
 
 char *surface_path(const char *folder, int frame, BrimMeshFormat format) {
@@ -84,6 +89,9 @@ static bool is_ours(const char *part, const char *name) {
     if (strcmp(part, SURFACE) == 0)
         return is_numbered(name, n, "", 6, ".ply", NULL) ||
                is_numbered(name, n, "", 6, ".obj", NULL);
+    if (strcmp(part, BODIES) == 0)
+        return is_numbered(name, n, "", 6, ".ply", NULL) ||
+               is_numbered(name, n, "", 6, ".csv", NULL);
     if (strcmp(part, CHECKPOINTS) == 0)
         return is_checkpoint(name, without(name, n, DAMAGED_SUFFIX), NULL);
     return (n == 8 && strncmp(name, "run.json", n) == 0) ||
@@ -129,13 +137,15 @@ static BrimResult make_part(const char *folder, const char *part, BrimError *err
     return result;
 }
 
-BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, BrimError *error) {
+BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool bodies,
+                          BrimError *error) {
     BrimResult result = make_part(folder, CHECKPOINTS, error);
     if (result == BRIM_OK && output->particles) result = make_part(folder, PARTICLES, error);
     if (result == BRIM_OK && output->fields) result = make_part(folder, FIELDS, error);
     if (result == BRIM_OK && output->surface != BRIM_SURFACE_OUTPUT_NONE)
         result = make_part(folder, SURFACE, error);
     if (result == BRIM_OK && output->foam) result = make_part(folder, FOAM, error);
+    if (result == BRIM_OK && bodies) result = make_part(folder, BODIES, error);
     return result == BRIM_OK ? folder_sync(folder, error) : result;
 }
 
@@ -180,7 +190,7 @@ static BrimResult remove_from(const char *folder, const char *part, bool tempora
 
 /// Checkpoints first: a run whose removal was cut short can then not be resumed from where its
 /// frames are gone.
-static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS, SURFACE, FOAM, ""};
+static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS, SURFACE, FOAM, BODIES, ""};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 BrimResult folder_empty(const char *folder, BrimError *error) {

@@ -6,6 +6,7 @@
 //   DIR/fields/000000.vti
 //   DIR/surface/000000.ply or .obj
 //   DIR/foam/000000.ply
+//   DIR/bodies/000000.ply and .csv
 //   DIR/checkpoints/step-00000000.brim  named by step, since an interrupt comes between frames;
 //                                       the newest two are kept, so a damaged one has a predecessor
 //   ....brim-tmp                        beside any of these: being written, or left by a crash
@@ -27,8 +28,9 @@ typedef enum FolderState {
 BrimResult folder_state(const char *folder, FolderState *state, BrimError *error);
 /// Takes the folder for this process until *lock is closed; BRIM_ERROR_INPUT when another has it.
 BrimResult folder_lock(const char *folder, int *lock, BrimError *error);
-/// Creates the folders for what a run writes.
-BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, BrimError *error);
+/// Creates the folders for what a run writes, with bodies if there are some.
+BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool bodies,
+                          BrimError *error);
 /// Removes the files of a run but run.json, checkpoints first, and the folders that this left
 /// empty.
 BrimResult folder_empty(const char *folder, BrimError *error);
@@ -50,4 +52,5 @@ char *checkpoint_path(const char *folder, int64_t step);
 char *particles_path(const char *folder, int frame);
 char *fields_path(const char *folder, int frame);
 char *foam_path(const char *folder, int frame);
+char *bodies_path(const char *folder, int frame, const char *ending);
 char *surface_path(const char *folder, int frame, BrimMeshFormat format);

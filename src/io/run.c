@@ -218,7 +218,9 @@ static BrimResult take_folder(BrimRun *r, const BrimScene *scene, BrimError *err
     if (!path) return no_memory(r, error);
     result = run_json_write(path, scene, r->sim, r->scene_hash, error);
     free(path);
-    return result == BRIM_OK ? folder_prepare(r->folder, &r->output, error) : result;
+    return result == BRIM_OK
+               ? folder_prepare(r->folder, &r->output, brim_sim_body_count(r->sim) > 0, error)
+               : result;
 }
 
 static BrimResult write_surface(const BrimRun *r, int frame, BrimError *error) {
@@ -292,6 +294,15 @@ static BrimResult begin_foam(BrimRun *r, const BrimSimDef *def, BrimError *error
     return result;
 }
 
+static BrimResult write_bodies(const BrimRun *r, int frame, BrimError *error) {
+    char *ply = bodies_path(r->folder, frame, "ply"), *csv = bodies_path(r->folder, frame, "csv");
+    BrimResult result = ply && csv ? BRIM_OK : no_memory(r, error);
+    if (result == BRIM_OK) result = brim_write_bodies(r->sim, ply, error);
+    if (result == BRIM_OK) result = brim_write_body_states(r->sim, csv, error);
+    free(ply), free(csv);
+    return result;
+}
+
 static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     int frame = brim_sim_frame(r->sim);
     char *particles = particles_path(r->folder, frame), *fields = fields_path(r->folder, frame);
@@ -302,6 +313,8 @@ static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     if (result == BRIM_OK && r->output.surface != BRIM_SURFACE_OUTPUT_NONE)
         result = write_surface(r, frame, error);
     if (result == BRIM_OK && r->foam) result = write_foam(r, frame, error);
+    if (result == BRIM_OK && brim_sim_body_count(r->sim) > 0)
+        result = write_bodies(r, frame, error);
     free(particles), free(fields);
     return result;
 }

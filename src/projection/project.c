@@ -8,6 +8,7 @@
 // (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
 #include "band/band.h"
 #include "base/error.h"
+#include "bodies/bodies.h"
 #include "step/stages.h"
 #include "volume/density.h"
 #include "walls/solid_masks.h"
@@ -39,6 +40,7 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
         if (moving && open < 1) speed += (1 - open) * s->wall_speed[a][solid_cell(s, face)];
         outflow += n & 1 ? speed : -speed;
     }
+    if (s->bodies) outflow += bodies_outflow(s, me);
     return outflow;
 }
 
@@ -273,7 +275,12 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
                             .max_iterations = s->def.max_iterations,
                             .preconditioner = s->def.preconditioner};
     PoissonReport report = {0};
-    bool finite = poisson_solve(s->poisson, s->rhs, s->pressure, &params, &report);
+    bool memory = false;
+    bool finite = s->bodies ? bodies_solve(s, s->kick_now, &params, &report, &memory)
+                            : poisson_solve(s->poisson, s->rhs, s->pressure, &params, &report);
+    if (memory)
+        return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project, bodies",
+                    (long long)s->step + 1);
     s->stats.iterations = report.iterations;
     s->stats.residual = report.residual * to_ratio(s);
     if (!finite)

@@ -164,10 +164,26 @@ static bool check_source(Problem *problem, const BrimSourceDef *source, int dim,
                "must not be zero: it is the direction and speed in which the stream leaves (m/s)");
 }
 
+static bool check_body(Problem *problem, const BrimBodyDef *body, int dim, const char *path) {
+    if (check_list(problem, path, "pins", body->pins, body->pin_count)) return true;
+    if (body->rigid && body->pin_count > 0)
+        return found(problem, path, "pins",
+                     "hold a rigid body still: take them out, or make it one of the solids");
+    if (body->shape.kind == BRIM_SHAPE_PLANE || body->shape.kind == BRIM_SHAPE_HEIGHT_FIELD)
+        return found(problem, path, "", "a body must have an end on all sides: no plane or ground");
+    for (int i = 0; i < body->pin_count; i++) {
+        char at[256];
+        snprintf(at, sizeof at, "%.200s.pins[%d]", path, i);
+        if (check_shape(problem, &body->pins[i].shape, dim, at, 0)) return true;
+    }
+    return false;
+}
+
 /// The part of a list's item that is particular to its table.
 static bool check_item(Problem *problem, const Table *table, const void *item, int dim,
                        const char *path) {
     if (table == &table_solid) return check_motion(problem, item, dim, path);
+    if (table == &table_body) return check_body(problem, item, dim, path);
     if (table == &table_source) return check_source(problem, item, dim, path);
     if (table == &table_drain) {
         const BrimDrainDef *drain = item;

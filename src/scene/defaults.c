@@ -24,3 +24,9 @@ BrimDrainDef brim_default_drain_def(void) {
     table_defaults(&table_drain, &def);
     return def;
 }
+
+BrimBodyDef brim_default_body_def(void) {
+    BrimBodyDef def = {.shape = brim_default_shape_def()};
+    table_defaults(&table_body, &def);
+    return def;
+}

@@ -163,8 +163,7 @@ static bool offer_around(const Nearest *s, size_t node, uint8_t *waiting, Front 
 }
 
 /// Carries triangles from node to node up to the edge of the band.
-static bool fill_band(const Nearest *s, size_t nodes, uint8_t *waiting) {
-    const float reach = band_cells * s->grid->spacing;
+static bool fill_band(const Nearest *s, size_t nodes, float reach, uint8_t *waiting) {
     Front now = {0}, next = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < nodes; i++)
@@ -242,11 +241,20 @@ bool distance_grid_unsigned(DistanceGrid *g, const Trimesh *mesh) {
         for (size_t i = 0; i < nodes; i++) g->value[i] = INFINITY;
         Nearest s = {g, mesh, g->value, triangle};
         fill_surface(&s);
-        ok = fill_band(&s, nodes, waiting);
+        ok = fill_band(&s, nodes, band_cells * g->spacing, waiting);
         for (int pass = 0; pass < (g->n[2] == 1 ? 4 : 8); pass++) sweep(g, pass, nothing);
     }
     free(triangle);
     free(waiting);
     free(nothing);
     return ok;
+}
+
+bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, uint32_t *triangle,
+                        uint8_t *waiting) {
+    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
+    for (size_t i = 0; i < nodes; i++) g->value[i] = INFINITY;
+    Nearest s = {g, mesh, g->value, triangle};
+    fill_surface(&s);
+    return fill_band(&s, nodes, reach * g->spacing, waiting);
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 
 struct Solid {
-    Shape *shape; ///< around its own position, which is `pivot`
+    Shape *shape;   ///< around its own position, which is `pivot`; NULL: a body
+    SolidBody body; ///< of which nothing of the following is read
     int dim;
     double pivot[3];
     BrimMotionKind motion;
@@ -118,6 +119,20 @@ BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid *
     return BRIM_OK;
 }
 
+BrimResult solid_new_body(const SolidBody *body, int dim, Solid **solid, BrimError *error) {
+    static const float upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    Solid *s = memory_zero(sizeof *s);
+    *solid = s;
+    if (!s) return fail(error, BRIM_ERROR_MEMORY, "no memory for a body");
+    s->dim = dim, s->body = *body;
+    memcpy(s->state.placement.rotation, upright, sizeof upright);
+    return BRIM_OK;
+}
+
+bool solid_is_body(const Solid *s) {
+    return !s->shape;
+}
+
 void solid_free(Solid **solid) {
     Solid *s = *solid;
     if (!s) return;
@@ -128,7 +143,8 @@ void solid_free(Solid **solid) {
 }
 
 size_t solid_bytes(const Solid *s) {
-    return sizeof *s + (size_t)s->key_count * sizeof *s->keys + shape_bytes(s->shape);
+    return sizeof *s + (size_t)s->key_count * sizeof *s->keys +
+           (s->shape ? shape_bytes(s->shape) : 0);
 }
 
 // ------------------------------------------------------------------------------------- motion
@@ -281,6 +297,7 @@ static bool jumps(const Solid *s, double time, double dt) {
 
 void solid_place(Solid *s, double time, double dt) {
     Pose now, before;
+    if (solid_is_body(s)) return;
     pose_at(s, time, &now);
     memcpy(s->state.velocity, now.velocity, sizeof s->state.velocity);
     memcpy(s->state.spin, now.spin, sizeof s->state.spin);
@@ -334,7 +351,7 @@ void solid_set_state(Solid *s, const SolidState *state) {
 }
 
 bool solid_moves(const Solid *s) {
-    return s->state.hosted || s->motion != BRIM_MOTION_STILL;
+    return s->state.hosted || s->motion != BRIM_MOTION_STILL || solid_is_body(s);
 }
 
 bool solid_exists(const Solid *s, double time) {
@@ -345,6 +362,10 @@ bool solid_exists(const Solid *s, double time) {
 
 void solid_distance(const Solid *s, int n, const float *x, const float *y, const float *z,
                     float *distance) {
+    if (solid_is_body(s)) {
+        s->body.distance(s->body.context, n, x, y, z, distance);
+        return;
+    }
     const float *r = s->state.placement.rotation, *p = s->state.placement.position;
     float lx[CHUNK], ly[CHUNK], lz[CHUNK];
     for (int start = 0; start < n; start += CHUNK) {
@@ -360,6 +381,7 @@ void solid_distance(const Solid *s, int n, const float *x, const float *y, const
 }
 
 BrimVec3 solid_velocity(const Solid *s, float x, float y, float z) {
+    if (solid_is_body(s)) return s->body.velocity(s->body.context, (const float[3]){x, y, z});
     const float *c = s->state.placement.position;
     double rx = (double)x - c[0], ry = (double)y - c[1], rz = s->dim == 2 ? 0 : (double)z - c[2];
     const double *w = s->state.spin, *v = s->state.velocity;
@@ -370,6 +392,10 @@ BrimVec3 solid_velocity(const Solid *s, float x, float y, float z) {
 double solid_way(const Solid *s, double from, double to, const float point[3]) {
     Pose before, after;
     double local[3] = {0}, way2 = 0;
+    if (solid_is_body(s)) { // it does not know its way, only its speed
+        BrimVec3 v = s->body.velocity(s->body.context, point);
+        return (to - from) * sqrt((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z);
+    }
     pose_at(s, from, &before);
     pose_at(s, to, &after);
     for (int i = 0; i < 3; i++)
@@ -384,9 +410,10 @@ double solid_way(const Solid *s, double from, double to, const float point[3]) {
 }
 
 bool solid_bounds(const Solid *s, float low[3], float high[3]) {
+    if (solid_is_body(s)) return s->body.bounds(s->body.context, low, high);
     return shape_bounds_placed(s->shape, &s->state.placement, low, high);
 }
 
 float solid_thickness(const Solid *s) {
-    return shape_thickness(s->shape);
+    return solid_is_body(s) ? s->body.thickness : shape_thickness(s->shape);
 }

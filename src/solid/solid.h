@@ -43,6 +43,21 @@ typedef struct Placement {
 
 typedef struct Solid Solid;
 
+/// Who tells where a solid is and how it moves that no def tells: a body in the water.
+typedef struct SolidBody {
+    /// As shape_distance, of the body as it is now.
+    void (*distance)(const void *context, int n, const float *x, const float *y, const float *z,
+                     float *distance);
+    /// Velocity of the body's surface nearest to a point, m/s.
+    BrimVec3 (*velocity)(const void *context, const float point[3]);
+    bool (*bounds)(const void *context, float low[3], float high[3]);
+    float thickness; ///< of its thinnest wall, m; INFINITY: not known
+    const void *context;
+} SolidBody;
+/// A solid that is a body. Motion and start of the others do not apply, nor can the host move it.
+BrimResult solid_new_body(const SolidBody *body, int dim, Solid **solid, BrimError *error);
+bool solid_is_body(const Solid *solid);
+
 BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid **solid,
                      BrimError *error);
 void solid_free(Solid **solid);

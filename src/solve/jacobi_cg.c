@@ -55,6 +55,7 @@ void jacobi_descend(Task *t, double target, int *iterations) {
     double rz = dot(s, r, z);
     while (*iterations < t->params->max_iterations) {
         multiply(s, p, q);
+        term_add(t->params, p, q);
         double alpha = rz / dot(s, p, q);
         if (!isfinite(alpha)) return;
         combine(s, t->x, t->x, alpha, p);

@@ -14,8 +14,9 @@ typedef struct Scalars {
     bool sound; ///< finite, and p is a direction of descent
 } Scalars;
 
-static Scalars next_scalars(const Poisson *s, const Scalars *last) {
-    double ry = 0, yw = 0, ys = 0;
+/// term: y.Zy, which is not among the tiles' sums.
+static Scalars next_scalars(const Poisson *s, const Scalars *last, double term) {
+    double ry = 0, yw = term, ys = 0;
     for (int i = 0; i < s->active_count; i++)
         ry += s->dots[i].ry, yw += s->dots[i].yw, ys += s->dots[i].ys;
     double beta = last ? -ys / last->ps : 0;
@@ -70,7 +71,8 @@ void multigrid_descend(Task *t, double target, int *iterations) {
     for (bool first = true; *iterations < t->params->max_iterations; first = false) {
         cycle_run(s);
         each_tile(t, apply_tile);
-        c = next_scalars(s, first ? NULL : &c);
+        double term = term_add(t->params, s->level[0].y, s->level[0].z);
+        c = next_scalars(s, first ? NULL : &c, term);
         if (!c.sound) return;
         t->alpha = (float)c.alpha, t->beta = (float)c.beta;
         each_tile(t, update_tile);

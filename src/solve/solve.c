@@ -74,11 +74,37 @@ static void residual_of_tile(void *context, int index, int thread) {
         t->kernels->residual(&s->level[0], s->active[index], t->rhs, t->x, s->level[0].b);
 }
 
+double term_add(const PoissonParams *params, const float *x, float *to) {
+    const PoissonTerm *term = params->term;
+    if (!term || term->count == 0) return 0;
+    double dot = term->apply(term->context, x, term->out);
+    for (size_t i = 0; i < term->count; i++) to[term->cell[i]] += term->out[i];
+    return dot;
+}
+
+/// rhs -= Z x, and back to the same bits.
+static void term_take(const Task *t) {
+    const PoissonTerm *term = t->params->term;
+    if (!term || term->count == 0) return;
+    term->apply(term->context, t->x, term->out);
+    for (size_t i = 0; i < term->count; i++) {
+        term->kept[i] = t->rhs[term->cell[i]];
+        t->rhs[term->cell[i]] -= term->out[i];
+    }
+}
+
+static void term_give_back(const Task *t) {
+    const PoissonTerm *term = t->params->term;
+    for (size_t i = 0; term && i < term->count; i++) t->rhs[term->cell[i]] = term->kept[i];
+}
+
 /// level[0].b = rhs - A x, after x got mean zero in closed components. Returns its largest entry.
 static double true_residual(Task *t) {
     Poisson *s = t->solver;
     closed_remove_mean(s, t->x);
+    term_take(t);
     team_for(t->team, s->active_count, TILES_A_THREAD, residual_of_tile, t);
+    term_give_back(t);
     return largest_residual(s);
 }
 

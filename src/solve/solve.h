@@ -18,11 +18,22 @@
 
 typedef struct Poisson Poisson;
 
+/// A term Z of low rank that is added to A: symmetric, not negative.
+typedef struct PoissonTerm {
+    /// (x [cells]) => out [count] = Z x at `cell`; returns x.Zx.
+    double (*apply)(void *context, const float *x, float *out);
+    void *context;
+    size_t count;
+    const int64_t *cell; ///< [count] the unknowns that it joins
+    float *out, *kept;   ///< [count] scratch
+} PoissonTerm;
+
 typedef struct PoissonParams {
     double tolerance; ///< stop when max |rhs - A x| <= tolerance (absolute), or
     double reduction; ///< when max |r| <= reduction * max |r at x = 0|, whichever comes first
     int max_iterations;
     BrimPreconditioner preconditioner;
+    const PoissonTerm *term; ///< NULL: none
 } PoissonParams;
 
 typedef struct PoissonReport {

@@ -85,6 +85,9 @@ typedef struct Task {
     float alpha, beta; ///< of this iteration
 } Task;
 
+/// to += Z x of the term that the caller gave; returns x.Zx, 0 without one.
+double term_add(const PoissonParams *params, const float *x, float *to);
+
 /// Iterates from the residual in level[0].b until its recurrence meets `target`, the iterations are
 /// spent, or rounding ends the descent.
 typedef void Descend(Task *task, double target, int *iterations);

@@ -97,6 +97,8 @@ typedef struct ThreadScratch {
     size_t risen_count, risen_capacity;
 } ThreadScratch;
 
+typedef struct Bodies Bodies;
+
 struct BrimSim {
     // create
     BrimSimDef def; ///< lists are empty: they live on in the members below
@@ -117,6 +119,7 @@ struct BrimSim {
     int solid_count;
     SolidState *pending; ///< of solids that a checkpoint's host had added and will add again
     int pending_count;
+    Bodies *bodies; ///< NULL without; their solids are among those above
     Source *sources;
     int source_count;
     Drain *drains;

@@ -5,6 +5,7 @@
 // Each step is therefore chosen one step ahead; `velocity_time` keeps the account.
 #include "base/error.h"
 #include "base/timer.h"
+#include "bodies/bodies.h"
 #include "step/guard.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
@@ -171,6 +172,7 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     s->dt_next = choose_dt(s, next, frame);
     s->kick_now = next + 0.5 * s->dt_next - s->velocity_time;
 
+    if (s->bodies && !bodies_move(s, s->dt)) return step_out_of_memory(s, "bodies", error);
     result = stages_run(s, AT_SOLIDS, AT_TO_PARTICLES, error);
     if (result != BRIM_OK) return result;
     s->time = next, s->frame = frame;

@@ -1,0 +1,172 @@
+// The bodies of a simulation: made from the def, moved, saved.
+#include "bodies/bodies.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODES_PINNED = 12, MODES_FREE = 24, ELEMENTS_2D = 400, ELEMENTS = 150, ELEMENTS_RIGID = 64 };
+
+static void shape_field(const void *context, int n, const float *x, const float *y, const float *z,
+                        float *distance) {
+    shape_distance(context, n, x, y, z, distance);
+}
+
+static Region region_of(const Shape *shape) {
+    Region r = {.distance = shape_field, .context = shape};
+    float low[3], high[3];
+    shape_bounds(shape, low, high);
+    for (int a = 0; a < 3; a++) r.low[a] = low[a], r.high[a] = high[a];
+    return r;
+}
+
+static ElasticParams params_of(const BrimBodyDef *def, int dim) {
+    ElasticParams p = elastic_default_params();
+    p.dim = dim, p.density = def->density, p.rigid = def->rigid;
+    p.young = def->young, p.poisson = def->poisson, p.damping = def->damping;
+    p.modes = def->modes ? def->modes : def->pin_count ? MODES_PINNED : MODES_FREE;
+    p.elements = def->elements ? def->elements
+                 : def->rigid  ? ELEMENTS_RIGID
+                 : dim == 2    ? ELEMENTS_2D
+                               : ELEMENTS;
+    return p;
+}
+
+/// Velocity and spin at the start; those of a pinned body as far as its functions tell them.
+static void start_moving(Elastic *e, const BrimBodyDef *def) {
+    const double v[3] = {def->velocity.x, def->velocity.y, def->velocity.z};
+    const double w[3] = {def->spin.x, def->spin.y, def->spin.z};
+    int n = e->dim;
+    if (e->pinned) return;
+    for (int i = 0; i < e->r; i++) {
+        double x[3] = {0};
+        for (int a = 0; a < n && i > 0; a++) x[a] = e->rest[i * n + a];
+        const double u[3] = {w[1] * x[2] - w[2] * x[1], w[2] * x[0] - w[0] * x[2],
+                             w[0] * x[1] - w[1] * x[0]};
+        for (int a = 0; a < n; a++) e->v[i * n + a] = u[a] + e->whole[i] * v[a];
+    }
+}
+
+static BrimResult make_elastic(Body *b, const BrimBodyDef *def, BrimError *error) {
+    ElasticParams p = params_of(def, b->dim);
+    Shape **pins = calloc((size_t)def->pin_count + 1, sizeof *pins);
+    Region *regions = calloc((size_t)def->pin_count + 1, sizeof *regions);
+    BrimResult r = pins && regions ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    for (int i = 0; r == BRIM_OK && i < def->pin_count; i++) {
+        r = shape_new(&def->pins[i].shape, b->dim, b->dx, &pins[i], error);
+        if (r == BRIM_OK) regions[i] = region_of(pins[i]);
+    }
+    p.pins = regions, p.pin_count = def->pin_count;
+    Region region = region_of(b->shape);
+    if (r == BRIM_OK) r = elastic_new(&region, &p, &b->elastic, error);
+    for (int i = 0; pins && i < def->pin_count; i++) shape_free(&pins[i]);
+    free(pins);
+    free(regions);
+    return r;
+}
+
+/// Walls thinner than a cell would need a finer surface than the liquid can see.
+static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, Body *b, BrimError *error) {
+    b->dim = s->dim, b->dx = s->dx, b->friction = def->friction;
+    BrimResult r = shape_new(&def->shape, s->dim, s->dx, &b->shape, error);
+    if (r != BRIM_OK) return r;
+    float thickness = shape_thickness(b->shape);
+    if (thickness < 0.999f * s->dx)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "the body is %.3g m thick and cells are %.3g m: it would leak. Make it at "
+                    "least as thick as a cell, or cells smaller than %.3g m",
+                    (double)thickness, (double)s->dx, (double)thickness);
+    r = make_elastic(b, def, error);
+    if (r != BRIM_OK) return r;
+    double spacing = fmin(s->dx, 0.45 * thickness);
+    r = body_surface(b, spacing, error);
+    if (r != BRIM_OK) return r;
+    start_moving(b->elastic, def);
+    return body_place(b) ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory");
+}
+
+static BrimResult of_body(BrimResult r, int index, BrimError *error) {
+    char text[sizeof error->message];
+    if (!error) return r;
+    snprintf(text, sizeof text, "bodies[%d]: %.900s", index, error->message);
+    memcpy(error->message, text, sizeof text);
+    return r;
+}
+
+BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, BrimError *error) {
+    Bodies *b = s->bodies = memory_zero(sizeof *b);
+    Solid **solids =
+        realloc(s->solids, (size_t)(s->solid_count + def->body_count + 1) * sizeof *solids);
+    if (solids) s->solids = solids;
+    if (b) b->body = memory_zero((size_t)def->body_count * sizeof *b->body);
+    if (!b || !solids || !b->body) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    b->first_solid = s->solid_count;
+    for (int i = 0; i < def->body_count; i++) {
+        Body *body = &b->body[i];
+        b->count = i + 1;
+        BrimResult r = make_body(s, &def->bodies[i], body, error);
+        SolidBody solid = {body_distance, body_velocity, body_bounds,
+                           body->shape ? shape_thickness(body->shape) : 0, body};
+        if (r == BRIM_OK) r = solid_new_body(&solid, s->dim, &s->solids[s->solid_count], error);
+        if (r != BRIM_OK) return of_body(r, i, error);
+        s->solid_count++;
+    }
+    return BRIM_OK;
+}
+
+void bodies_free(BrimSim *s) {
+    Bodies *b = s->bodies;
+    if (!b) return;
+    for (int i = 0; b->body && i < b->count; i++) body_free(&b->body[i]);
+    free(b->body), free(b->at), free(b->cell), free(b->flow), free(b->sway);
+    free(b->out), free(b->kept);
+    free(b);
+    s->bodies = NULL;
+}
+
+size_t bodies_bytes(const BrimSim *s) {
+    const Bodies *b = s->bodies;
+    if (!b) return 0;
+    size_t bytes = sizeof *b + b->at_room * sizeof *b->at + b->cell_room[0] * sizeof *b->cell +
+                   4 * b->cell_room[1] * sizeof(float);
+    for (int i = 0; i < b->count; i++) bytes += sizeof b->body[i] + body_bytes(&b->body[i]);
+    return bytes;
+}
+
+bool bodies_move(BrimSim *s, double dt) {
+    s->bodies->counted = false;
+    for (int i = 0; i < s->bodies->count; i++) {
+        elastic_move(s->bodies->body[i].elastic, dt);
+        if (!body_place(&s->bodies->body[i])) return false;
+    }
+    return true;
+}
+
+size_t bodies_numbers(const BrimSim *s) {
+    size_t count = 0;
+    for (int i = 0; i < s->bodies->count; i++)
+        count += 3 * (size_t)s->bodies->body[i].elastic->dofs;
+    return count;
+}
+
+void bodies_save(const BrimSim *s, double *numbers) {
+    for (int i = 0; i < s->bodies->count; i++) {
+        const Elastic *e = s->bodies->body[i].elastic;
+        const double *from[3] = {e->d, e->v, e->j};
+        for (int k = 0; k < 3; k++, numbers += e->dofs)
+            memcpy(numbers, from[k], (size_t)e->dofs * sizeof *numbers);
+    }
+}
+
+bool bodies_restore(BrimSim *s, const double *numbers) {
+    for (int i = 0; i < s->bodies->count; i++) {
+        Elastic *e = s->bodies->body[i].elastic;
+        double *to[3] = {e->d, e->v, e->j};
+        for (int k = 0; k < 3; k++, numbers += e->dofs)
+            memcpy(to[k], numbers, (size_t)e->dofs * sizeof *numbers);
+        if (!body_place(&s->bodies->body[i])) return false;
+    }
+    return true;
+}

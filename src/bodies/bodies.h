@@ -1,0 +1,57 @@
+// Bodies and the liquid: the strong coupling. A body is a moving wall whose own dynamics are inside
+// the pressure solve.
+//
+// With c_f the part of face f that a body closes and N_c its functions at the wall in cell c, row c
+// of B for axis a is N_c (c of the upper face - c of the lower one): B v is what the wall pushes
+// out of the cells, B^T q the force. With A of the body's Newton step (elastic.h) a pass solves
+//   (L + Z) q = -D(u*, v_free),   Z = rho dx^d B A^-1 B^T,   v = v_free + rho dx^d A^-1 B^T q
+// which is one Newton step of body and liquid together; v_free is that step without the pressure.
+#pragma once
+#include "bodies/body.h"
+#include "step/state.h"
+
+struct Bodies {
+    int count;
+    Body *body;
+    int first_solid; ///< of the sim's solids, which these are from there on
+
+    int32_t *at; ///< [cells near solids] 1 + place in the list below, 0: no body there
+    size_t at_room;
+    int64_t *cell; ///< [cells] that a body touches, rising
+    float *flow; ///< [cells] what bodies push into the cell beyond what the walls' speeds say, m/s
+    float *sway; ///< [cells] what the walls' speeds say, m/s
+    float *out, *kept;
+    size_t cell_count, cell_room[5];
+    double mass;  ///< of a cell of liquid, kg
+    bool counted; ///< whether outflow counts `flow`
+};
+
+BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, BrimError *error);
+void bodies_free(BrimSim *s);
+size_t bodies_bytes(const BrimSim *s);
+
+/// What a checkpoint must hold: so many numbers. Restoring brings the bodies to their places; false
+/// when out of memory.
+size_t bodies_numbers(const BrimSim *s);
+void bodies_save(const BrimSim *s, double *numbers);
+bool bodies_restore(BrimSim *s, const double *numbers);
+
+/// Moves the bodies to the end of the step. False when out of memory.
+bool bodies_move(BrimSim *s, double dt);
+
+/// Solves the pressure with the bodies in it; as poisson_solve, with the system prepared.
+/// (velocity, open) => (pressure, v of the bodies). False: *memory tells whether it ran out of it,
+/// else a value was not finite.
+bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonReport *report,
+                  bool *memory);
+
+/// What bodies push out of a cell beyond what wall_speed says, m/s.
+static inline float bodies_outflow(const BrimSim *s, int64_t cell) {
+    const Bodies *b = s->bodies;
+    int64_t at = b->counted ? solid_cell(s, cell) : -1;
+    return at >= 0 && b->at[at] ? b->flow[b->at[at] - 1] : 0;
+}
+
+/// Forces and stiffness of contact with walls, solids and other bodies at the end of the step that
+/// v makes: body->contact, extra, touching.
+void body_contact(const BrimSim *s, Body *body, double kick);

@@ -1,0 +1,350 @@
+#include "bodies/body.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "look/contour.h"
+#include "solid/triangle.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Half cells around the surface within which distances are known.
+static const float REACH = 7;
+
+void body_free(Body *b) {
+    elastic_free(&b->elastic);
+    shape_free(&b->shape);
+    trimesh_free(&b->surface);
+    distance_grid_free(&b->grid);
+    free(b->rest), free(b->row), free(b->velocity), free(b->vertex_area);
+    free(b->nearest), free(b->inside);
+    free(b->cell), free(b->cell_row);
+    free(b->force), free(b->pressure), free(b->contact), free(b->extra), free(b->work);
+    *b = (Body){0};
+}
+
+size_t body_bytes(const Body *b) {
+    size_t r = b->elastic ? (size_t)b->elastic->r : 0;
+    return (b->elastic ? elastic_bytes(b->elastic) : 0) + shape_bytes(b->shape) +
+           b->surface.vertex_count * (52 + 4 * r) + b->surface.triangle_count * 12 +
+           b->grid_room * 4 + b->nearest_room * 4 + b->inside_room +
+           b->cell_room * sizeof(BodyCell) + b->row_room * 4;
+}
+
+// ------------------------------------------------------------------------------------- surface
+
+static void shape_field(const void *context, int n, const float *x, const float *y, const float *z,
+                        float *distance) {
+    shape_distance(context, n, x, y, z, distance);
+}
+
+/// Half a step off the bounds, so that faces along the axes lie inside cells and not on nodes.
+static void field_nodes(const Body *b, double spacing, double low[3], int nodes[3]) {
+    float from[3], to[3];
+    shape_bounds(b->shape, from, to);
+    for (int a = 0; a < 3; a++) {
+        if (a >= b->dim) from[a] = to[a] = 0;
+        double cells = ceil((to[a] - from[a]) / spacing) + 4;
+        low[a] = 0.5 * ((double)from[a] + to[a] - cells * spacing);
+        // a face that would lie on nodes of both sides: a third of a cell is on none
+        low[a] += 0.3 * spacing;
+        nodes[a] = (int)cells + 1;
+    }
+}
+
+static BrimResult contour_surface(Body *b, double spacing, BrimError *error) {
+    double low[3];
+    int nodes[3];
+    field_nodes(b, spacing, low, nodes);
+    if (b->dim == 2) return outline_new(b->shape, low, nodes, spacing, &b->surface, error);
+    ContourField field = {.distance = shape_field,
+                          .context = b->shape,
+                          .low = {(float)low[0], (float)low[1], (float)low[2]},
+                          .spacing = (float)spacing,
+                          .nodes = {nodes[0], nodes[1], nodes[2]},
+                          .team = NULL};
+    Contour c;
+    BrimResult result = contour_new(&field, &c, error);
+    if (result != BRIM_OK) return result;
+    Trimesh *m = &b->surface;
+    *m = (Trimesh){.vertices = (float(*)[3])c.position,
+                   .vertex_count = c.vertex_count,
+                   .vertex_capacity = c.vertex_count,
+                   .triangles = (uint32_t(*)[3])c.triangle,
+                   .triangle_count = c.triangle_count,
+                   .triangle_capacity = c.triangle_count,
+                   .oriented = true};
+    return BRIM_OK;
+}
+
+/// Area of a triangle, or length of a segment.
+static double triangle_area(const Trimesh *m, const uint32_t t[3]) {
+    double e[3], f[3], n[3];
+    for (int a = 0; a < 3; a++) {
+        e[a] = (double)m->vertices[t[1]][a] - m->vertices[t[0]][a];
+        f[a] = (double)m->vertices[t[2]][a] - m->vertices[t[0]][a];
+    }
+    if (t[1] == t[2]) return sqrt(dot3(e, e));
+    cross3(e, f, n);
+    return 0.5 * sqrt(dot3(n, n));
+}
+
+static void vertex_areas(Body *b) {
+    const Trimesh *m = &b->surface;
+    for (size_t t = 0; t < m->triangle_count; t++) {
+        int corners = b->dim == 3 ? 3 : 2;
+        double area = triangle_area(m, m->triangles[t]) / corners;
+        for (int k = 0; k < corners; k++) b->vertex_area[m->triangles[t][k]] += (float)area;
+        b->surface_area += corners * area;
+    }
+}
+
+/// Vertices that pins hold touch nothing: what they would push against is the pin's affair.
+static void spare_held(Body *b) {
+    size_t r = (size_t)b->elastic->r;
+    double most = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < b->surface.vertex_count; i++) {
+            double sum = 0;
+            for (size_t k = 0; k < r; k++) sum += (double)b->row[i * r + k] * b->row[i * r + k];
+            if (pass == 0)
+                most = fmax(most, sum);
+            else if (sum < 1e-4 * most)
+                b->vertex_area[i] = 0;
+        }
+}
+
+BrimResult body_surface(Body *b, double spacing, BrimError *error) {
+    BrimResult result = contour_surface(b, spacing, error);
+    if (result != BRIM_OK) return result;
+    size_t n = b->surface.vertex_count, r = (size_t)b->elastic->r, dofs = (size_t)b->elastic->dofs;
+    if (b->surface.triangle_count == 0)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a body is too small or too thin for the cells of %.3g m: make it thicker "
+                    "than %.3g m, or the cells smaller",
+                    (double)b->dx, spacing);
+    b->rest = memory_new(n * sizeof *b->rest);
+    b->row = memory_new(n * r * sizeof *b->row);
+    b->velocity = memory_zero(n * sizeof *b->velocity);
+    b->vertex_area = memory_zero(n * sizeof *b->vertex_area);
+    b->force = memory_zero(dofs * sizeof(double)), b->pressure = memory_zero(dofs * sizeof(double));
+    b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
+    b->extra = memory_zero(dofs * dofs * sizeof(double));
+    double *row = memory_new(r * sizeof *row);
+    bool ok = b->rest && b->row && b->velocity && b->vertex_area && b->force && b->pressure &&
+              b->contact && b->work && b->extra && row;
+    for (size_t i = 0; ok && i < n; i++) {
+        for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
+        elastic_row(b->elastic, b->rest[i], row);
+        for (size_t k = 0; k < r; k++) b->row[i * r + k] = (float)row[k];
+    }
+    free(row);
+    if (ok) vertex_areas(b), spare_held(b);
+    return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for a body's surface");
+}
+
+// --------------------------------------------------------------------------------------- place
+
+/// sum over i of row_i d_i
+static void combine(const Body *b, const float *row, const double *d, double out[3]) {
+    const Elastic *e = b->elastic;
+    out[0] = out[1] = out[2] = 0;
+    for (int i = 0; i < e->r; i++)
+        for (int a = 0; a < e->dim; a++) out[a] += row[i] * d[i * e->dim + a];
+}
+
+void body_speeds(Body *b) {
+    for (size_t i = 0; i < b->surface.vertex_count; i++) {
+        double v[3];
+        combine(b, b->row + i * (size_t)b->elastic->r, b->elastic->v, v);
+        for (int a = 0; a < 3; a++) b->velocity[i][a] = (float)v[a];
+    }
+}
+
+static void place_vertices(Body *b) {
+    for (int a = 0; a < 3; a++) b->low[a] = INFINITY, b->high[a] = -INFINITY;
+    for (size_t i = 0; i < b->surface.vertex_count; i++) {
+        double d[3];
+        combine(b, b->row + i * (size_t)b->elastic->r, b->elastic->d, d);
+        for (int a = 0; a < 3; a++) {
+            float x = (float)(b->rest[i][a] + d[a]);
+            b->surface.vertices[i][a] = x;
+            b->low[a] = fminf(b->low[a], x), b->high[a] = fmaxf(b->high[a], x);
+        }
+    }
+    if (b->dim == 2) b->low[2] = -INFINITY, b->high[2] = INFINITY;
+}
+
+/// Nodes at half cells of the liquid's grid around the surface.
+static bool fit_grid(Body *b) {
+    DistanceGrid *g = &b->grid;
+    size_t nodes = 1;
+    g->spacing = 0.5f * b->dx;
+    g->n[2] = 1, g->origin[2] = 0;
+    for (int a = 0; a < b->dim; a++) {
+        double from = floor(b->low[a] / (double)g->spacing) - ceil(REACH);
+        double to = ceil(b->high[a] / (double)g->spacing) + ceil(REACH);
+        g->origin[a] = (float)(from * g->spacing), g->n[a] = (int)(to - from) + 1;
+        nodes *= (size_t)g->n[a];
+        g->low[a] = b->low[a], g->high[a] = b->high[a];
+    }
+    return memory_fit((void **)&g->value, &b->grid_room, sizeof *g->value, nodes) &&
+           memory_fit((void **)&b->nearest, &b->nearest_room, sizeof *b->nearest, nodes) &&
+           memory_fit((void **)&b->inside, &b->inside_room, 1, nodes);
+}
+
+static bool find_distance(Body *b) {
+    DistanceGrid *g = &b->grid;
+    if (!fit_grid(b)) return false;
+    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
+    memset(b->inside, 0, nodes);
+    if (!distance_grid_near(g, &b->surface, REACH, b->nearest, b->inside) ||
+        !distance_grid_inside(g, &b->surface, b->inside))
+        return false;
+    float far = REACH * g->spacing;
+    for (size_t i = 0; i < nodes; i++) {
+        float d = fminf(g->value[i], far);
+        g->value[i] = b->inside[i] ? -d : d;
+    }
+    return true;
+}
+
+bool body_place(Body *b) {
+    place_vertices(b);
+    body_speeds(b);
+    if (!b->elastic->params.rigid) return find_distance(b);
+    double velocity[3];
+    elastic_rotation(b->elastic, b->rotation);
+    elastic_centre(b->elastic, b->centre, velocity);
+    return true;
+}
+
+// -------------------------------------------------------------------------------------- queries
+
+bool body_bounds(const void *body, float low[3], float high[3]) {
+    const Body *b = body;
+    memcpy(low, b->low, sizeof b->low);
+    memcpy(high, b->high, sizeof b->high);
+    return true;
+}
+
+/// A place of a rigid body as it is now => at rest.
+static void to_rest(const Body *b, const float p[3], float out[3]) {
+    double d[3];
+    for (int a = 0; a < 3; a++) d[a] = p[a] - b->centre[a];
+    for (int a = 0; a < 3; a++)
+        out[a] = (float)(b->rotation[a] * d[0] + b->rotation[3 + a] * d[1] +
+                         b->rotation[6 + a] * d[2] + b->elastic->rest_centre[a]);
+}
+
+void body_distance(const void *body, int n, const float *x, const float *y, const float *z,
+                   float *distance) {
+    const Body *b = body;
+    if (!b->elastic->params.rigid) {
+        distance_grid_sample(&b->grid, n, x, y, z, distance);
+        return;
+    }
+    enum { PIECE = 64 };
+    for (int from = 0; from < n; from += PIECE) {
+        float rx[PIECE], ry[PIECE], rz[PIECE];
+        int m = n - from < PIECE ? n - from : PIECE;
+        for (int i = 0; i < m; i++) {
+            float out[3];
+            to_rest(b, (const float[3]){x[from + i], y[from + i], z[from + i]}, out);
+            rx[i] = out[0], ry[i] = out[1], rz[i] = out[2];
+        }
+        shape_distance(b->shape, m, rx, ry, rz, distance + from);
+    }
+}
+
+/// The foot of a point on a triangle (a segment when its last corners are one): weights of its
+/// corners.
+static void foot_weights(const Trimesh *m, uint32_t triangle, const float p[3], double w[3]) {
+    const uint32_t *t = m->triangles[triangle];
+    double e[3], f[3], d[3];
+    for (int a = 0; a < 3; a++) {
+        e[a] = (double)m->vertices[t[1]][a] - m->vertices[t[0]][a];
+        f[a] = (double)m->vertices[t[2]][a] - m->vertices[t[0]][a];
+        d[a] = (double)p[a] - m->vertices[t[0]][a];
+    }
+    double ee = dot3(e, e), ff = dot3(f, f), ef = dot3(e, f), de = dot3(d, e), df = dot3(d, f);
+    double det = ee * ff - ef * ef, u = 0, v = 0;
+    if (t[1] == t[2] || !(det > 1e-12 * ee * ff)) {
+        u = ee > 0 ? de / ee : 0;
+    } else {
+        u = (ff * de - ef * df) / det, v = (ee * df - ef * de) / det;
+    }
+    w[1] = fmin(fmax(u, 0), 1), w[2] = fmin(fmax(v, 0), 1);
+    if (w[1] + w[2] > 1) {
+        double sum = w[1] + w[2];
+        w[1] /= sum, w[2] /= sum;
+    }
+    w[0] = 1 - w[1] - w[2];
+}
+
+/// The nearest triangle known at the node nearest to a point, or one of those around it.
+static uint32_t nearest_triangle(const Body *b, const float p[3]) {
+    const DistanceGrid *g = &b->grid;
+    size_t at = 0, stride = 1;
+    for (int a = 0; a < b->dim; a++) {
+        double i = floor((p[a] - (double)g->origin[a]) / g->spacing + 0.5);
+        size_t k = i < 0 ? 0 : i > g->n[a] - 1 ? (size_t)g->n[a] - 1 : (size_t)i;
+        at += k * stride, stride *= (size_t)g->n[a];
+    }
+    return b->nearest[at] < b->surface.triangle_count ? b->nearest[at] : 0;
+}
+
+static BrimVec3 rigid_velocity(const Body *b, const float p[3]) {
+    float rest[3], v[3] = {0};
+    to_rest(b, p, rest);
+    double place[3] = {rest[0], rest[1], rest[2]}, row[4];
+    elastic_row(b->elastic, place, row);
+    for (int i = 0; i < b->elastic->r; i++)
+        for (int a = 0; a < b->dim; a++) v[a] += (float)(row[i] * b->elastic->v[i * b->dim + a]);
+    return (BrimVec3){v[0], v[1], v[2]};
+}
+
+BrimVec3 body_velocity(const void *body, const float p[3]) {
+    const Body *b = body;
+    if (b->elastic->params.rigid) return rigid_velocity(b, p);
+    uint32_t t = nearest_triangle(b, p);
+    double w[3];
+    float v[3] = {0};
+    foot_weights(&b->surface, t, p, w);
+    for (int k = 0; k < 3; k++)
+        for (int a = 0; a < 3; a++)
+            v[a] += (float)w[k] * b->velocity[b->surface.triangles[t][k]][a];
+    return (BrimVec3){v[0], v[1], v[2]};
+}
+
+/// Foot by the distance and its slope.
+static void rigid_wall(const Body *b, const float p[3], float foot[3], float *row) {
+    float h = 0.05f * b->dx, x[7], y[7], z[7], d[7], rest[3];
+    for (int i = 0; i < 7; i++) x[i] = p[0], y[i] = p[1], z[i] = p[2];
+    x[1] += h, x[2] -= h, y[3] += h, y[4] -= h, z[5] += h, z[6] -= h;
+    body_distance(b, 7, x, y, z, d);
+    float g[3] = {d[1] - d[2], d[3] - d[4], b->dim == 3 ? d[5] - d[6] : 0};
+    float length = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    for (int a = 0; a < 3; a++) foot[a] = p[a] - (length > 0 ? d[0] * g[a] / length : 0);
+    to_rest(b, foot, rest);
+    double place[3] = {rest[0], rest[1], rest[2]}, exact[4];
+    elastic_row(b->elastic, place, exact);
+    for (int i = 0; i < b->elastic->r; i++) row[i] = (float)exact[i];
+}
+
+void body_wall(const Body *b, const float p[3], float foot[3], float *row) {
+    if (b->elastic->params.rigid) {
+        rigid_wall(b, p, foot, row);
+        return;
+    }
+    uint32_t t = nearest_triangle(b, p);
+    double w[3];
+    size_t r = (size_t)b->elastic->r;
+    foot_weights(&b->surface, t, p, w);
+    memset(foot, 0, 3 * sizeof *foot);
+    memset(row, 0, r * sizeof *row);
+    for (int k = 0; k < 3; k++) {
+        uint32_t v = b->surface.triangles[t][k];
+        for (int a = 0; a < 3; a++) foot[a] += (float)w[k] * b->surface.vertices[v][a];
+        for (size_t i = 0; i < r; i++) row[i] += (float)w[k] * b->row[v * r + i];
+    }
+}

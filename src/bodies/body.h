@@ -1,0 +1,70 @@
+// A body in the water: its surface as it is now, and the distance to it.
+#pragma once
+#include "elastic/elastic.h"
+#include "solid/distance_grid.h"
+#include "solid/solid.h"
+
+/// A cell of liquid whose walls a body closes in part.
+typedef struct BodyCell {
+    int32_t at;    ///< in the list of all such cells
+    float area[3]; ///< closed part of the upper face less that of the lower, along each axis
+    float head[3]; ///< from the cell's centre to the wall, m
+} BodyCell;
+
+typedef struct Body {
+    Elastic *elastic;
+    Shape *shape; ///< at rest
+    int dim;
+    float dx;
+
+    Trimesh surface;      ///< as it is now, m; 2D: segments, the last two corners are one
+    double (*rest)[3];    ///< [vertices] at rest, m
+    float *row;           ///< [vertices][r]; the functions there
+    float (*velocity)[3]; ///< [vertices] m/s
+    float *vertex_area;   ///< [vertices] of the surface at rest, m2 (2D: m); 0 where held
+    double surface_area;  ///< of all of them
+    double friction;      ///< Coulomb's coefficient against walls, solids and other bodies
+    float low[3], high[3];
+    double rotation[9], centre[3]; ///< rigid bodies: x = rotation (X - rest centre) + centre
+
+    DistanceGrid grid; ///< bodies that deform: on nodes at half cells, near the surface
+    size_t grid_room;
+    uint32_t *nearest; ///< [nodes] triangle
+    uint8_t *inside;   ///< [nodes] scratch
+    size_t nearest_room, inside_room;
+
+    // coupling
+    BodyCell *cell;
+    float *cell_row; ///< [cells][r]
+    size_t cell_count, cell_room, row_room;
+    double *force;    ///< [r][dim] all but elastic ones, N: of the step
+    double *pressure; ///< [r][dim] of the liquid's pressure, N
+    double *contact;  ///< [r][dim] of walls, solids and other bodies, N
+    double *extra;    ///< [dofs][dofs] what contact adds to A
+    double *work;     ///< [r][dim]
+    bool touching;    ///< contact acts
+} Body;
+
+/// Makes the surface of a body from its shape; `spacing` of its vertices, m.
+BrimResult body_surface(Body *body, double spacing, BrimError *error);
+void body_free(Body *body);
+size_t body_bytes(const Body *body);
+
+/// Brings surface, bounds and distance to the body's place. False when out of memory.
+bool body_place(Body *body);
+/// The velocities of the surface alone.
+void body_speeds(Body *body);
+
+/// Signed distance, m; see SolidBody.
+void body_distance(const void *body, int n, const float *x, const float *y, const float *z,
+                   float *distance);
+BrimVec3 body_velocity(const void *body, const float point[3]);
+bool body_bounds(const void *body, float low[3], float high[3]);
+
+/// The point of the surface nearest to a point, and the functions there: row [r].
+void body_wall(const Body *body, const float point[3], float foot[3], float *row);
+
+/// Closed outlines of a 2D distance with corners kept: segments as triangles whose last two corners
+/// are one, inside on their left.
+BrimResult outline_new(const Shape *shape, const double low[2], const int nodes[2], double spacing,
+                       Trimesh *out, BrimError *error);

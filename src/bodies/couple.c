@@ -1,0 +1,355 @@
+#include "base/error.h"
+#include "base/memory.h"
+#include "bodies/bodies.h"
+#include "elastic/dense.h"
+#include "step/stages.h"
+#include "walls/solid_masks.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Passes but for the last are solved to this part of the right-hand side.
+static const double EARLY = 1e-2;
+/// Forces are sums over many cells, so each must be solved better than the flow alone needs.
+static const double TIGHTER = 0.1;
+/// A pass that changed no body's velocity by more than this part of what the kick changed is the
+/// last.
+static const double SETTLED = 0.02;
+/// Passes: at least, and when contact comes and goes at most.
+enum { PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 8 };
+
+// --------------------------------------------------------------------------------------- cells
+
+static bool grow_cells(Bodies *b) {
+    size_t n = b->cell_count + 1;
+    return memory_grow((void **)&b->cell, &b->cell_room[0], sizeof *b->cell, n, n - 1) &&
+           memory_grow((void **)&b->flow, &b->cell_room[1], sizeof *b->flow, n, n - 1) &&
+           memory_grow((void **)&b->sway, &b->cell_room[2], sizeof *b->sway, n, n - 1) &&
+           memory_grow((void **)&b->out, &b->cell_room[3], sizeof *b->out, n, n - 1) &&
+           memory_grow((void **)&b->kept, &b->cell_room[4], sizeof *b->kept, n, n - 1);
+}
+
+/// What of a cell's faces each body closes.
+typedef struct Closed {
+    float area[3]; ///< upper less lower
+    float sway;    ///< what the walls' speeds push out of the cell there
+    bool any;
+} Closed;
+
+/// Centres of a cell's faces, and of the cell itself as the last of 7.
+static void face_centres(const BrimSim *s, int slot, int cell, float x[7], float y[7], float z[7]) {
+    TileCoord c = s->grid.coord[slot];
+    float at[3] = {((float)(c.x * TILE + (cell & 7)) + 0.5f) * s->dx,
+                   ((float)(c.y * TILE + (cell >> 3 & 7)) + 0.5f) * s->dx,
+                   s->dim == 3 ? ((float)(c.z * TILE + (cell >> 6)) + 0.5f) * s->dx : 0};
+    for (int n = 0; n < 7; n++) {
+        float p[3] = {at[0], at[1], at[2]};
+        if (n < 6 && n < 2 * s->dim) p[n >> 1] += (n & 1 ? 0.5f : -0.5f) * s->dx;
+        x[n] = p[0], y[n] = p[1], z[n] = p[2];
+    }
+}
+
+/// The solid that closes each face is the one nearest to its centre, as for wall_speed.
+static bool closed_faces(const BrimSim *s, const Around *around, int slot, int cell, Closed *of,
+                         float centre[3]) {
+    const Bodies *b = s->bodies;
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    float x[7], y[7], z[7], phi[7];
+    int16_t owner[7];
+    bool any = false;
+    face_centres(s, slot, cell, x, y, z);
+    centre[0] = x[6], centre[1] = y[6], centre[2] = z[6];
+    for (int n = 0; n < 7; n++) phi[n] = INFINITY, owner[n] = -1;
+    solids_sample(s, slot, 7, x, y, z, phi, owner);
+    memset(of, 0, (size_t)b->count * sizeof *of);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int a = n >> 1, body = owner[n] - b->first_solid;
+        if (mask_has(&around->side[n], cell) || body < 0 || body >= b->count) continue;
+        int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, a, 1) : me;
+        float closed = face < 0 ? 0 : 1 - open_part(s, a, face);
+        if (closed <= 0) continue;
+        float sign = n & 1 ? 1.0f : -1.0f;
+        of[body].area[a] += sign * closed;
+        if (s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING)
+            of[body].sway += sign * closed * s->wall_speed[a][solid_cell(s, face)];
+        of[body].any = any = true;
+    }
+    return any;
+}
+
+static bool add_to_body(Body *body, int32_t at, const Closed *closed, const float centre[3]) {
+    size_t n = body->cell_count, r = (size_t)body->elastic->r;
+    if (!memory_grow((void **)&body->cell, &body->cell_room, sizeof *body->cell, n + 1, n) ||
+        !memory_grow((void **)&body->cell_row, &body->row_room, sizeof *body->cell_row, (n + 1) * r,
+                     n * r))
+        return false;
+    BodyCell *c = &body->cell[body->cell_count++];
+    float foot[3];
+    body_wall(body, centre, foot, body->cell_row + n * r);
+    c->at = at;
+    for (int a = 0; a < 3; a++) c->area[a] = closed->area[a], c->head[a] = foot[a] - centre[a];
+    return true;
+}
+
+static bool gather_tile(BrimSim *s, int slot, Closed *of) {
+    Bodies *b = s->bodies;
+    Around around = around_tile(&s->grid, s->liquid, slot);
+    TileMask cut = cut_cells(s, slot);
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        for (uint64_t bits = around.liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+            float centre[3];
+            if (!(s->diagonal[me] > 0) || !closed_faces(s, &around, slot, cell, of, centre))
+                continue;
+            if (!grow_cells(b)) return false;
+            int32_t at = (int32_t)b->cell_count++;
+            b->cell[at] = me, b->flow[at] = 0, b->sway[at] = 0;
+            b->at[solid_cell(s, me)] = at + 1;
+            for (int k = 0; k < b->count; k++) {
+                if (!of[k].any) continue;
+                b->sway[at] += of[k].sway;
+                if (!add_to_body(&b->body[k], at, &of[k], centre)) return false;
+            }
+        }
+    return true;
+}
+
+/// Lists the cells whose walls bodies close, tile by tile.
+static bool gather(BrimSim *s) {
+    Bodies *b = s->bodies;
+    int32_t near = 0; // tiles near solids
+    for (int t = 0; t < s->grid.tile_count; t++)
+        near = s->solid_at[t] > near ? s->solid_at[t] : near;
+    size_t cells = (size_t)near * (size_t)s->grid.tile_cells;
+    Closed *of = malloc((size_t)b->count * sizeof *of);
+    bool ok = of && memory_fit((void **)&b->at, &b->at_room, sizeof *b->at, cells);
+    if (ok) memset(b->at, 0, cells * sizeof *b->at);
+    b->cell_count = 0;
+    for (int k = 0; k < b->count; k++) b->body[k].cell_count = 0;
+    for (int t = 0; ok && t < s->grid.tile_count; t++)
+        if (s->wet[t] && s->tile_solid[t] == SOLID_MOVING) ok = gather_tile(s, t, of);
+    free(of);
+    return ok;
+}
+
+// ------------------------------------------------------------------------------------ B and B^T
+
+/// out [dim][r] = B^T x of one body; x by cell of the grid.
+static void pull(const Bodies *b, const Body *body, const float *x, double *out) {
+    int r = body->elastic->r, dim = body->dim;
+    memset(out, 0, (size_t)(r * dim) * sizeof *out);
+    for (size_t n = 0; n < body->cell_count; n++) {
+        const BodyCell *c = &body->cell[n];
+        const float *row = body->cell_row + n * (size_t)r;
+        double q = x[b->cell[c->at]];
+        for (int a = 0; a < dim; a++) {
+            double f = q * c->area[a], *to = out + a * r;
+            if (f != 0)
+                for (int i = 0; i < r; i++) to[i] += f * row[i];
+        }
+    }
+}
+
+/// out [cells of the list] += scale B v, v [dim][r].
+static void push(const Body *body, double scale, const double *v, float *out) {
+    int r = body->elastic->r, dim = body->dim;
+    for (size_t n = 0; n < body->cell_count; n++) {
+        const BodyCell *c = &body->cell[n];
+        const float *row = body->cell_row + n * (size_t)r;
+        double sum = 0;
+        for (int a = 0; a < dim; a++) {
+            double s[4] = {0};
+            int i = 0;
+            if (c->area[a] == 0) continue;
+            for (; i + 4 <= r; i += 4)
+                for (int k = 0; k < 4; k++) s[k] += row[i + k] * v[a * r + i + k];
+            for (; i < r; i++) s[0] += row[i] * v[a * r + i];
+            sum += c->area[a] * ((s[0] + s[1]) + (s[2] + s[3]));
+        }
+        out[c->at] += (float)(scale * sum);
+    }
+}
+
+/// [dim][r] => [r][dim], and back.
+static void by_number(const Body *body, const double *from, double *to) {
+    int r = body->elastic->r, dim = body->dim;
+    for (int i = 0; i < r; i++)
+        for (int a = 0; a < dim; a++) to[i * dim + a] = from[a * r + i];
+}
+static void by_component(const Body *body, const double *from, double *to) {
+    int r = body->elastic->r, dim = body->dim;
+    for (int i = 0; i < r; i++)
+        for (int a = 0; a < dim; a++) to[a * r + i] = from[i * dim + a];
+}
+
+/// Z x: see PoissonTerm.
+static double apply(void *context, const float *x, float *out) {
+    Bodies *b = context;
+    double dot = 0;
+    memset(out, 0, b->cell_count * sizeof *out);
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        double pulled[ELASTIC_DOFS_MOST], moved[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        pull(b, body, x, v);
+        by_number(body, v, pulled);
+        memcpy(moved, pulled, (size_t)body->elastic->dofs * sizeof *moved);
+        elastic_comply(body->elastic, moved);
+        dot += b->mass * dense_dot(pulled, moved, body->elastic->dofs);
+        by_component(body, moved, v);
+        push(body, b->mass, v, out);
+    }
+    return dot;
+}
+
+// -------------------------------------------------------------------------------------- passes
+
+/// Part of the weight of the liquid beside a cell that its pressure holds, along an axis: in free
+/// fall there is none, and no head.
+static double held_part(const BrimSim *s, int64_t cell, int axis, double kick, double g) {
+    int slot = (int)(cell / s->grid.tile_cells), in = (int)(cell % s->grid.tile_cells);
+    double slope = 0;
+    int n = 0;
+    for (int side = -1; side <= 1; side += 2) {
+        int64_t next = grid_step(&s->grid, slot, in, axis, side);
+        if (next < 0 || !(s->diagonal[next] > 0) || !s->wet[next / s->grid.tile_cells]) continue;
+        float open = open_part(s, axis, side > 0 ? next : cell);
+        if (open == 0) continue;
+        slope += side * ((double)s->pressure[next] - s->pressure[cell]), n++;
+    }
+    // q = p kick / (rho dx): the slope of p over rho g
+    double part = n ? slope / (n * kick * g) : 0;
+    return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+/// Weight, and what the pressure on the wall differs from that in the middle of its cell.
+static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double kick) {
+    const Elastic *e = body->elastic;
+    const Bodies *b = s->bodies;
+    const double g[3] = {gravity.x, gravity.y, gravity.z};
+    memset(body->force, 0, (size_t)e->dofs * sizeof *body->force);
+    elastic_add_gravity(e, g, body->force);
+    for (size_t n = 0; n < body->cell_count; n++) {
+        const BodyCell *c = &body->cell[n];
+        const float *row = body->cell_row + n * (size_t)e->r;
+        double head = 0;
+        for (int a = 0; a < s->dim; a++)
+            if (g[a] != 0) head += g[a] * c->head[a] * held_part(s, b->cell[c->at], a, kick, g[a]);
+        head *= b->mass / s->dx; // density times the area of a face
+        for (int i = 0; i < e->r; i++)
+            for (int a = 0; a < s->dim; a++)
+                body->force[i * s->dim + a] += head * c->area[a] * row[i];
+    }
+}
+
+/// v_free of all bodies, and flow of the cells. False when a body broke down.
+static bool iterate(BrimSim *s, double kick) {
+    Bodies *b = s->bodies;
+    for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        Elastic *e = body->elastic;
+        double f[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        body_contact(s, body, kick);
+        memcpy(body->work, e->v, (size_t)e->dofs * sizeof *e->v);
+        for (int i = 0; i < e->dofs; i++) f[i] = body->force[i] + body->contact[i];
+        if (!elastic_iterate(e, f, body->touching ? body->extra : NULL)) return false;
+        by_component(body, e->v, v);
+        push(body, 1, v, b->flow);
+    }
+    return true;
+}
+
+/// v = v_free + rho dx^d A^-1 B^T q
+static void take_pressure(BrimSim *s) {
+    Bodies *b = s->bodies;
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        Elastic *e = body->elastic;
+        double pulled[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        pull(b, body, s->pressure, v);
+        by_number(body, v, pulled);
+        for (int i = 0; i < e->dofs; i++) body->pressure[i] = b->mass * pulled[i] / e->kick;
+        elastic_comply(e, pulled);
+        for (int i = 0; i < e->dofs; i++) e->v[i] += b->mass * pulled[i];
+    }
+}
+
+/// Ends the kick; flow => of the final velocities.
+static void finish(BrimSim *s) {
+    Bodies *b = s->bodies;
+    for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        Elastic *e = body->elastic;
+        double f[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        if (body->touching) { // contact at the velocity that came out: see elastic_iterate
+            for (int i = 0; i < e->dofs; i++) v[i] = e->v[i] - body->work[i];
+            dense_apply(body->extra, e->dofs, e->dofs, v, f);
+            for (int i = 0; i < e->dofs; i++) body->contact[i] -= f[i] / e->kick;
+        }
+        for (int i = 0; i < e->dofs; i++)
+            f[i] = body->force[i] + body->contact[i] + body->pressure[i];
+        elastic_end(e, f, body->cell_count == 0 && !body->touching);
+        by_component(body, e->v, v);
+        push(body, 1, v, b->flow);
+    }
+}
+
+/// Whether the last pass hardly changed the velocities.
+static bool settled(const Bodies *b) {
+    for (int k = 0; k < b->count; k++) {
+        const Body *body = &b->body[k];
+        const Elastic *e = body->elastic;
+        double change = 0, kick = 0;
+        for (int i = 0; i < e->dofs; i++) {
+            change += (e->v[i] - body->work[i]) * (e->v[i] - body->work[i]);
+            kick += (e->v[i] - e->w[i]) * (e->v[i] - e->w[i]);
+        }
+        if (change > SETTLED * SETTLED * kick + 1e-12 * e->mass) return false;
+    }
+    return true;
+}
+
+static int passes_wanted(const Bodies *b) {
+    int passes = 1;
+    for (int k = 0; k < b->count; k++) {
+        int wanted = b->body[k].elastic->pinned || b->body[k].elastic->params.rigid ? PASSES_PINNED
+                                                                                    : PASSES_FREE;
+        passes = wanted > passes ? wanted : passes;
+    }
+    return passes;
+}
+
+bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonReport *report,
+                  bool *memory) {
+    Bodies *b = s->bodies;
+    BrimVec3 g = gravity_at(s, s->velocity_time - 0.5 * kick);
+    b->mass = s->def.density * s->cell_volume;
+    b->counted = false;
+    *memory = !gather(s);
+    if (*memory) return false;
+    PoissonTerm term = {apply, b, b->cell_count, b->cell, b->out, b->kept};
+    int passes = passes_wanted(b), iterations = 0;
+    for (int k = 0; k < b->count; k++) {
+        elastic_begin(b->body[k].elastic, s->dt_next, kick);
+        outer_forces(s, &b->body[k], g, kick);
+    }
+    for (int pass = 0; pass < passes || (pass < PASSES_MOST && !settled(b)); pass++) {
+        for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
+        if (!iterate(s, kick)) return false;
+        for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] -= b->flow[i];
+        PoissonParams p = *params;
+        p.term = &term;
+        p.tolerance *= TIGHTER;
+        if (pass + 1 < passes) p.reduction = EARLY;
+        if (!poisson_solve(s->poisson, s->rhs, s->pressure, &p, report)) return false;
+        iterations += report->iterations;
+        take_pressure(s);
+    }
+    report->iterations = iterations;
+    finish(s);
+    for (int k = 0; k < b->count; k++) body_speeds(&b->body[k]);
+    b->counted = true;
+    return true;
+}

@@ -1,0 +1,243 @@
+// Bodies in water: Archimedes, statics under pressure, contact, and that runs repeat to the bit.
+#include "base/hash.h"
+#include "bodies/bodies.h"
+#include "elastic/dense.h"
+#include "elastic_cases.h"
+#include "scratch.h"
+#include "test.h"
+
+static BrimShapeDef box_shape(float x0, float y0, float z0, float x1, float y1, float z1) {
+    BrimShapeDef s = brim_default_shape_def();
+    s.kind = BRIM_SHAPE_BOX;
+    s.size = (BrimVec3){x1 - x0, y1 - y0, z1 - z0};
+    s.position = (BrimVec3){0.5f * (x0 + x1), 0.5f * (y0 + y1), 0.5f * (z0 + z1)};
+    return s;
+}
+
+/// A tank of 1 m (x 1 m), half full, with one body in it.
+typedef struct Tank {
+    BrimSimDef def;
+    BrimLiquidDef liquid;
+    BrimBodyDef body;
+    BrimPinDef pin;
+} Tank;
+
+static void tank_init(Tank *t, int dim, int cells) {
+    *t = (Tank){.def = brim_default_sim_def(), .body = brim_default_body_def()};
+    t->liquid.shape = box_shape(0, 0, 0, 1, 0.5f, 1);
+    t->def.dim = dim;
+    t->def.size = (BrimVec3){1, 1, dim == 3 ? 1 : 1 / (float)cells};
+    t->def.cells[0] = t->def.cells[1] = cells, t->def.cells[2] = dim == 3 ? cells : 1;
+    t->def.particles_per_cell = dim == 3 ? 8 : 9;
+    t->def.frame_rate = 60, t->def.threads = 1;
+    t->body.shape = box_shape(0.3f, 0.4f, 0.3f, 0.7f, 0.6f, 0.7f);
+}
+
+static BrimSim *tank_sim(Tank *t, BrimError *error) {
+    BrimSim *s = NULL;
+    t->def.liquid = &t->liquid, t->def.liquid_count = 1;
+    t->def.bodies = &t->body, t->def.body_count = 1;
+    if (t->body.pin_count) t->body.pins = &t->pin;
+    brim_sim_create(&t->def, &s, error);
+    return s;
+}
+
+static BrimBodyState state_of(const BrimSim *s) {
+    BrimBodyState b = {0};
+    brim_sim_body_state(s, 0, &b, NULL);
+    return b;
+}
+
+TEST(bodies_rigid_answer_meets_its_equation) {
+    // v - w - k f + extra (v - v0) has no part along a rigid motion, and comply inverts 1 + extra
+    BrimError error;
+    ElasticParams p = elastic_default_params();
+    p.rigid = true, p.elements = 16;
+    Elastic *e = case_beam(2, 0.4, 0.2, 0, false, p, &error);
+    CHECK(e);
+    enum { N = 6 };
+    double extra[N * N] = {0}, f[N], v0[N], dv[N], image[N], row[3];
+    elastic_row(e, (double[3]){0.4, 0, 0}, row);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) extra[(2 * i + 1) * N + 2 * j + 1] = 4000 * row[i] * row[j];
+    for (int i = 0; i < N; i++) f[i] = 500 * row[i / 2] * (i & 1);
+    e->v[1] = -3;
+    elastic_begin(e, 0.01, 0.01);
+    memcpy(v0, e->v, sizeof v0);
+    CHECK(elastic_iterate(e, f, extra));
+    for (int i = 0; i < N; i++) dv[i] = e->v[i] - v0[i];
+    dense_apply(extra, N, N, dv, image);
+    for (int i = 0; i < N; i++) image[i] += e->v[i] - e->w[i] - e->kick * f[i];
+    for (int k = 0; k < e->rigid_motions; k++)
+        CHECK_NEAR(dense_dot(e->a + k * N, image, N), 0, 1e-10);
+    for (int i = 0; i < N; i++) dv[i] = v0[i] = 0.1 * i - 0.2;
+    elastic_comply(e, dv);
+    dense_apply(extra, N, N, dv, image);
+    for (int k = 0; k < e->rigid_motions; k++)
+        CHECK_NEAR(dense_dot(e->a + k * N, dv, N) + dense_dot(e->a + k * N, image, N),
+                   dense_dot(e->a + k * N, v0, N), 1e-12);
+    elastic_free(&e);
+}
+
+TEST(bodies_float_as_archimedes_says) {
+    // mean of the last half second over draft = height density / 1000; level 0.5 m by its volume
+    static const struct {
+        bool rigid;
+        float density, draft, tolerance;
+    } cases[] = {{true, 500, 0.1f, 0.02f}, {true, 250, 0.05f, 0.02f}, {false, 500, 0.1f, 0.02f}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Tank t;
+        BrimError error;
+        tank_init(&t, 2, 48);
+        t.body.density = cases[i].density, t.body.rigid = cases[i].rigid;
+        t.body.young = 1e6f, t.body.modes = 4, t.body.elements = 16;
+        // it starts where it shall float, so that the level stays where the liquid's box ends
+        t.body.shape.position.y = 0.6f - cases[i].draft;
+        BrimSim *s = tank_sim(&t, &error);
+        CHECK(s);
+        double sum = 0;
+        for (int f = 0; f < 60; f++) {
+            CHECK_OK(brim_sim_advance_frame(s, &error), error);
+            BrimBodyState b = state_of(s);
+            CHECK_BELOW(fabsf(b.spin.z), 0.1);
+            if (f >= 30) sum += (0.5 - (double)b.low.y) / 30;
+        }
+        CHECK_NEAR(sum / cases[i].draft, 1, cases[i].tolerance);
+        brim_sim_destroy(&s);
+    }
+}
+
+TEST(bodies_sink_and_stay_down) {
+    // a heavy box falls through water, lands, never comes back up, and rests
+    for (int rigid = 0; rigid < 2; rigid++) {
+        Tank t;
+        BrimError error;
+        tank_init(&t, 2, 32);
+        t.body.shape = box_shape(0.3f, 0.2f, 0, 0.7f, 0.4f, 0);
+        t.body.density = 3000, t.body.rigid = rigid;
+        t.body.young = 1e6f, t.body.modes = 4, t.body.elements = 16;
+        BrimSim *s = tank_sim(&t, &error);
+        CHECK(s);
+        double fastest_up = 0, fastest_down = 0;
+        for (int f = 0; f < 60; f++) {
+            CHECK_OK(brim_sim_advance_frame(s, &error), error);
+            BrimBodyState b = state_of(s);
+            fastest_up = fmax(fastest_up, b.velocity.y);
+            fastest_down = fmax(fastest_down, -b.velocity.y);
+            CHECK(b.low.y > -0.01f && b.low.x > 0 && b.high.x < 1);
+        }
+        CHECK(fastest_down > 0.4);
+        CHECK_BELOW(fastest_up, 0.2 * fastest_down);
+        BrimBodyState b = state_of(s);
+        CHECK_NEAR(b.low.y, 0, 0.1 / 32);
+        CHECK_NEAR(b.contact.y + b.pressure.y, b.mass * 9.81, 0.05 * b.mass * 9.81);
+        brim_sim_destroy(&s);
+    }
+}
+
+/// Free fall in air, without water near.
+TEST(bodies_fall_freely) {
+    Tank t;
+    BrimError error;
+    tank_init(&t, 2, 32);
+    t.liquid.shape = box_shape(0, 0, 0, 1, 0.1f, 1);
+    t.body.shape = box_shape(0.4f, 0.7f, 0, 0.6f, 0.9f, 0);
+    t.body.rigid = true, t.body.spin.z = 3;
+    BrimSim *s = tank_sim(&t, &error);
+    CHECK(s);
+    for (int f = 0; f < 12; f++) CHECK_OK(brim_sim_advance_frame(s, &error), error);
+    BrimBodyState b = state_of(s);
+    CHECK_NEAR(b.center.y, 0.8 - 0.5 * 9.81 * 0.04, 1e-4);
+    CHECK_NEAR(b.spin.z, 3, 0.003);
+    brim_sim_destroy(&s);
+}
+
+/// A floor plate (held at both ends) under water: its deflection in the middle, any step.
+static double plate_sag(double step, BrimError *error) {
+    Tank t;
+    tank_init(&t, 2, 40);
+    t.def.step = step;
+    t.body.shape = box_shape(0, 0.2f, 0, 1, 0.25f, 0);
+    t.body.young = 2e9f, t.body.poisson = 0.3f, t.body.density = 2000, t.body.modes = 8;
+    t.body.elements = 40, t.body.damping = 40;
+    t.liquid.shape = box_shape(0, 0.25f, 0, 1, 0.65f, 0);
+    BrimPinDef pins[2] = {{box_shape(-1, 0, 0, 0, 1, 0)}, {box_shape(1, 0, 0, 2, 1, 0)}};
+    t.body.pins = pins, t.body.pin_count = 2;
+    t.def.liquid = &t.liquid, t.def.liquid_count = 1, t.def.bodies = &t.body, t.def.body_count = 1;
+    BrimSim *s = NULL;
+    if (brim_sim_create(&t.def, &s, error) != BRIM_OK) return NAN;
+    double sum = 0;
+    for (int f = 0; f < 40; f++) {
+        if (brim_sim_advance_frame(s, error) != BRIM_OK) return NAN;
+        double middle[3];
+        case_displacement(s->bodies->body[0].elastic, 0.5, 0.225, 0, middle);
+        if (f >= 30) sum += middle[1] / 10;
+    }
+    brim_sim_destroy(&s);
+    return sum;
+}
+
+TEST(bodies_plate_sags_the_same_at_any_step) {
+    // clamped plate: 5 q L^4 / 384 EI hinged, q L^4 / 384 EI clamped; q = water + own weight
+    BrimError error = {0};
+    double ei = 2e9 / (1 - 0.09) * pow(0.05, 3) / 12;
+    double expected = -(1000 * 0.4 + 2000 * 0.05) * 9.81 / (384 * ei);
+    // shear adds 4 % at L/h = 20: q L^2 / (8 k G A)
+    expected -= (1000 * 0.4 + 2000 * 0.05) * 9.81 / (8 * 5.0 / 6 * 2e9 / 2.6 * 0.05);
+    double coarse = plate_sag(1.0 / 60, &error), fine = plate_sag(1.0 / 240, &error);
+    CHECK_NEAR(coarse / expected, 1, 0.02);
+    CHECK_NEAR(fine / coarse, 1, 0.005);
+}
+
+// -------------------------------------------------------------------------- repeats, checkpoints
+
+static uint64_t hash_of(const BrimSim *s) {
+    const BrimParticles p = brim_sim_particles(s);
+    uint64_t h = hash_bytes(0, p.x, p.count * sizeof(float));
+    h = hash_bytes(h, p.vy, p.count * sizeof(float));
+    const Elastic *e = s->bodies->body[0].elastic;
+    h = hash_bytes(h, e->d, (size_t)e->dofs * sizeof(double));
+    return hash_bytes(h, e->v, (size_t)e->dofs * sizeof(double));
+}
+
+TEST(bodies_same_bits_for_threads_and_after_loading) {
+    uint64_t hash[3];
+    const char *path = at("bodies.brim");
+    for (int n = 0; n < 3; n++) {
+        Tank t;
+        BrimError error;
+        tank_init(&t, 2, 32);
+        t.def.threads = n == 1 ? 4 : 1;
+        t.body.density = 400, t.body.young = 3e4f, t.body.modes = 4, t.body.elements = 16;
+        t.body.spin.z = 2;
+        BrimSim *s = tank_sim(&t, &error);
+        CHECK(s);
+        for (int f = 0; f < 12; f++) {
+            CHECK_OK(brim_sim_step(s, &error), error);
+            if (n != 2 || f != 5) continue;
+            CHECK_OK(brim_sim_save(s, path, &error), error);
+            brim_sim_destroy(&s);
+            CHECK_OK(brim_sim_load(&t.def, path, &s, &error), error);
+        }
+        hash[n] = hash_of(s);
+        brim_sim_destroy(&s);
+    }
+    CHECK(hash[0] == hash[1]);
+    CHECK(hash[0] == hash[2]);
+}
+
+TEST(bodies_bad_ones_are_refused) {
+    for (int n = 0; n < 4; n++) {
+        Tank t;
+        BrimError error = {0};
+        tank_init(&t, 2, 32);
+        if (n == 0) t.body.shape = box_shape(0.3f, 0.4f, 0, 0.7f, 0.42f, 0); // thinner than a cell
+        if (n == 1) t.body.poisson = 0.5f;
+        if (n == 2) t.body.pin_count = 1, t.pin.shape = box_shape(0, 0.8f, 0, 0.1f, 0.9f, 0);
+        if (n == 3) t.body.rigid = true, t.body.pin_count = 1, t.pin.shape = t.body.shape;
+        static const char *says[] = {"0.0312", "poisson", "pins hold nothing", "pins"};
+        CHECK(tank_sim(&t, &error) == NULL);
+        CHECK(error.result == BRIM_ERROR_INPUT && strstr(error.message, says[n]));
+        CHECK(strstr(error.message, "bodies[0]"));
+    }
+}
