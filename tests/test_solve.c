@@ -667,8 +667,7 @@ static double apply_rank_two(void *context, const float *x, float *out) {
     const RankTwo *r = context;
     double part[2] = {0}, dot = 0;
     for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < r->count; i++)
-            part[k] += (double)r->u[k][i] * (double)x[r->cell[i]];
+        for (size_t i = 0; i < r->count; i++) part[k] += (double)r->u[k][i] * (double)x[r->cell[i]];
         dot += r->weight * part[k] * part[k];
     }
     for (size_t i = 0; i < r->count; i++)

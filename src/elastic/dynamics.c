@@ -281,8 +281,7 @@ static bool iterate_rigid(Elastic *e, const double *f, const double *extra) {
     if (!dense_cholesky(e->brake, m, m)) return false;
     // v is not quite such a motion, and contact is stiff: it was found at v itself
     if (extra) dense_apply(extra, n, n, e->v, image);
-    for (int i = 0; i < n; i++)
-        step[i] = e->w[i] + e->kick * f[i] + (extra ? image[i] : 0);
+    for (int i = 0; i < n; i++) step[i] = e->w[i] + e->kick * f[i] + (extra ? image[i] : 0);
     elastic_comply(e, step);
     memcpy(e->v, step, (size_t)n * sizeof *step);
     return true;
