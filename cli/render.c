@@ -105,6 +105,13 @@ static bool foam_path(const Job *job, int index, char path[PATH_MAX]) {
     return *job->frames.folder && !job->a->no_foam && n < PATH_MAX && access(path, F_OK) == 0;
 }
 
+/// Where the bodies of a frame are; false when there are none.
+static bool bodies_path(const Job *job, int index, char path[PATH_MAX]) {
+    int n = snprintf(path, PATH_MAX, "%s/bodies/%06d.ply", job->frames.folder,
+                     job->frames.number[index]);
+    return *job->frames.folder && n < PATH_MAX && access(path, F_OK) == 0;
+}
+
 static BrimResult load_foam(const Job *job, int index, Loaded *l, BrimError *error) {
     char path[PATH_MAX];
     return foam_path(job, index, path) ? brim_foam_read(path, &l->foam, error) : BRIM_OK;
@@ -145,7 +152,9 @@ static int draw(Job *job, int index, const char *path) {
     if (result == BRIM_OK) {
         BrimPictureDef picture = job->picture;
         write_note(job, index, note);
+        char bodies[PATH_MAX];
         picture.note = note, picture.values = l.values, picture.foam = &l.foam;
+        picture.bodies = bodies_path(job, index, bodies) ? bodies : NULL;
         picture.progress = on_progress, picture.progress_context = &job->progress;
         result = brim_write_picture(&job->def, &l.frame, job->surface ? &l.mesh : NULL,
                                     frame_time(job, index), &picture, path, &error);

@@ -730,7 +730,8 @@ typedef enum BrimMeshFormat {
     BRIM_MESH_OBJ, ///< text: positions, normals, triangles; no velocities
 } BrimMeshFormat;
 
-/// The surfaces of all bodies with the velocity of each vertex, as PLY; 2D: ribbons one cell deep.
+/// The surfaces of all bodies with the velocity of each vertex, as PLY; 2D: closed slices, one cell
+/// deep, about z = 0.
 BRIM_API BrimResult brim_write_bodies(const BrimSim *sim, const char *path, BrimError *error);
 /// A row for each body: what BrimBodyState holds, as CSV.
 BRIM_API BrimResult brim_write_body_states(const BrimSim *sim, const char *path, BrimError *error);
@@ -864,6 +865,7 @@ typedef struct BrimPictureDef {
     double low, high;          ///< ends of the colour scale; low = high: from the frame
     bool grid, level_set;      ///< 2D: lines between cells; line of the surface
     const BrimFoamFrame *foam; ///< drawn white, bubbles faint; NULL: none
+    const char *bodies;        ///< file that brim_write_bodies wrote, drawn as solids; NULL: none
     int threads;               ///< 0 = one for each core; the bytes are the same for any number
     const char *note;          ///< kept in the file for brim_picture_note; NULL: none
     /// Told now and then how much of the picture is done, 0 to 1, by one thread at a time.

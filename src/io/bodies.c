@@ -19,23 +19,29 @@ static bool mesh_room(BrimMesh *m) {
     return m->position && m->normal && m->velocity && m->triangle;
 }
 
-/// In 2D the outline becomes a ribbon one cell deep: each vertex twice, two triangles a segment.
+/// In 2D the outline becomes a closed slice one cell deep about z = 0: each vertex twice, four
+/// triangles a segment, of which those on the two sides all meet in one vertex.
 static void add_surface(const BrimBodySurface *s, bool flat, float depth, BrimMesh *m) {
     size_t first = m->vertex_count, copies = flat ? 2 : 1;
+    uint32_t up = (uint32_t)s->vertex_count, hub = (uint32_t)first;
     for (size_t i = 0; i < copies * s->vertex_count; i++) {
         size_t from = i % s->vertex_count, to = m->vertex_count++;
         memcpy(m->position[to], s->position[from], sizeof *m->position);
         memcpy(m->velocity[to], s->velocity[from], sizeof *m->velocity);
-        if (i >= s->vertex_count) m->position[to][2] += depth;
+        if (flat) m->position[to][2] = (i < s->vertex_count ? -0.5f : 0.5f) * depth;
     }
     for (size_t t = 0; t < s->triangle_count; t++) {
-        uint32_t a = (uint32_t)first + s->triangle[t][0], b = (uint32_t)first + s->triangle[t][1];
-        uint32_t c = (uint32_t)first + s->triangle[t][2], up = (uint32_t)s->vertex_count;
-        uint32_t *to = m->triangle[m->triangle_count++];
-        to[0] = a, to[1] = b, to[2] = flat ? b + up : c;
-        if (!flat) continue;
-        to = m->triangle[m->triangle_count++];
-        to[0] = a, to[1] = b + up, to[2] = a + up;
+        uint32_t a = hub + s->triangle[t][0], b = hub + s->triangle[t][1];
+        uint32_t c = hub + s->triangle[t][2];
+        const uint32_t slice[4][3] = {
+            {a, b, b + up}, {a, b + up, a + up}, {hub, b, a}, {hub + up, a + up, b + up}};
+        for (int k = 0; k < (flat ? 4 : 1); k++) {
+            uint32_t *to = m->triangle[m->triangle_count];
+            if (flat && k >= 2 && (a == hub || b == hub)) continue; // no area
+            memcpy(to, slice[k], sizeof slice[k]);
+            if (!flat) to[0] = a, to[1] = b, to[2] = c;
+            m->triangle_count++;
+        }
     }
 }
 
@@ -71,7 +77,7 @@ BrimResult brim_write_bodies(const BrimSim *sim, const char *path, BrimError *er
     for (int i = 0; r == BRIM_OK && i < count; i++) {
         r = brim_sim_body_surface(sim, i, &s, error);
         m.vertex_count += s.vertex_count * (flat ? 2 : 1);
-        m.triangle_count += s.triangle_count * (flat ? 2 : 1);
+        m.triangle_count += s.triangle_count * (flat ? 4 : 1);
     }
     if (r == BRIM_OK && !mesh_room(&m))
         r = fail(error, BRIM_ERROR_MEMORY, "out of memory while writing '%s'", path);

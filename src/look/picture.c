@@ -4,6 +4,7 @@
 #include "look/look.h"
 #include "look/water_picture.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_SIDE = 16, MOST_SIDE = 16384, MOST_SAMPLES = 4096 };
 
@@ -87,10 +88,26 @@ static BrimResult draw_particles(Picture *p, BrimError *error) {
     return result;
 }
 
+/// The solids of the def and, as one more, the bodies' surfaces.
+static BrimResult make_solids(Picture *p, BrimError *error) {
+    if (!p->want->bodies) return solids_new(&p->solids, p->def, p->time, error);
+    BrimSimDef def = *p->def;
+    BrimSolidDef *solids = calloc((size_t)def.solid_count + 1, sizeof *solids);
+    if (!solids) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's bodies");
+    if (def.solid_count) memcpy(solids, def.solids, (size_t)def.solid_count * sizeof *solids);
+    BrimSolidDef *bodies = &solids[def.solid_count++];
+    *bodies = brim_default_solid_def();
+    bodies->shape.kind = BRIM_SHAPE_MESH, bodies->shape.file = p->want->bodies;
+    def.solids = solids;
+    BrimResult result = solids_new(&p->solids, &def, p->time, error);
+    free(solids);
+    return result;
+}
+
 static BrimResult draw(Picture *p, const BrimMesh *mesh, const char *path, BrimError *error) {
     bool traced =
         p->def->dim == 3 && p->want->style == BRIM_STYLE_WATER && mesh && brim_traces_rays();
-    BrimResult result = solids_new(&p->solids, p->def, p->time, error);
+    BrimResult result = make_solids(p, error);
     if (result == BRIM_OK) result = traced ? trace_water(p, mesh, error) : draw_particles(p, error);
     return result == BRIM_OK ? picture_write(&p->image, p->want->note, path, error) : result;
 }
