@@ -241,3 +241,31 @@ TEST(bodies_bad_ones_are_refused) {
         CHECK(strstr(error.message, "bodies[0]"));
     }
 }
+
+TEST(bodies_rest_on_solids_and_on_one_another) {
+    // a box on a step, and a second one on it, in air: both stay, the forces are the weights
+    Tank t;
+    BrimError error;
+    tank_init(&t, 2, 32);
+    t.liquid.shape = box_shape(0, 0, 0, 1, 0.05f, 0);
+    BrimSolidDef step = brim_default_solid_def();
+    step.shape = box_shape(0.2f, 0, 0, 0.8f, 0.2f, 0);
+    t.def.solids = &step, t.def.solid_count = 1;
+    BrimBodyDef two[2] = {brim_default_body_def(), brim_default_body_def()};
+    two[0].shape = box_shape(0.3f, 0.21f, 0, 0.7f, 0.41f, 0), two[0].rigid = true;
+    two[1].shape = box_shape(0.4f, 0.42f, 0, 0.6f, 0.56f, 0), two[1].rigid = true;
+    two[0].density = two[1].density = 800;
+    t.def.liquid = &t.liquid, t.def.liquid_count = 1, t.def.bodies = two, t.def.body_count = 2;
+    BrimSim *s = NULL;
+    CHECK_OK(brim_sim_create(&t.def, &s, &error), error);
+    for (int f = 0; f < 60; f++) CHECK_OK(brim_sim_advance_frame(s, &error), error);
+    BrimBodyState low, high;
+    CHECK_OK(brim_sim_body_state(s, 0, &low, &error), error);
+    CHECK_OK(brim_sim_body_state(s, 1, &high, &error), error);
+    CHECK_NEAR(low.low.y, 0.2, 0.1 / 32);
+    CHECK_NEAR(high.low.y, low.high.y, 0.2 / 32);
+    CHECK_NEAR(low.center.x, 0.5, 0.01);
+    CHECK_NEAR(high.contact.y, high.mass * 9.81, 0.05 * high.mass * 9.81);
+    CHECK_NEAR(low.contact.y, (low.mass + high.mass) * 9.81, 0.1 * low.mass * 9.81);
+    brim_sim_destroy(&s);
+}

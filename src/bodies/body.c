@@ -15,10 +15,11 @@ void body_free(Body *b) {
     shape_free(&b->shape);
     trimesh_free(&b->surface);
     distance_grid_free(&b->grid);
-    free(b->rest), free(b->row), free(b->velocity), free(b->vertex_area);
+    free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
     free(b->nearest), free(b->inside);
     free(b->cell), free(b->cell_row);
-    free(b->force), free(b->pressure), free(b->contact), free(b->extra), free(b->work);
+    free(b->force), free(b->pressure), free(b->contact), free(b->reaction), free(b->extra),
+        free(b->work);
     *b = (Body){0};
 }
 
@@ -124,14 +125,16 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
                     (double)b->dx, spacing);
     b->rest = memory_new(n * sizeof *b->rest);
     b->row = memory_new(n * r * sizeof *b->row);
+    b->normal = memory_zero(n * sizeof *b->normal);
     b->velocity = memory_zero(n * sizeof *b->velocity);
     b->vertex_area = memory_zero(n * sizeof *b->vertex_area);
     b->force = memory_zero(dofs * sizeof(double)), b->pressure = memory_zero(dofs * sizeof(double));
     b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
+    b->reaction = memory_zero(dofs * sizeof(double));
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
-    bool ok = b->rest && b->row && b->velocity && b->vertex_area && b->force && b->pressure &&
-              b->contact && b->work && b->extra && row;
+    bool ok = b->rest && b->row && b->velocity && b->normal && b->vertex_area && b->force &&
+              b->pressure && b->contact && b->reaction && b->work && b->extra && row;
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
         elastic_row(b->elastic, b->rest[i], row);
@@ -174,6 +177,28 @@ static void place_vertices(Body *b) {
     if (b->dim == 2) b->low[2] = -INFINITY, b->high[2] = INFINITY;
 }
 
+/// By the triangles around each vertex, large ones first; 2D: by segments, inside on their left.
+static void find_normals(Body *b) {
+    const Trimesh *m = &b->surface;
+    memset(b->normal, 0, m->vertex_count * sizeof *b->normal);
+    for (size_t t = 0; t < m->triangle_count; t++) {
+        const uint32_t *v = m->triangles[t];
+        double e[3], f[3], n[3];
+        for (int a = 0; a < 3; a++) {
+            e[a] = (double)m->vertices[v[1]][a] - m->vertices[v[0]][a];
+            f[a] = (double)m->vertices[v[2]][a] - m->vertices[v[0]][a];
+        }
+        cross3(e, f, n);
+        if (b->dim == 2) n[0] = e[1], n[1] = -e[0], n[2] = 0;
+        for (int k = 0; k < b->dim; k++)
+            for (int a = 0; a < 3; a++) b->normal[v[k]][a] += (float)n[a];
+    }
+    for (size_t i = 0; i < m->vertex_count; i++) {
+        float *n = b->normal[i], length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        for (int a = 0; a < 3; a++) n[a] = length > 0 ? n[a] / length : 0;
+    }
+}
+
 /// Nodes at half cells of the liquid's grid around the surface.
 static bool fit_grid(Body *b) {
     DistanceGrid *g = &b->grid;
@@ -210,6 +235,7 @@ static bool find_distance(Body *b) {
 
 bool body_place(Body *b) {
     place_vertices(b);
+    find_normals(b);
     body_speeds(b);
     if (!b->elastic->params.rigid) return find_distance(b);
     double velocity[3];

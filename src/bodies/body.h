@@ -21,6 +21,7 @@ typedef struct Body {
     double (*rest)[3];    ///< [vertices] at rest, m
     float *row;           ///< [vertices][r]; the functions there
     float (*velocity)[3]; ///< [vertices] m/s
+    float (*normal)[3];   ///< [vertices] unit, out of the body
     float *vertex_area;   ///< [vertices] of the surface at rest, m2 (2D: m); 0 where held
     double surface_area;  ///< of all of them
     double friction;      ///< Coulomb's coefficient against walls, solids and other bodies
@@ -40,6 +41,7 @@ typedef struct Body {
     double *force;    ///< [r][dim] all but elastic ones, N: of the step
     double *pressure; ///< [r][dim] of the liquid's pressure, N
     double *contact;  ///< [r][dim] of walls, solids and other bodies, N
+    double *reaction; ///< [r][dim] of bodies that touch this one, N; part of contact
     double *extra;    ///< [dofs][dofs] what contact adds to A
     double *work;     ///< [r][dim]
     bool touching;    ///< contact acts

@@ -16,6 +16,7 @@ typedef struct Touch {
     double depth;     ///< m, positive inside
     double normal[3]; ///< out of the wall
     double speed[3];  ///< of the wall, m/s
+    Body *body;       ///< that the wall belongs to; NULL: none
 } Touch;
 
 /// Distance to a solid at a point and its normal.
@@ -56,6 +57,8 @@ static bool find_touch(const BrimSim *s, const Body *me, const float p[3], Touch
         if (skin - (double)d <= touch->depth) continue;
         BrimVec3 v = solid_velocity(solid, p[0], p[1], p[2]);
         touch->depth = skin - solid_normal(s, solid, p, touch->normal);
+        int body = k - s->bodies->first_solid;
+        touch->body = body >= 0 && body < s->bodies->count ? &s->bodies->body[body] : NULL;
         touch->speed[0] = v.x, touch->speed[1] = v.y, touch->speed[2] = v.z;
     }
     return touch->depth > 0;
@@ -95,6 +98,23 @@ static void touch_force(const Body *b, const Touch *t, double stiffness, const d
     }
 }
 
+/// Whether a vertex looks at the wall of a body that it touches: beside an edge the nearest face
+/// may be one that stands at right angles to what meets there. Walls and solids always count.
+static bool faces(const float normal[3], const Touch *t) {
+    if (!t->body) return true;
+    double dot = 0;
+    for (int a = 0; a < 3; a++) dot += normal[a] * t->normal[a];
+    return dot < -0.3;
+}
+
+/// What pushes a body is pushed back, at the nearest point of its surface.
+static void react(Body *b, const float p[3], const double force[3]) {
+    float foot[3], row[ELASTIC_DOFS_MOST];
+    body_wall(b, p, foot, row);
+    for (int i = 0; i < b->elastic->r; i++)
+        for (int a = 0; a < b->dim; a++) b->reaction[i * b->dim + a] -= row[i] * force[a];
+}
+
 /// Stiffness of a vertex, N/m.
 static double vertex_stiffness(const BrimSim *s, const Body *b, size_t vertex) {
     const Elastic *e = b->elastic;
@@ -119,11 +139,12 @@ void body_contact(const BrimSim *s, Body *b, double kick) {
             for (int a = 0; a < b->dim; a++) v[a] += row[i] * e->v[i * b->dim + a];
         for (int a = 0; a < b->dim; a++) p[a] = b->surface.vertices[n][a] + (float)(e->dn * v[a]);
         Touch touch;
-        if (!find_touch(s, b, p, &touch)) continue;
+        if (!find_touch(s, b, p, &touch) || !faces(b->normal[n], &touch)) continue;
         b->touching = true;
         touch_force(b, &touch, vertex_stiffness(s, b, n), v, s->dx, force, m);
         for (int i = 0; i < e->r; i++)
             for (int a = 0; a < b->dim; a++) b->contact[i * b->dim + a] += row[i] * force[a];
+        if (touch.body) react(touch.body, p, force);
         add_stiffness(b, row, m, kick);
     }
 }

@@ -246,13 +246,18 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
 static bool iterate(BrimSim *s, double kick) {
     Bodies *b = s->bodies;
     for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
+    for (int k = 0; k < b->count; k++)
+        memset(b->body[k].reaction, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
+    for (int k = 0; k < b->count; k++) body_contact(s, &b->body[k], kick);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
         double f[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
-        body_contact(s, body, kick);
         memcpy(body->work, e->v, (size_t)e->dofs * sizeof *e->v);
-        for (int i = 0; i < e->dofs; i++) f[i] = body->force[i] + body->contact[i];
+        for (int i = 0; i < e->dofs; i++) {
+            body->contact[i] += body->reaction[i];
+            f[i] = body->force[i] + body->contact[i];
+        }
         if (!elastic_iterate(e, f, body->touching ? body->extra : NULL)) return false;
         by_component(body, e->v, v);
         push(body, 1, v, b->flow);
@@ -290,7 +295,7 @@ static void finish(BrimSim *s) {
         }
         for (int i = 0; i < e->dofs; i++)
             f[i] = body->force[i] + body->contact[i] + body->pressure[i];
-        elastic_end(e, f, body->cell_count == 0 && !body->touching);
+        elastic_end(e, f, b->count == 1 && body->cell_count == 0 && !body->touching);
         by_component(body, e->v, v);
         push(body, 1, v, b->flow);
     }
