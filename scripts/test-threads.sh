@@ -21,5 +21,6 @@ scene() { # scene NAME [--set ...]
 scene dam --set domain.cells=48 --frames 2
 scene dam --set domain.cells=32 --set solver.transfer=apic --set solver.surface=flags --frames 2
 scene rotating-cuboid --set domain.cells=32 --frames 2
+scene rotating-cuboid --set domain.cells=32 --set viscosity=50 --set surface_tension=1 --frames 1
 scene inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --frames 3
 scene band-dam-cylinders --set domain.cells=50 --frames 2

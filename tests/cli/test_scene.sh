@@ -107,6 +107,32 @@ SCENE
     says out '"warnings":["'
 }
 
+test_check_warns_of_ripples() {
+    write_scene
+    echo 'surface_tension: 0.07' >>scene.yaml
+    brim_gives 0 check scene.yaml --no-calibration
+    grep -q 'ripples' err && give_up "water in cells of 3 cm has no trouble with ripples"
+    echo 'viscosity: 0.001' >>scene.yaml
+    sed -i 's/^surface_tension.*/surface_tension: 10000/' scene.yaml
+    brim_gives 0 check scene.yaml --no-calibration
+    says err "time.step: longer than"
+}
+
+test_liquids_resume() {
+    # thick and with a tension: what a checkpoint holds is enough
+    write_scene
+    cat >>scene.yaml <<'SCENE'
+viscosity: 1
+surface_tension: 0.5
+walls: {slip: none, contact_angle: 60}
+SCENE
+    brim_gives 0 run scene.yaml -o whole --quiet
+    brim_gives 0 run scene.yaml -o parts --quiet --frames 2
+    brim_gives 0 run scene.yaml -o parts --quiet --resume
+    last=$(ls whole/particles/*.ply | tail -n 1)
+    cmp "$last" "parts/particles/$(basename "$last")" || give_up "the resumed run went another way"
+}
+
 test_check_warns_of_liquid_inside_solids() {
     write_scene
     cat >>scene.yaml <<'SCENE'
