@@ -206,6 +206,55 @@ TEST(solid_combinations) {
     shape_free(&s);
 }
 
+/// Faces that two parts share end nothing, wherever they lie.
+TEST(solid_parts_that_share_a_face_leave_no_wall_there) {
+    const float dx = 0.01f;
+    for (int dim = 2; dim <= 3; dim++)
+        for (int turn = 0; turn < 2; turn++) {
+            // a leg 0.2 wide upon a bend 0.6 wide: they meet at y = 0.25
+            BrimShapeDef parts[3] = {box_of(1, 1, 1), box_of(0.2f, 0.4f, 0.2f),
+                                     box_of(0.6f, 0.2f, 0.2f)};
+            parts[1].position = (BrimVec3){0, 0.45f, 0},
+            parts[2].position = (BrimVec3){0, 0.15f, 0};
+            parts[0].position.y = 0.3f;
+            BrimShapeDef cut = shape_of(BRIM_SHAPE_DIFFERENCE);
+            cut.children = parts, cut.child_count = 3, cut.rotation.z = turn ? 30 : 0;
+            Shape *s = make(&cut, dim, dx);
+            float c = cosf(turn ? 0.5235988f : 0), n = sinf(turn ? 0.5235988f : 0);
+            for (float off = -0.012f; off < 0.0125f; off += 0.001f)
+                for (float x = 0; x < 0.25f; x += 0.003f) {
+                    float y = 0.25f + off, d = at(s, c * x - n * y, n * x + c * y, 0), exact;
+                    if (off > 0)
+                        exact = x < 0.1f ? 0.1f - x : -fminf(x - 0.1f, off);
+                    else
+                        exact = x < 0.1f ? hypotf(0.1f - x, off) : -off;
+                    exact = fminf(exact, 0.015f), d = fminf(d, 0.015f);
+                    // seen in 16 directions, or 98
+                    CHECK(d > exact - 0.0006 - 0.05 * fabsf(exact));
+                    CHECK(d < exact + 0.0006 + 0.3 * fabsf(exact));
+                }
+            shape_free(&s);
+            // two halves of a block, and what is left when both are cut away
+            BrimShapeDef halves[2] = {box_of(0.5f, 1, 1), box_of(0.5f, 1, 1)};
+            halves[0].position.x = -0.25f, halves[1].position.x = 0.25f;
+            BrimShapeDef whole = shape_of(BRIM_SHAPE_UNION);
+            whole.children = halves, whole.child_count = 2, whole.rotation.z = turn ? 30 : 0;
+            s = make(&whole, dim, dx);
+            CHECK(at(s, 0, 0, 0) <= -1.5f * dx);
+            CHECK_NEAR(at(s, -n * 0.495f, c * 0.495f, 0), -0.005, 0.0006);
+            shape_free(&s);
+        }
+    // a cup whose hollow ends where its walls do has no lid
+    BrimShapeDef cup[2] = {box_of(1, 1, 1), box_of(0.8f, 0.9f, 0.8f)};
+    cup[1].position.y = 0.05f;
+    BrimShapeDef difference = shape_of(BRIM_SHAPE_DIFFERENCE);
+    difference.children = cup, difference.child_count = 2;
+    Shape *s = make(&difference, 3, dx);
+    CHECK(at(s, 0.1f, 0.5f, 0.2f) >= 1.5f * dx);
+    CHECK_NEAR(at(s, 0.45f, 0.5f, 0), 0, 1e-6);
+    shape_free(&s);
+}
+
 TEST(solid_slope_is_one) {
     BrimShapeDef defs[5] = {box_of(1, 0.6f, 0.8f), ball_of(0.5f), cylinder_of(0.4f, 0.9f),
                             shape_of(BRIM_SHAPE_CAPSULE), shape_of(BRIM_SHAPE_TORUS)};

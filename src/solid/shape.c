@@ -277,24 +277,53 @@ static void join(const Shape *s, int n, float *restrict d, const float *restrict
     }
 }
 
+/// Marks the points near a face that what d [n] stands for shares with the next child. Returns
+/// whether there are any.
+static bool mark_seams(const Shape *s, int n, const float *d, const float *e, bool *seam) {
+    bool any = false;
+    float side = s->kind == BRIM_SHAPE_DIFFERENCE ? -1 : 1;
+    if (s->kind == BRIM_SHAPE_SMOOTH_UNION && s->blend > 0) return false;
+    for (int i = 0; i < n; i++) {
+        bool here = seam_between(s, d[i], side * e[i]);
+        seam[i] |= here;
+        any |= here;
+    }
+    return any;
+}
+
+/// seams: distances near faces that parts share are made good, else they are 0 there.
 static void evaluate(const Shape *s, int n, const float *x, const float *y, const float *z,
-                     float *distance) {
+                     bool seams, float *distance) {
     if (!is_tree(s->kind)) {
         leaf(s, n, x, y, z, distance);
         return;
     }
     float next[CHUNK];
-    evaluate(s->children[0], n, x, y, z, distance);
+    bool seam[CHUNK] = {false}, any = false;
+    evaluate(s->children[0], n, x, y, z, seams, distance);
     for (int i = 1; i < s->child_count; i++) {
-        evaluate(s->children[i], n, x, y, z, next);
+        evaluate(s->children[i], n, x, y, z, seams, next);
+        if (seams) any |= mark_seams(s, n, distance, next, seam);
         join(s, n, distance, next);
+    }
+    for (int i = 0; i < n && any; i++)
+        if (seam[i]) distance[i] = seam_distance(s, x[i], y[i], z[i], distance[i]);
+}
+
+static void evaluate_all(const Shape *s, int n, const float *x, const float *y, const float *z,
+                         bool seams, float *distance) {
+    for (int i = 0; i < n; i += CHUNK) {
+        int m = n - i < CHUNK ? n - i : CHUNK;
+        evaluate(s, m, x + i, y + i, z + i, seams, distance + i);
     }
 }
 
 void shape_distance(const Shape *s, int n, const float *x, const float *y, const float *z,
                     float *distance) {
-    for (int i = 0; i < n; i += CHUNK) {
-        int m = n - i < CHUNK ? n - i : CHUNK;
-        evaluate(s, m, x + i, y + i, z + i, distance + i);
-    }
+    evaluate_all(s, n, x, y, z, true, distance);
+}
+
+void shape_distance_bound(const Shape *s, int n, const float *x, const float *y, const float *z,
+                          float *distance) {
+    evaluate_all(s, n, x, y, z, false, distance);
 }

@@ -39,3 +39,12 @@ void shape_leaf_distance(const Shape *shape, int n, const float *x, const float 
 /// Box around the shape after a placement.
 bool shape_bounds_placed(const Shape *shape, const Placement *placement, float low[3],
                          float high[3]);
+
+/// As shape_distance, but for faces that parts of a union or a difference share: 0 there.
+void shape_distance_bound(const Shape *shape, int n, const float *x, const float *y, const float *z,
+                          float *distance);
+/// Whether two parts' distances d and e, signed as in the whole, are those of a point near a face
+/// that the parts share.
+bool seam_between(const Shape *shape, float d, float e);
+/// The distance at such a point, from a bound of it.
+float seam_distance(const Shape *shape, float x, float y, float z, float bound);
