@@ -1,6 +1,6 @@
 // Water against exact and measured answers, at full size: validate [NAME...]. Prints a table and
 // writes bench/results/validation.csv, which is kept in the repository.
-#include "../tests/cases.h"
+#include "../tests/cases_walls.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -216,6 +216,75 @@ static void validate_dam(void) {
         }
 }
 
+/// Rows of a wave: period, and what a period takes of its height.
+static void swing_rows(const char *item, const char *what, const Swing *s, const BrimError *error,
+                       double limit) {
+    if (error->result != BRIM_OK) give_up(error);
+    row(item, what, "period, s", s->period, s->exact, limit * s->exact);
+    row(item, what, "part of the height lost a period", s->decay, 0, 0.01);
+}
+
+static void all_threads(BrimSimDef *def) {
+    def->threads = 0;
+}
+
+static void validate_v_tank(void) {
+    BrimError error = {0};
+    for (int n = 50; n <= 200; n *= 2) {
+        char what[64];
+        snprintf(what, sizeof what, "%d cells deep", n);
+        Swing s = v_tank(n, all_threads, 9, &error);
+        swing_rows("v-tank", what, &s, &error, 0.004);
+    }
+}
+
+static void validate_cylinder(void) {
+    static const int radius[] = {15, 22, 33};
+    BrimError error = {0};
+    for (int k = 0; k < 3; k++) {
+        char what[64];
+        snprintf(what, sizeof what, "radius of %d cells", radius[k]);
+        Swing s = cylinder_tank(radius[k], all_threads, 7, &error);
+        swing_rows("cylinder", what, &s, &error, 0.006);
+    }
+}
+
+static void validate_u_tube(void) {
+    BrimError error = {0};
+    for (int n = 100; n <= 200; n *= 2) {
+        char what[64];
+        snprintf(what, sizeof what, "%d cells wide", n / 5);
+        Swing s = u_tube(n, all_threads, 9, &error);
+        swing_rows("u-tube", what, &s, &error, 0.004);
+    }
+}
+
+static void validate_walls(void) {
+    BrimError error = {0};
+    for (int dim = 2; dim <= 3; dim++) {
+        int n = dim == 2 ? 64 : 32;
+        char what[64];
+        snprintf(what, sizeof what, "%dD, %d cells, slanted and round", dim, n);
+        double speed = rest_at_walls(dim, n, 5, &error);
+        if (error.result != BRIM_OK) give_up(&error);
+        row("walls", what, "rms speed / sqrt(g h) after 5 s", speed, 0, 1e-5);
+    }
+}
+
+static void validate_solitary(void) {
+    BrimError error = {0};
+    for (int n = 20; n <= 40; n *= 2) {
+        double speed, height[2], full = SOLITARY_E * SOLITARY_D;
+        char what[64];
+        solitary_run(n, &speed, height, &error);
+        if (error.result != BRIM_OK) give_up(&error);
+        snprintf(what, sizeof what, "H/d = %g, d = %d cells", SOLITARY_E, n);
+        row("solitary", what, "speed over 15 depths, m/s", speed, solitary_speed(),
+            0.01 * solitary_speed());
+        row("solitary", what, "height after 15 depths, m", height[1], full, 0.02 * full);
+    }
+}
+
 // --------------------------------------------------------------------------------------- main
 
 static void name_machine(void) {
@@ -233,9 +302,11 @@ typedef struct Item {
 } Item;
 
 int main(int argc, char **argv) {
-    static const Item items[] = {{"rest", validate_rest},     {"fall", validate_fall},
-                                 {"spin", validate_spin},     {"slosh", validate_slosh},
-                                 {"vortex", validate_vortex}, {"dam", validate_dam}};
+    static const Item items[] = {
+        {"rest", validate_rest},     {"fall", validate_fall},         {"spin", validate_spin},
+        {"slosh", validate_slosh},   {"vortex", validate_vortex},     {"dam", validate_dam},
+        {"v-tank", validate_v_tank}, {"cylinder", validate_cylinder}, {"u-tube", validate_u_tube},
+        {"walls", validate_walls},   {"solitary", validate_solitary}};
     // Only a whole run replaces the results that are kept.
     const char *path = argc < 2 ? "bench/results/validation.csv" : "/dev/null";
     mkdir("bench/results", 0777);

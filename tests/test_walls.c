@@ -1,5 +1,5 @@
 // Solids hold, drive and do not let in: thin walls, cups, moving obstacles, very large steps.
-#include "cases.h"
+#include "cases_walls.h"
 #include "step/state.h"
 #include "test.h"
 #include "walls/solid_thin.h"
@@ -483,4 +483,22 @@ TEST(there_are_as_many_particles_as_there_is_room_around_a_solid) {
     }
     CHECK(inside == 0);
     brim_sim_destroy(&s);
+}
+
+/// No friction along slanted and curved walls, and none where parts of a shape meet.
+TEST(waves_between_slanted_walls_keep_time_and_height) {
+    BrimError error = {0};
+    Swing s = v_tank(50, NULL, 9, &error);
+    CHECK_OK(error.result, error);
+    CHECK_NEAR(s.period, s.exact, 0.004 * s.exact);
+    CHECK(fabs(s.decay) < 0.01);
+}
+
+TEST(waves_in_a_u_tube_keep_time_and_height) {
+    BrimError error = {0};
+    if (quick()) return;
+    Swing s = u_tube(100, NULL, 9, &error);
+    CHECK_OK(error.result, error);
+    CHECK_NEAR(s.period, s.exact, 0.004 * s.exact);
+    CHECK(fabs(s.decay) < 0.01);
 }

@@ -83,16 +83,17 @@ static void grow_layers(BrimSim *s, int layers) {
 }
 
 /// Direction away from the solids at a face, from a block of distances with a halo of 1, not a
-/// number where no tile is; false where it cannot be told.
-static bool solid_normal(const float *block, int dim, int cell, int axis, float n[3]) {
+/// number where no tile is; false where it cannot be told. distance: of the face's middle, m.
+static bool solid_normal(const float *block, int dim, int cell, int axis, float n[3],
+                         float *distance) {
     enum { EDGE = TILE + 2 };
-    const int stride[3] = {1, EDGE, EDGE * EDGE};
+    const int stride[3] = {1, EDGE, EDGE * EDGE}, corners = dim == 3 ? 8 : 4;
     const int at =
         ((dim == 3 ? (cell >> 6) + 1 : 0) * EDGE + (cell >> 3 & 7) + 1) * EDGE + (cell & 7) + 1;
-    float length = 0;
+    float length = 0, sum = 0;
     for (int b = 0; b < dim; b++) { // differences over the cells on both sides of the face
         float g = 0;
-        for (int k = 0; k < (dim == 3 ? 8 : 4); k++) {
+        for (int k = 0; k < corners; k++) {
             int p = at + (k & 1) * stride[0] + (k >> 1 & 1) * stride[1] + (k >> 2) * stride[2];
             if (b == axis && !(k >> b & 1)) p -= stride[b];
             g += k >> b & 1 ? block[p] : -block[p];
@@ -100,6 +101,11 @@ static bool solid_normal(const float *block, int dim, int cell, int axis, float 
         n[b] = g;
         length += g * g;
     }
+    for (int k = 0; k < corners; k++)
+        if (!(k >> axis & 1))
+            sum +=
+                block[at + (k & 1) * stride[0] + (k >> 1 & 1) * stride[1] + (k >> 2) * stride[2]];
+    *distance = 2 * sum / (float)corners;
     if (!(length > 0)) return false;
     for (int b = 0; b < dim; b++) n[b] /= sqrtf(length);
     return true;
@@ -131,30 +137,66 @@ static float component_at(const BrimSim *s, bool wall, int slot, int cell, int a
     return count ? sum / (float)count : 0;
 }
 
-/// Whether a face touches a cell in which pressure was solved.
-static bool touches_liquid(const BrimSim *s, int slot, int cell, int axis) {
-    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
-    int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
-    return (s->liquid[me >> 3] >> (me & 7) & 1) ||
-           (below >= 0 && (s->liquid[below >> 3] >> (below & 7) & 1));
+/// A component of the velocity, less that of solids where they move, at a point in cells of the
+/// tile: linear between open faces that have a value. False where there are none.
+static bool open_component(const BrimSim *s, bool moving, int slot, int axis, const float at[3],
+                           float *value) {
+    int low[3] = {0};
+    float f[3] = {0}, sum = 0, weights = 0;
+    for (int a = 0; a < s->dim; a++) {
+        float x = at[a] - (a == axis ? 0 : 0.5f);
+        low[a] = (int)floorf(x);
+        f[a] = x - (float)low[a];
+    }
+    for (int k = 0; k < (s->dim == 3 ? 8 : 4); k++) {
+        const int p[3] = {low[0] + (k & 1), low[1] + (k >> 1 & 1), low[2] + (k >> 2)};
+        float w = 1;
+        for (int a = 0; a < s->dim; a++) w *= k >> a & 1 ? f[a] : 1 - f[a];
+        int64_t i = grid_near(&s->grid, slot, p[0], p[1], p[2]);
+        if (i < 0 || !(s->known[axis][i >> 3] >> (i & 7) & 1) || open_part(s, axis, i) == 0)
+            continue;
+        float u = s->velocity[axis][i];
+        if (moving) u -= face_value(s, true, axis, i);
+        sum += w * u, weights += w;
+    }
+    if (weights > 0) *value = sum / weights;
+    return weights > 0;
 }
 
-/// Velocity of a face that lies in a solid with the part 1 - open. There the flow slides along the
-/// wall, u -= ((u - u_wall) . n) n; where no liquid touches the face only what flows into the wall
-/// goes. The solve weighs a face by its open part but particles take its velocity whole: without
-/// this the fast flow through slivers would drive them.
+/// The speed along n of the flow a cell off the wall, before a face at some distance from it, in
+/// cells: as deep as the face lies inside, if that is more.
+static float speed_off_wall(const BrimSim *s, bool moving, int slot, int cell, int axis,
+                            const float n[3], float distance) {
+    float at[3] = {(float)(cell & 7) + 0.5f, (float)(cell >> 3 & 7) + 0.5f,
+                   (float)(cell >> 6) + 0.5f};
+    float way = fmaxf(fabsf(distance), 1) - distance, normal = 0;
+    at[axis] -= 0.5f;
+    for (int a = 0; a < s->dim; a++) at[a] += way * n[a];
+    for (int a = 0; a < s->dim; a++) {
+        float u;
+        if (!open_component(s, moving, slot, a, at, &u)) return 0;
+        normal += u * n[a];
+    }
+    return fabsf(normal);
+}
+
+/// Velocity of a face that lies in a solid with the part 1 - open. The solve weighs a face by its
+/// open part but particles take its velocity whole: the fast flow through slivers would drive them.
+/// Towards a wall the normal speed of a flow falls, so what exceeds that of the flow a cell off the
+/// wall goes: u -= (1 - open) ((u - u_wall) . n - limit) n.
 static float slide(const BrimSim *s, const float *solid, int slot, int cell, int axis, float open,
                    bool moving) {
-    float n[3], normal = 0;
+    float n[3], distance, normal = 0;
     float mine = s->velocity[axis][(size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell];
-    if (!solid_normal(solid, s->dim, cell, axis, n)) return mine;
+    if (!solid_normal(solid, s->dim, cell, axis, n, &distance)) return mine;
     for (int b = 0; b < s->dim; b++) {
         float u = component_at(s, false, slot, cell, axis, b);
         if (moving) u -= component_at(s, true, slot, cell, axis, b);
         normal += u * n[b];
     }
-    if (normal > 0 && !touches_liquid(s, slot, cell, axis)) return mine;
-    return mine - (1 - open) * normal * n[axis];
+    float most = speed_off_wall(s, moving, slot, cell, axis, n, distance * s->inv_dx);
+    float kept = normal < -most ? -most : normal > most ? most : normal;
+    return mine - (1 - open) * (normal - kept) * n[axis];
 }
 
 /// Slid values of a tile's faces in solids, kept apart until all tiles have read theirs.
