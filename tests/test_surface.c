@@ -1,5 +1,6 @@
 // The liquid's surface from particles: the kernel against a plain twin, distances against planes.
 #include "base/hash.h"
+#include "cases.h"
 #include "surface/level_set.h"
 #include "test.h"
 #include <stdlib.h>
@@ -160,5 +161,39 @@ TEST(level_set_measures_the_distance_to_a_flat_surface) {
         }
         for (int a = 0; a < 3; a++) free(data[a]);
         CHECK_BELOW(worst, dim == 3 ? 0.25 : 0.12); // cells
+    }
+}
+
+/// Where the level set of a pool says that its surface is, in cells, least and most over its
+/// columns.
+static void pool_level(const BrimSim *sim, double *low, double *high) {
+    const BrimSimDef *d = brim_sim_def(sim);
+    int nx = d->cells[0], ny = d->cells[1];
+    float *phi = malloc((size_t)nx * (size_t)ny * sizeof *phi);
+    *low = INFINITY, *high = -INFINITY;
+    if (phi &&
+        brim_sim_field(sim, BRIM_FIELD_LEVEL_SET, phi, (size_t)nx * (size_t)ny, NULL) == BRIM_OK)
+        for (int i = 0; i < nx; i++)
+            for (int j = 0; j + 1 < ny; j++) {
+                float a = phi[j * nx + i], b = phi[(j + 1) * nx + i];
+                if (a >= 0 || b < 0) continue;
+                double y = j + 0.5 + a / (a - b);
+                *low = fmin(*low, y), *high = fmax(*high, y);
+            }
+    free(phi);
+}
+
+TEST(level_set_of_a_pool_has_its_depth_however_deep_it_is) {
+    for (int k = 0; k < 9; k++) { // layers of particles: thirds of a cell
+        double depth = 10 + k / 3.0, low, high;
+        Case c = case_tank(2, 32, (float)(depth / 32));
+        c.def.jitter = 0;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        pool_level(sim, &low, &high);
+        CHECK_NEAR(low, depth, 0.03);
+        CHECK_NEAR(high, depth, 0.03);
+        brim_sim_destroy(&sim);
     }
 }

@@ -1,6 +1,7 @@
 // Stage 8: where the liquid is. Cells near the surface get a distance from the particles; the
 // rest is known to be deep inside or far outside from which cells hold particles.
 #include "band/band.h"
+#include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
@@ -256,6 +257,89 @@ static void measure_beside(BrimSim *s, int slot, uint8_t *found) {
     }
 }
 
+/// Cells of a tile that have air beside them: by a face that is open, to a cell of the domain.
+static TileMask air_beside(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    TileMask m = {{0}};
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int up = n & 1 ? 1 : -1;
+        TileMask wet = mask_neighbour(g, s->liquid, slot, n >> 1, up);
+        TileMask side = mask_side(g, slot, n >> 1, up), shut = shut_faces(s, slot, n);
+        for (int z = 0; z < g->tile_depth; z++) {
+            uint64_t wall = s->sides.open[n] ? 0 : side.slice[z];
+            m.slice[z] |= ~(wet.slice[z] | shut.slice[z] | wall);
+        }
+    }
+    return m;
+}
+
+/// Cells of a tile in an inner corner: walls or solids shut faces of theirs along two axes or more.
+static TileMask corner_cells(const BrimSim *s, int slot) {
+    TileMask once = {{0}}, twice = {{0}};
+    for (int a = 0; a < s->dim; a++) {
+        TileMask shut = {{0}};
+        for (int n = 2 * a; n < 2 * a + 2; n++) {
+            TileMask solid = shut_faces(s, slot, n);
+            TileMask side = mask_side(&s->grid, slot, a, n & 1 ? 1 : -1);
+            for (int z = 0; z < s->grid.tile_depth; z++)
+                shut.slice[z] |= solid.slice[z] | (s->sides.open[n] ? 0 : side.slice[z]);
+        }
+        for (int z = 0; z < s->grid.tile_depth; z++) {
+            twice.slice[z] |= once.slice[z] & shut.slice[z];
+            once.slice[z] |= shut.slice[z];
+        }
+    }
+    return twice;
+}
+
+/// Cells with particles and no air beside them lie below the surface. The mean of what is near does
+/// not tell that in a corner of walls, where it is drawn away by what few particles there are.
+static void find_enclosed(BrimSim *s, int slot, uint8_t *found) {
+    const Grid *g = &s->grid;
+    TileMask dry = mask_load(g, s->particles.occupied, slot), corner = corner_cells(s, slot);
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++)
+        any |= dry.slice[z] &= corner.slice[z] & ~mask_word(g, s->liquid, slot, z);
+    if (!any || fine_near(s, slot)) return; // beyond a thin wall there may be other liquid
+    TileMask air = air_beside(s, slot), allowed = allowed_cells(s, slot);
+    for (int z = 0; z < g->tile_depth; z++) dry.slice[z] &= ~air.slice[z] & allowed.slice[z];
+    for (int r = 0; r < g->tile_rows; r++) found[r] |= mask_bits(&dry, r);
+}
+
+/// Last, cells that were taken to be deep inside, since all around them hold particles, and have
+/// one beside them that is air by its distance: => phi.
+static void measure_top(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    if (!s->wet[slot]) return;
+    float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
+    TileMask air = air_beside(s, slot);
+    PaddedRows padded;
+    NearRows near;
+    bool ready = false;
+    for (int r = 0; r < g->tile_rows; r++) {
+        size_t row = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
+        uint8_t cells = s->liquid[row] & s->particles.occupied[row] & mask_bits(&air, r), deep = 0;
+        for (uint8_t bits = cells; bits; bits &= (uint8_t)(bits - 1)) {
+            int x = __builtin_ctz(bits);
+            deep |= (uint8_t)((phi[r * TILE + x] == -LEVEL_SET_CUT) << x);
+        }
+        if (!deep) continue;
+        if (!ready) {
+            if (s->band) pad_rows(s, s->particles.occupied, slot, 0xff, &padded);
+            near_begin(s, slot, &near);
+            ready = true;
+        }
+        if (s->band) deep &= row_deep(&padded, s->dim, r & 7, r >> 3); // it sees no hidden liquid
+        if (!deep) continue;
+        float distance[TILE];
+        row_distances(s, &near, slot, r, deep, distance);
+        for (; deep; deep &= (uint8_t)(deep - 1)) {
+            int x = __builtin_ctz(deep);
+            phi[r * TILE + x] = fminf(distance[x], FILM);
+        }
+    }
+}
+
 /// Cells of a tile that stand on a floor: a wall or a shut face where gravity points.
 static TileMask on_floor(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
@@ -386,7 +470,7 @@ static void find_beside(BrimSim *s, int slot, int thread, void *context) {
     uint8_t *here = added_in(s, context, slot);
     memset(here, 0, (size_t)s->grid.tile_rows);
     if (s->def.surface != BRIM_SURFACE_FLAGS)
-        measure_beside(s, slot, here), find_films(s, slot, here);
+        measure_beside(s, slot, here), find_films(s, slot, here), find_enclosed(s, slot, here);
     find_slivers(s, slot, here);
 }
 
@@ -422,6 +506,7 @@ void find_surface(BrimSim *s) {
     tiles_for(s, s->def.surface == BRIM_SURFACE_FLAGS ? flag_tile : measure_occupied, NULL);
     tiles_for(s, find_beside, &added);
     tiles_for(s, add_tile, &added);
+    if (s->def.surface != BRIM_SURFACE_FLAGS) tiles_for(s, measure_top, NULL);
     for (int layer = 0; layer < WEDGE_LAYERS && s->solid_count; layer++)
         if (!fill_wedges(s, &added)) break;
     if (s->band) band_distance(s);
