@@ -148,9 +148,20 @@ static int check_slow_stage(Page *page) {
 static int check_steps(Page *page) {
     const double *speed = column(page, "max_speed"), *dt = column(page, "dt");
     if (!speed || !dt) return 0;
-    double cell = page->def->size.x / page->def->cells[0], most = 0;
-    for (size_t i = 0; i < page->run->stats.row_count; i++)
+    double cell = page->def->size.x / page->def->cells[0], most = 0, longest = 0;
+    for (size_t i = 0; i < page->run->stats.row_count; i++) {
         most = fmax(most, speed[i] * dt[i] / cell);
+        longest = fmax(longest, dt[i]);
+    }
+    // A wave of length l turns over in a step when sqrt(2 pi g / l) dt > 2.
+    const BrimVec3 g = page->def->gravity;
+    double pull = sqrt((double)g.x * g.x + (double)g.y * g.y + (double)g.z * g.z);
+    double wave = 1.5708 * pull * longest * longest / cell;
+    if (wave > 4)
+        return warn(page,
+                    "Long steps: at %.3g s a step waves shorter than %.0f cells are not followed; "
+                    "shorten time.step, or use time.cfl.",
+                    longest, wave);
     if (most <= 20) return 0;
     return warn(page, "Long steps: the fastest particle crossed %.0f cells in one step.", most);
 }

@@ -129,6 +129,14 @@ static double step_for_way(const BrimSim *s, double wait, double way) {
     return sum > 0 ? 2 * way / sum : INFINITY;
 }
 
+/// The longest step that waves allow: the time in which water falls one cell. Steps take turns with
+/// positions and velocities, as a leapfrog does, so a wave with omega dt > 2 turns over in each; with
+/// omega^2 = g k and dt^2 = 2 dx / g these are waves shorter than pi cells, as rough as the grid.
+static double step_for_waves(const BrimSim *s) {
+    double pull = strongest_pull(s);
+    return pull > 0 ? sqrt(2 * (double)s->dx / pull) : INFINITY;
+}
+
 double choose_dt(const BrimSim *s, double time, int frame) {
     double frame_end = (double)(frame + 1) / s->def.frame_rate;
     double left = frame_end - time, dt = s->def.step;
@@ -136,6 +144,7 @@ double choose_dt(const BrimSim *s, double time, int frame) {
         double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
         dt = fmin(longest, step_for_way(s, time - s->time, s->def.cfl * s->dx));
         dt = fmin(step_for_walls(s, time, dt), step_for_tension(s));
+        dt = fmin(dt, step_for_waves(s));
         if (dt < s->def.step_min) dt = s->def.step_min;
         // Equal steps to the end of the frame rather than a sliver at its end.
         dt = left / fmax(1, ceil(left / dt - 1e-6));
