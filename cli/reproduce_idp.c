@@ -47,7 +47,7 @@ static void flip_rows(Result *r, const Trial *t, const char *paper) {
 
 static void volume_panels(Result *r) {
     r->sheet.plot.one_legend = true;
-    BrimPanelDef *p = result_lines(r, 0, "volume", 1, "Inside the level set", "relative volume");
+    BrimPanelDef *p = result_lines(r, 0, "volume", 1, "All but what is compressed", "relative volume");
     if (!p) return;
     result_level(r, 0.99, 1.01, NULL);
     result_lines(r, 0, "volume_ratio", 1, "By eq. 19", "relative volume");
@@ -147,7 +147,7 @@ static void figure5(Result *r) {
                    "%s: largest speed after 2 s (m/s)", t->label);
     }
     r->sheet.plot.one_legend = true;
-    result_lines(r, 0, "volume", 1, "Inside the level set", "relative volume");
+    result_lines(r, 0, "volume", 1, "All but what is compressed", "relative volume");
     result_level(r, 0.99, 1.01, NULL);
     BrimPanelDef *speed = result_lines(r, 0, "max_speed", 1, "Largest speed", "m/s");
     if (speed) speed->y_log = true; // direct is fifty times faster than the others

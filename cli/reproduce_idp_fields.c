@@ -210,7 +210,7 @@ void idp_figure9(Result *r) {
                    "%s: liquid volume, change (%%)", t->label);
     }
     r->sheet.plot.one_legend = true;
-    result_lines(r, 0, "volume", 1, "Inside the level set", "relative volume");
+    result_lines(r, 0, "volume", 1, "All but what is compressed", "relative volume");
     result_lines(r, 0, "particles_in_solids", 1, "Particles inside the rabbit", "count");
     pictures_join(r, 4,
                   "at 0, 0.2, 1 s and the end; above projected to the surface, below density");

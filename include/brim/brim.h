@@ -520,7 +520,7 @@ typedef struct BrimStats {
     int64_t interior;    ///< with a band: particles' worth of liquid below it, where there are none
     double volume_ratio; ///< eq. 19 of the density paper, relative to seeded + emitted - gone
     double volume_cells; ///< cells that hold liquid, relative to the start
-    double volume;       ///< inside the liquid's level set, relative to the start
+    double volume;       ///< of the liquid less what is compressed, relative to what should be there
     double kinetic_energy, potential_energy; ///< J
     double max_speed;                        ///< m/s
     double max_divergence;                   ///< largest |div u| dt of the projected field

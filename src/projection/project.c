@@ -71,7 +71,7 @@ static void add_density_error(BrimSim *s, int slot) {
     float error[512];
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
-    density_errors(s, s->liquid, slot, error);
+    density_errors(s, s->density, s->liquid, slot, error);
     for (int i = 0; i < s->grid.tile_cells; i++)
         if (s->diagonal[base + (size_t)i] > 0)
             s->rhs[base + (size_t)i] += error[i] * (float)(s->dx / time);

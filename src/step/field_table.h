@@ -86,7 +86,7 @@ typedef enum StageId {
       "part of the face that is not inside a solid, 0..1")                                        \
     F(solid_volume, float, 1, CELL, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                          \
       "part of the cell inside solids")                                                           \
-    F(solid_part, float, 1, CELL, SOLIDS, KEPT, ALWAYS_LIVE, NO, "",                              \
+    F(solid_part, float, 1, CELL, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                            \
       "part inside solids of the weight of the cell's trilinear kernel")                          \
     F(wall_speed, float, 3, CELL, SOLIDS, MOVING, ALWAYS_LIVE, NO, "m/s",                         \
       "velocity of the solid at the face")                                                        \
@@ -155,8 +155,12 @@ typedef enum StageId {
     F(lattice_points, uint32_t, 1, CELL, ALL, BAND, ONLY(REST), NO, "",                           \
       "points of the seeding lattice in a cell, when a simulation begins")                        \
     /* volume */                                                                                  \
-    F(density, float, 1, CELL, ALL, VOLUME, SPAN(WEIGH, PRESSURE) | ONLY(WEIGH_AFTER), NO, "",    \
+    F(density, float, 1, CELL, ALL, VOLUME, SPAN(WEIGH, PRESSURE), NO, "",                        \
       "of particles and solids, relative to rest")                                                \
+    F(settled, float, 1, CELL, ALL, ALWAYS, ONLY(WEIGH_AFTER), NO, "",                            \
+      "the same at the end of a step")                                                            \
+    F(pressed, double, 1, TILE, ALL, ALWAYS, ONLY(WEIGH_AFTER), NO, "cells",                      \
+      "liquid in the tile that has no room")                                                      \
     F(hidden_part, float, 1, CELL, ALL, BAND, ONLY(WEIGH) | ONLY(WEIGH_AFTER), NO, "",            \
       "part of the cell that hidden liquid fills")                                                \
     F(weighed, uint8_t, 1, ROW, ALL, VOLUME, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "",      \

@@ -5,7 +5,6 @@
 #include "walls/solid_masks.h"
 #include "warp/stage.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LANES = 8, PIECE = 4096 };
@@ -102,30 +101,6 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
                                            ~mask_word(g, occupied, slot, z));
 }
 
-/// A cell is filled as far as a plane at its centre's distance, along the grid, cuts it: exact for
-/// level surfaces, and for slanted ones in the mean. What solids take does not count.
-static double liquid_volume(const BrimSim *s, int slot) {
-    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
-    const float *phi = s->phi + base;
-    bool solid = solid_here(s, slot);
-    if (s->band && !solid && s->shallowest[slot] <= -0.5f && mask_full(&s->grid, s->liquid, slot))
-        return s->grid.tile_cells;
-    float part[LANES], sum[LANES] = {0};
-    for (int i = 0; i < s->grid.tile_cells; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            part[k] = 0.5f - phi[i + k];
-            part[k] = part[k] > 0 ? part[k] : 0;
-            part[k] = part[k] < 1 ? part[k] : 1;
-        }
-        for (int k = 0; k < LANES && solid; k++)
-            part[k] *= 1 - solid_volume_of(s, (int64_t)base + i + k);
-        for (int k = 0; k < LANES; k++) sum[k] += part[k];
-    }
-    float all = 0;
-    for (int k = 0; k < LANES; k++) all += sum[k];
-    return all;
-}
-
 static size_t memory_used(const BrimSim *s) {
     size_t bytes = sizeof *s + (size_t)s->threads_most * sizeof *s->scratch + grid_bytes(&s->grid) +
                    particles_bytes(&s->particles) + sort_bytes(&s->sort, &s->grid) +
@@ -151,7 +126,6 @@ static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
                   tile_end(&s->particles, &s->grid, slot), sums);
     count_cells(s, slot, sums);
     if (s->band) add_hidden(s, slot, sums);
-    sums->volume = liquid_volume(s, slot);
 }
 
 BrimResult stage_measure(BrimSim *s, BrimError *error) {
@@ -165,7 +139,6 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         all.filled += sums[t].filled;
         all.cells += sums[t].cells;
         all.hidden += sums[t].hidden;
-        all.volume += sums[t].volume;
         all.fastest2 = (float)larger_of(all.fastest2, sums[t].fastest2);
         all.rate = (float)larger_of(all.rate, sums[t].rate);
     }
@@ -173,17 +146,14 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     BrimStats *o = &s->stats;
     double count = (double)s->particles.count + all.hidden, full = s->def.particles_per_cell;
     if (!s->start_particles && !s->start_cells && s->step == 0)
-        s->start_particles = count, s->start_cells = all.cells, s->start_volume = all.volume;
+        s->start_particles = count, s->start_cells = all.cells;
     // What was there at the start, or, where all was emitted since, what the particles stand for.
     double due = (double)(s->seeded + s->emitted - s->drained - s->left);
     s->band_missing = due - count;
     if (s->swallowed_count) // what has not yet flown on
         s->band_missing -= (double)s->swallowed_count * s->swallow_left / s->swallow_time;
-    double cells = due / full, volume = due / full;
-    if (s->start_particles > 0) {
-        cells = s->start_cells * due / s->start_particles;
-        volume = s->start_volume * due / s->start_particles;
-    }
+    double cells = due / full;
+    if (s->start_particles > 0) cells = s->start_cells * due / s->start_particles;
     s->max_speed = sqrt((double)all.fastest2);
     o->step = s->step;
     o->time = s->time;
@@ -193,7 +163,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     o->resampled = s->resampled, o->interior = (int64_t)all.hidden;
     o->volume_ratio = count > 0 ? all.filled / count : 1;
     o->volume_cells = cells > 0 ? all.cells / cells : 1;
-    o->volume = volume > 0 ? all.volume / volume : 1;
+    o->volume = due > 0 ? (count - s->pressed_cells * full) / due : 1;
     o->kinetic_energy = 0.5 * s->particle_mass * all.speed2;
     o->potential_energy =
         -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] + g.z * all.position[2]);

@@ -54,9 +54,8 @@ BrimResult stage_subtract(BrimSim *s, BrimError *error);
 BrimResult stage_extrapolate(BrimSim *s, BrimError *error);
 /// => (v, affine)
 BrimResult stage_to_particles(BrimSim *s, BrimError *error);
-/// At the end of a frame: statistics of the density as it is.
+/// Statistics of the density as it is: how much liquid there is; at the end of a frame its errors.
 BrimResult stage_weigh_after(BrimSim *s, BrimError *error);
-bool density_looks_back(const BrimSim *s);
 /// Statistics. An error: a value is not a number, or particles are missing.
 BrimResult stage_measure(BrimSim *s, BrimError *error);
 

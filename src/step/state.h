@@ -79,7 +79,6 @@ typedef struct TileSums {
     double filled;      ///< sum over cells of min(particles, full), eq. (19) of the density paper
     double cells;       ///< cells with a particle, or below the band
     double hidden;      ///< particles' worth of liquid below the band
-    double volume;      ///< inside the level set, cells
     float fastest2;     ///< largest |v|^2
     float rate;         ///< fastest in reference space, m/s; on a warped grid
 } TileSums;
@@ -176,6 +175,7 @@ struct BrimSim {
     bool crowded;     ///< it had far to move particles, found some inside solids, or a solid came
     bool weighs;      ///< the density is measured in this step
     int64_t inside;   ///< particles inside solids, of this step
+    double pressed_cells; ///< liquid that has no room, cells; written by weigh after
 
     // viscosity; NULL without one
     const ViscosityKernels *friction;
@@ -192,7 +192,7 @@ struct BrimSim {
 
     // measure
     double max_speed; ///< of a particle, m/s; on a warped grid in reference space
-    double start_cells, start_volume, start_particles; ///< after seeding: reference of volumes
+    double start_cells, start_particles; ///< after seeding: reference of volumes
     BrimStats stats;
 };
 

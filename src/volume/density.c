@@ -87,7 +87,7 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     memset(q + base, 0, (size_t)g->tile_cells * sizeof *q);
     build_open(s, slot, &around, q);
     float *error = s->rhs + base;
-    DensityErrors sums = density_errors(s, s->weighed, slot, error);
+    DensityErrors sums = density_errors(s, s->density, s->weighed, slot, error);
     for (int i = 0; i < g->tile_cells; i++) {
         float e = error[i] > -ERROR_MAX ? error[i] : -ERROR_MAX;
         error[i] = e < ERROR_MAX ? e : ERROR_MAX;
@@ -392,15 +392,16 @@ static void report_errors(const DensityErrors *sums, int tiles, double *mean, do
 
 /// Errors of the density, of cells and of tiles.
 typedef struct Errors {
-    const uint8_t *wet;  ///< [rows]
-    float *q;            ///< [cells] solution
-    DensityErrors *tile; ///< [tiles]
+    const float *density; ///< [cells]
+    const uint8_t *wet;   ///< [rows]
+    float *q;             ///< [cells] solution
+    DensityErrors *tile;  ///< [tiles]
 } Errors;
 
 static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
     const Errors *e = context;
     float error[512];
-    e->tile[slot] = density_errors(s, e->wet, slot, error);
+    e->tile[slot] = density_errors(s, e->density, e->wet, slot, error);
 }
 
 static void prepare_tile(BrimSim *s, int slot, int thread, void *context) {
@@ -409,8 +410,9 @@ static void prepare_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 /// Statistics of the errors of all wet cells.
-static void measure_errors(BrimSim *s, const uint8_t *wet, double *mean, double *largest) {
-    Errors errors = {.wet = wet, .tile = s->errors};
+static void measure_errors(BrimSim *s, const float *density, const uint8_t *wet, double *mean,
+                           double *largest) {
+    Errors errors = {.density = density, .wet = wet, .tile = s->errors};
     tiles_for(s, measure_tile, &errors);
     report_errors(errors.tile, s->grid.tile_count, mean, largest);
 }
@@ -437,10 +439,11 @@ BrimResult stage_weigh(BrimSim *s, BrimError *error) {
     if (s->swallow_left == 0) s->swallowed_count = 0;
     s->weighs = due(s);
     if (!s->weighs) return BRIM_OK;
-    if (!density_measure(s)) return out_of_memory(s, error);
+    if (!density_measure(s, s->density)) return out_of_memory(s, error);
     density_wet(s, s->weighed);
     if (s->def.volume != BRIM_VOLUME_DENSITY) { // the error joins the pressure's right-hand side
-        measure_errors(s, s->weighed, &s->stats.density_error_mean, &s->stats.density_error_max);
+        measure_errors(s, s->density, s->weighed, &s->stats.density_error_mean,
+                       &s->stats.density_error_max);
         return BRIM_OK;
     }
     s->inside = push_out_find(s);
@@ -477,17 +480,76 @@ static bool due_after(const BrimSim *s) {
     return s->time >= s->def.duration || fmod(s->frame, fmax(frames, 1)) == 0;
 }
 
-bool density_looks_back(const BrimSim *s) {
-    bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
-    return s->def.volume != BRIM_VOLUME_NONE && frame_ends;
+/// The mean of a block's cells, with a halo of 1, and their neighbours, by 1/4, 1/2, 1/4 along each
+/// axis. => [tile_cells]
+static void mean_around(const float *block, int dim, float *out) {
+    enum { EDGE = TILE + 2 };
+    float along_x[EDGE * EDGE * TILE], along_y[EDGE * TILE * TILE];
+    int depth = dim == 3 ? EDGE : 1;
+    for (int r = 0; r < depth * EDGE; r++)
+        for (int x = 0; x < TILE; x++) {
+            const float *at = block + r * EDGE + x;
+            along_x[r * TILE + x] = 0.25f * (at[0] + at[2]) + 0.5f * at[1];
+        }
+    float *to = dim == 3 ? along_y : out;
+    for (int z = 0; z < depth; z++)
+        for (int i = 0; i < TILE * TILE; i++) {
+            const float *at = along_x + z * EDGE * TILE + i;
+            to[z * TILE * TILE + i] = 0.25f * (at[0] + at[2 * TILE]) + 0.5f * at[TILE];
+        }
+    for (int i = 0; i < TILE * TILE * TILE && dim == 3; i++) {
+        const float *at = along_y + i;
+        out[i] = 0.25f * (at[0] + at[2 * TILE * TILE]) + 0.5f * at[TILE * TILE];
+    }
+}
+
+/// What a tile holds beyond the room that there is, cells. context: [tiles]
+static void press_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    float *block = s->scratch[thread].block[0], mean[TILE * TILE * TILE], most = 0;
+    double *pressed = (double *)context + slot;
+    *pressed = 0;
+    if (!particles_near(s, slot)) return;
+    const float *here = s->settled + (size_t)slot * (size_t)g->tile_cells;
+    for (int i = 0; i < g->tile_cells; i++) most = here[i] > most ? here[i] : most;
+    if (most <= 1) return; // as in spray
+    block_load(g, slot, s->settled, PLACE_CELL, &s->sides, 1, 0, block);
+    mean_around(block, s->dim, mean);
+    for (int r = 0; r < g->tile_rows; r++) {
+        float sum = 0;
+        for (int x = 0; x < TILE; x++) {
+            float over = mean[r * TILE + x] - 1;
+            sum += over > 0 ? over : 0;
+        }
+        *pressed += sum;
+    }
+}
+
+double density_pressed(BrimSim *s) {
+    double sum = 0;
+    tiles_for(s, press_tile, s->pressed);
+    for (int t = 0; t < s->grid.tile_count; t++) sum += s->pressed[t];
+    return sum;
+}
+
+/// Whether a step ends with a look at how much liquid has no room. That takes as long as a
+/// twentieth of a step, so it is not each one.
+static bool due_account(const BrimSim *s) {
+    enum { STEPS_BETWEEN = 4 };
+    return s->step % STEPS_BETWEEN == 1 || s->time >= s->def.duration;
 }
 
 BrimResult stage_weigh_after(BrimSim *s, BrimError *error) {
-    if (s->def.volume == BRIM_VOLUME_DENSITY) s->stats.particles_in_solids = push_out_find(s);
-    if (!due_after(s)) return BRIM_OK;
-    if (!density_measure(s)) return out_of_memory(s, error);
+    bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
+    bool errors = frame_ends && s->def.volume != BRIM_VOLUME_NONE && due_after(s);
+    if (frame_ends && s->def.volume == BRIM_VOLUME_DENSITY)
+        s->stats.particles_in_solids = push_out_find(s);
+    if (!errors && !due_account(s)) return BRIM_OK;
+    if (!density_measure(s, s->settled)) return out_of_memory(s, error);
+    s->pressed_cells = density_pressed(s);
+    if (!errors) return BRIM_OK;
     density_wet(s, s->weighed);
-    measure_errors(s, s->weighed, &s->stats.density_error_mean_after,
+    measure_errors(s, s->settled, s->weighed, &s->stats.density_error_mean_after,
                    &s->stats.density_error_max_after);
     return BRIM_OK;
 }

@@ -7,8 +7,8 @@
 
 /// (x) => density: trilinear weights of particles at cell centres; what a particle gives beyond a
 /// wall of the domain is mirrored back, what solids take of a cell's kernel counts as full. False
-/// when out of memory.
-bool density_measure(BrimSim *s);
+/// when out of memory. => density [cells]
+bool density_measure(BrimSim *s, float *density);
 
 /// Cells that take part: those with a particle, holes in the midst of them, slivers beside solids
 /// that no particle fits in; not beside open sides. (occupied, solid_volume) => wet [rows]; full,
@@ -18,7 +18,14 @@ void density_wet(BrimSim *s, uint8_t *wet);
 /// Density errors of a tile's wet cells: density - 1, beside air not below 0, so that the surface
 /// does not pull itself together. => error [tile_cells], what is to be corrected: inside the liquid
 /// the cell's own count has a part in it; 0 in other cells, and at the lower edge of a band
-DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error);
+DensityErrors density_errors(const BrimSim *s, const float *density, const uint8_t *wet, int slot,
+                             float *error);
+
+/// How much liquid has no room, in cells: the sum of what the density, particles, hidden liquid and
+/// solids, exceeds 1. What is left of all liquid is its volume: spray, films and jets count what
+/// they are, and what is compressed is missing. Averaged over two cells, since particles that lie
+/// uneven within a cell are not compressed. (settled) => pressed
+double density_pressed(BrimSim *s);
 
 /// The deepest particle inside a solid in each cell gives the cell's push out of it, at most half a
 /// cell. (x, solid_phi, solid_fine) => (push, push_depth, pushed). Returns how many particles are

@@ -55,9 +55,10 @@ static void add_block(const float *block, const int d[3], int depth, float *sums
         }
 }
 
+/// context: density [cells]
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    float *sums = s->density + (size_t)slot * (size_t)g->tile_cells;
+    float *sums = (float *)context + (size_t)slot * (size_t)g->tile_cells;
     if (s->band && band_all_hidden(s, slot)) {
         for (int i = 0; i < g->tile_cells; i++) sums[i] = 1;
         return;
@@ -88,11 +89,11 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     fold_walls(s, slot, block);
 }
 
-bool density_measure(BrimSim *s) {
+bool density_measure(BrimSim *s, float *density) {
     if (!scatter_reserve(s, block_floats(s))) return false;
     if (s->band) band_weigh_begin(s);
     tiles_for(s, scatter_tile, NULL);
-    tiles_for(s, gather_tile, NULL);
+    tiles_for(s, gather_tile, density);
     return true;
 }
 
@@ -184,9 +185,10 @@ static void leave_edge(const BrimSim *s, int slot, TileMask *cells) {
     }
 }
 
-DensityErrors density_errors(const BrimSim *s, const uint8_t *wet, int slot, float *error) {
+DensityErrors density_errors(const BrimSim *s, const float *density, const uint8_t *wet, int slot,
+                             float *error) {
     const Grid *g = &s->grid;
-    const float *density = s->density + (size_t)slot * (size_t)g->tile_cells;
+    density += (size_t)slot * (size_t)g->tile_cells;
     TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot);
     DensityErrors sums = {0};
     for (int z = 0; z < g->tile_depth && s->band; z++) // full, and without a count of particles
