@@ -33,6 +33,7 @@ typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
     N(solid_time, REAL)      \
     N(max_speed, REAL)       \
     N(start_cells, REAL)     \
+    N(start_volume, REAL)    \
     N(pressed_cells, REAL)   \
     N(start_particles, REAL) \
     N(travelled, REAL)       \

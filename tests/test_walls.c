@@ -1,4 +1,5 @@
 // Solids hold, drive and do not let in: thin walls, cups, moving obstacles, very large steps.
+#include "cases_random.h"
 #include "cases_walls.h"
 #include "step/state.h"
 #include "test.h"
@@ -501,4 +502,16 @@ TEST(waves_in_a_u_tube_keep_time_and_height) {
     CHECK_OK(error.result, error);
     CHECK_NEAR(s.period, s.exact, 0.004 * s.exact);
     CHECK(fabs(s.decay) < 0.01);
+}
+
+/// Scenes by chance without a band; `make validate VALIDATE=random` runs 200, with bands too, and
+/// looks at speeds.
+TEST(vessels_by_chance_keep_their_water) {
+    enum { SCENES = 12 };
+    for (uint64_t seed = 1000; seed < 1000 + (quick() ? 3 : SCENES); seed++) {
+        RandomResult r = random_scene(seed, 0.5, false);
+        CHECK(r.outside == 0);
+        CHECK(!r.open);
+        CHECK(r.particles > 0);
+    }
 }

@@ -139,6 +139,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         all.filled += sums[t].filled;
         all.cells += sums[t].cells;
         all.hidden += sums[t].hidden;
+        all.volume += sums[t].volume;
         all.fastest2 = (float)larger_of(all.fastest2, sums[t].fastest2);
         all.rate = (float)larger_of(all.rate, sums[t].rate);
     }
@@ -146,7 +147,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     BrimStats *o = &s->stats;
     double count = (double)s->particles.count + all.hidden, full = s->def.particles_per_cell;
     if (!s->start_particles && !s->start_cells && s->step == 0)
-        s->start_particles = count, s->start_cells = all.cells;
+        s->start_particles = count, s->start_cells = all.cells, s->start_volume = all.volume;
     // What was there at the start, or, where all was emitted since, what the particles stand for.
     double due = (double)(s->seeded + s->emitted - s->drained - s->left);
     s->band_missing = due - count;
@@ -164,6 +165,8 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     o->volume_ratio = count > 0 ? all.filled / count : 1;
     o->volume_cells = cells > 0 ? all.cells / cells : 1;
     o->volume = due > 0 ? (count - s->pressed_cells * full) / due : 1;
+    if (s->warp && s->start_volume > 0) // its particles stand for more or less by where they are
+        o->volume = all.volume * s->start_particles / (s->start_volume * due);
     o->kinetic_energy = 0.5 * s->particle_mass * all.speed2;
     o->potential_energy =
         -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] + g.z * all.position[2]);

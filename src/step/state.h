@@ -79,6 +79,7 @@ typedef struct TileSums {
     double filled;      ///< sum over cells of min(particles, full), eq. (19) of the density paper
     double cells;       ///< cells with a particle, or below the band
     double hidden;      ///< particles' worth of liquid below the band
+    double volume;      ///< on a warped grid: inside the level set, cells
     float fastest2;     ///< largest |v|^2
     float rate;         ///< fastest in reference space, m/s; on a warped grid
 } TileSums;
@@ -192,7 +193,7 @@ struct BrimSim {
 
     // measure
     double max_speed; ///< of a particle, m/s; on a warped grid in reference space
-    double start_cells, start_particles; ///< after seeding: reference of volumes
+    double start_cells, start_volume, start_particles; ///< after seeding: reference of volumes
     BrimStats stats;
 };
 

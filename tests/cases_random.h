@@ -1,0 +1,119 @@
+// Scenes by chance, each from a seed: thin vessels with water inside, turned anyhow, still or
+// moving, with and without a band, at CFL 1 to 20. What they hold must stay in. Uses brim.h alone.
+#pragma once
+#include "cases.h"
+#include <stdio.h>
+
+/// What a scene of chance shows at its end.
+typedef struct RandomResult {
+    int particles, outside; ///< outside: on the wrong side of the wall
+    double fastest;         ///< largest speed at any time over what energy allows
+    bool open;              ///< accounts do not close, or an error
+    char what[96];
+} RandomResult;
+
+/// Uniform in [low, high], from a seed and a number.
+static inline double chance(uint64_t seed, int k, double low, double high) {
+    uint64_t h = seed * 0x9e3779b97f4a7c15u + (uint64_t)k * 0xbf58476d1ce4e5b9u + 1;
+    for (int i = 0; i < 3; i++) h ^= h >> 30, h *= 0x94d049bb133111ebu, h ^= h >> 31;
+    return low + (high - low) * (double)(h >> 11) * 0x1p-53;
+}
+
+enum { VESSEL_BOX, VESSEL_BALL, VESSEL_PIPE, VESSEL_KINDS };
+
+/// A closed vessel of wall thickness `wall` about the middle of a unit box, in the frame of its
+/// own; grow: by how much it is larger.
+static inline BrimShapeDef vessel_shape(int kind, double grow) {
+    BrimShapeDef s = brim_default_shape_def();
+    float g = (float)grow;
+    if (kind == VESSEL_BOX) {
+        s.kind = BRIM_SHAPE_BOX;
+        s.size = (BrimVec3){0.44f + 2 * g, 0.32f + 2 * g, 0.36f + 2 * g};
+    } else if (kind == VESSEL_BALL) {
+        s.kind = BRIM_SHAPE_SPHERE;
+        s.radius = 0.24f + g;
+    } else {
+        s.kind = BRIM_SHAPE_CAPSULE;
+        s.radius = 0.14f + g, s.height = 0.3f;
+    }
+    return s;
+}
+
+/// Distance of a point from the vessel's inner side, m, below 0 inside, in its frame.
+static inline double vessel_distance(int kind, int dim, double x, double y, double z) {
+    if (dim == 2) z = 0;
+    if (kind == VESSEL_BALL) return sqrt(x * x + y * y + z * z) - 0.24;
+    if (kind == VESSEL_BOX) {
+        double d = fmax(fabs(x) - 0.22, fabs(y) - 0.16);
+        return dim == 3 ? fmax(d, fabs(z) - 0.18) : d;
+    }
+    double along = fmax(fabs(y) - 0.15, 0);
+    return sqrt(x * x + along * along + z * z) - 0.14;
+}
+
+/// Runs the scene of a seed for `time` seconds; bands: some have one.
+static inline RandomResult random_scene(uint64_t seed, double time, bool bands) {
+    RandomResult r = {0};
+    int dim = chance(seed, 0, 0, 1) < 0.7 ? 2 : 3, kind = (int)chance(seed, 1, 0, VESSEL_KINDS);
+    int n = dim == 2 ? (int)chance(seed, 2, 40, 80) : (int)chance(seed, 2, 24, 32);
+    double dx = 1.0 / n, wall = chance(seed, 3, 1, 1.6) * dx, cfl = pow(20, chance(seed, 4, 0, 1));
+    double angle = chance(seed, 5, 0, 360), spin = 0;
+    bool moving = chance(seed, 6, 0, 1) < 0.5, band = bands && chance(seed, 7, 0, 1) < 0.5;
+    Case c = case_box(dim, 1, n, n, n);
+    const BrimVec3 middle = {0.5f + (float)chance(seed, 8, -0.05, 0.05),
+                             0.5f + (float)chance(seed, 9, -0.05, 0.05), 0.5f};
+    c.parts[0] = vessel_shape(kind, wall), c.parts[1] = vessel_shape(kind, 0);
+    BrimShapeDef shell = brim_default_shape_def();
+    shell.kind = BRIM_SHAPE_DIFFERENCE;
+    shell.children = c.parts, shell.child_count = 2;
+    shell.position = middle, shell.rotation.z = (float)angle;
+    case_solid(&c, shell);
+    if (moving) { // about its own middle
+        spin = chance(seed, 10, -180, 180);
+        c.solids[0].motion = BRIM_MOTION_ROTATION;
+        c.solids[0].axis = (BrimVec3){0, 0, 1}, c.solids[0].rate = (float)spin;
+    }
+    c.parts[2] = vessel_shape(kind, -0.01 * dx); // half full, in the vessel's frame
+    c.parts[3] = box_between((BrimVec3){-1, 0, -1}, (BrimVec3){1, 1, 1});
+    BrimShapeDef water = brim_default_shape_def();
+    water.kind = BRIM_SHAPE_DIFFERENCE;
+    water.children = c.parts + 2, water.child_count = 2;
+    water.position = middle, water.rotation.z = (float)angle;
+    case_liquid(&c, water);
+    c.def.cfl = cfl, c.def.frame_rate = 20, c.def.band_width = band ? 3 : 0;
+    snprintf(r.what, sizeof r.what, "%dD %s, %d cells, wall %.2f, cfl %.1f%s%s", dim,
+             kind == VESSEL_BOX    ? "box"
+             : kind == VESSEL_BALL ? "ball"
+                                   : "pipe",
+             n, wall / dx, cfl, moving ? ", turning" : "", band ? ", band" : "");
+    BrimError error;
+    BrimSim *sim;
+    if (case_create(&c, &sim, &error) != BRIM_OK) {
+        r.open = true;
+        return r;
+    }
+    // Water falls no farther than the vessel is high; a wall that turns takes it along, or throws
+    // it ahead with twice its speed.
+    double allowed = sqrt(2 * 9.81 * 0.7) + 2 * fabs(spin) * 3.14159265 / 180 * 0.35;
+    while (!r.open && brim_sim_time(sim) < time - 1e-9) {
+        r.open = brim_sim_step(sim, &error) != BRIM_OK;
+        r.fastest = fmax(r.fastest, brim_sim_stats(sim)->max_speed / allowed);
+    }
+    BrimParticles p = brim_sim_particles(sim);
+    const BrimStats *s = brim_sim_stats(sim);
+    double now = (angle + spin * brim_sim_time(sim)) * 3.14159265358979 / 180;
+    for (size_t i = 0; i < p.count; i++) {
+        double x = p.x[i] - middle.x, y = p.y[i] - middle.y, z = p.z[i] - middle.z;
+        double at[2] = {cos(now) * x + sin(now) * y, cos(now) * y - sin(now) * x};
+        r.outside += vessel_distance(kind, dim, at[0], at[1], z) > 0.5 * wall;
+    }
+    r.particles = (int)p.count;
+    r.open |= s->seeded + s->resampled != s->particles || s->left != 0 || s->drained != 0;
+    brim_sim_destroy(&sim);
+    return r;
+}
+
+/// Whether it is as it should be.
+static inline bool random_good(const RandomResult *r) {
+    return !r->outside && !r->open && r->particles > 0 && r->fastest <= 1.1;
+}
