@@ -2,9 +2,10 @@
 #
 # Optional libraries are found with pkg-config and left out when missing:
 # libyaml (scene files), libpng (pictures), libzstd (smaller checkpoints); Embree 3 (ray-traced
-# pictures) by its header.
+# pictures) and OpenVDB (.vdb files; the one part in C++) by their headers. OPENVDB=no leaves the
+# latter out.
 #
-# Knobs: BUILD, CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX, LIBDIR, DESTDIR; V=1 shows commands.
+# Knobs: BUILD, CC, CXX, OPT, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX, LIBDIR, DESTDIR; V=1 shows commands.
 
 BUILD ?= build
 OPT ?= -O3
@@ -22,7 +23,7 @@ SONAME := libbrim.so.$(SOVERSION)
 
 CORES := $(shell nproc 2>/dev/null || echo 1)
 # Goals that install what is missing first, and only then, in a second make, look for libraries.
-STAGED := demo test test-sanitize test-fields test-threads fuzz bench bench-river validate
+STAGED := demo test test-sanitize test-fields test-threads test-clients fuzz bench bench-river validate
 PLAIN := clean help format check-format setup uninstall
 BUILDS := $(filter-out $(STAGED) $(PLAIN),$(or $(MAKECMDGOALS),all))
 # Builds use all cores unless a make above already deals them out.
@@ -30,6 +31,10 @@ ifneq ($(BUILDS),)
 MAKEFLAGS += $(if $(findstring jobserver,$(shell echo "$$MAKEFLAGS")),,-j$(CORES))
 endif
 Q := $(if $(V),,@)
+# The C++ compiler that belongs to CC.
+ifeq ($(origin CXX),default)
+CXX := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
+endif
 
 # -------------------------------------------------------------------------------------- flags
 
@@ -41,6 +46,9 @@ WARN += -Wno-unused-parameter
 MATH := -ffp-contract=off -fno-math-errno -fno-trapping-math
 ALL_CFLAGS = -std=gnu17 $(OPT) $(CFLAGS) $(WARN) $(MATH) -pthread -fPIC -fvisibility=hidden \
              -D_GNU_SOURCE -Iinclude $(CPPFLAGS) $(PKG_CFLAGS) $(SANITIZE)
+# The same for the C++ file, less the warnings that C alone has.
+ALL_CXXFLAGS = -std=c++17 $(subst -std=gnu17,,$(filter-out -Wstrict-prototypes -Wmissing-prototypes \
+               -Wshadow,$(ALL_CFLAGS))) -Isrc
 LIBS = -pthread $(PKG_LIBS) -lm
 # Only the library itself and its tests see internal headers; the rest has brim.h alone.
 INTERNAL = $(if $(filter src/% tests/% fuzz/% bench/pressure.c bench/bandwidth.c,$<),-Isrc)
@@ -67,6 +75,16 @@ PKG_STATIC += -lembree3
 else
 $(info note: building without embree3: no ray-traced pictures. `scripts/setup.sh` installs it)
 endif
+# OpenVDB has none either; its headers need those of Boost.
+OPENVDB ?= yes
+ifeq ($(OPENVDB) $(shell printf '\#include <%s>\n' openvdb/version.h boost/uuid/uuid.hpp | $(CXX) $(CPPFLAGS) -E -x c++ - >/dev/null 2>&1 && echo yes),yes yes)
+PKG_CFLAGS += -DBRIM_HAVE_VDB
+PKG_LIBS += -lopenvdb -ltbb -lImath-3_1 -lstdc++
+PKG_STATIC += -lopenvdb -ltbb -lImath-3_1 -lstdc++
+CXX_SRC := src/vdb/vdb.cc
+else
+$(info note: building without openvdb: no .vdb files. `scripts/setup.sh --vdb` installs it)
+endif
 
 ISAS := base
 ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
@@ -81,13 +99,13 @@ endif
 objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(1)))
 SRC := $(shell find src -name '*.c' ! -name '*.simd.c')
 SIMD := $(sort $(shell find src -name '*.simd.c'))
-OBJ := $(call objects,$(SRC)) $(foreach i,$(ISAS),$(SIMD:%.simd.c=$(BUILD)/%.$(i).o))
+OBJ := $(call objects,$(SRC)) $(CXX_SRC:%.cc=$(BUILD)/%.o) $(foreach i,$(ISAS),$(SIMD:%.simd.c=$(BUILD)/%.$(i).o))
 CLI_OBJ := $(call objects,$(wildcard cli/*.c))
 TEST_OBJ := $(call objects,$(wildcard tests/*.c))
 BENCH_OBJ := $(call objects,$(filter-out bench/validate.c,$(wildcard bench/*.c)))
 EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard fuzz/fuzz_*.c)))
-C_FILES = $(shell find include src cli tests bench examples fuzz -name '*.[ch]')
+C_FILES = $(shell find include src cli tests bench examples fuzz -name '*.[ch]' -o -name '*.cc')
 
 all: $(BUILD)/brim
 lib: $(BUILD)/libbrim.a $(BUILD)/libbrim.so
@@ -114,6 +132,11 @@ $(BUILD)/%.o: %.c $(FLAGS)
 	$(if $(V),,@echo "  CC  $<")
 	$(Q)$(CC) $(ALL_CFLAGS) $(INTERNAL) -MMD -MP -c $< -o $@
 
+$(BUILD)/%.o: %.cc $(FLAGS)
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  CXX $<")
+	$(Q)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
+
 define simd_rule
 $(BUILD)/%.$(1).o: %.simd.c $(FLAGS)
 	@mkdir -p $$(@D)
@@ -128,24 +151,30 @@ $(BUILD)/libbrim-internal.a: $(OBJ) $(FILES)
 	$(if $(V),,@echo "  AR  $@")
 	$(Q)$(AR) rcs $@ $(OBJ)
 
-# One object in which all but the BRIM_API symbols are local, as in the shared library.
+# One object in which all but the BRIM_API symbols are local, as in the shared library. Templates
+# of C++ would show in both without being told.
 $(BUILD)/libbrim.a: $(OBJ) $(FILES)
 	@rm -f $@
 	$(if $(V),,@echo "  AR  $@")
-	$(Q)$(LD) -r $(OBJ) -o $(BUILD)/libbrim.o
-	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libbrim.o
+	$(Q)$(LD) -r $(if $(CXX_SRC),--force-group-allocation) $(OBJ) -o $(BUILD)/libbrim.o
+	$(Q)$(OBJCOPY) $(if $(CXX_SRC),-w --keep-global-symbol='brim_*',--localize-hidden) \
+	    $(BUILD)/libbrim.o
 	$(Q)$(AR) rcs $@ $(BUILD)/libbrim.o
 
 $(BUILD)/libbrim.so.$(VERSION): $(OBJ) $(FILES)
 	$(if $(V),,@echo "  LD  $@")
-	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZE),,-Wl,-z,defs) $(SANITIZE) $(LDFLAGS) \
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZE),,-Wl,-z,defs) \
+	    $(if $(CXX_SRC),-Wl,--version-script=src/vdb/exports) $(SANITIZE) $(LDFLAGS) \
 	    $(OBJ) $(LIBS) -o $@
 
 $(BUILD)/libbrim.so: $(BUILD)/libbrim.so.$(VERSION)
 	$(Q)ln -sf $(<F) $(BUILD)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
 
-link = $(CC) $(SANITIZE) $(LDFLAGS) $(filter-out $(FILES),$^) $(LIBS) -o $@
+# What a program shows of C++ templates would take the place of OpenVDB's own: it shows none.
+link = $(CC) $(SANITIZE) $(LDFLAGS) $(if $(CXX_SRC),-Wl$(comma)--exclude-libs$(comma)ALL) \
+       $(filter-out $(FILES),$^) $(LIBS) -o $@
+comma := ,
 
 $(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
@@ -182,7 +211,7 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(BUILD)/libbrim-internal.a
 setup:
 	@scripts/setup.sh
 
-$(filter-out fuzz,$(STAGED)): setup
+$(filter-out fuzz test-clients,$(STAGED)): setup
 
 demo:
 	@$(MAKE) --no-print-directory all
@@ -214,6 +243,12 @@ test-threads:
 fuzz:
 	@scripts/setup.sh --test
 	@fuzz/run.sh $(BUILD)/fuzz $(or $(SECONDS),60)
+
+# Programs that open our files, with OpenVDB built in. They are large, hence not part of `make test`.
+test-clients:
+	@scripts/setup.sh --clients
+	@$(MAKE) --no-print-directory all
+	@tests/clients/run.sh $(BUILD)
 
 bench:
 	@$(MAKE) --no-print-directory $(BUILD)/bench/bench
@@ -290,6 +325,7 @@ help:
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
 	@echo 'make test-fields    stages touch only the fields that they declare, none reads a dead one'
 	@echo 'make test-threads   tests of what runs on several threads, under ThreadSanitizer'
+	@echo 'make test-clients   installs ParaView and Blender (2.5 GB) and opens our files in them'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'
 	@echo 'make bench          measures speed and memory; BENCH="NAME ..." picks parts'
 	@echo 'make validate       water against exact and measured answers; VALIDATE="NAME ..."'

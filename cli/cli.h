@@ -36,6 +36,7 @@ int command_fields(int argc, char **argv);
 int command_render(int argc, char **argv);
 int command_mesh(int argc, char **argv);
 int command_foam(int argc, char **argv);
+int command_convert(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_reproduce(int argc, char **argv);

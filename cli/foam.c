@@ -99,15 +99,6 @@ static int remove_old(const Job *job, int count) {
     return EXIT_DONE;
 }
 
-static int make_folder(const char *path) {
-    struct stat status;
-    if (mkdir(path, 0777) == 0) return EXIT_DONE;
-    int code = errno;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return EXIT_DONE;
-    report_error("cannot create the folder '%s': %s", path, strerror(code));
-    return EXIT_IO;
-}
-
 /// --set changes how foam is made, not the run that is there.
 static int check_sets(const Arguments *a) {
     for (int i = 0; i < a->sets.count; i++) {
@@ -146,7 +137,7 @@ static int prepare(Job *job, const char *from) {
     BrimError error;
     if (brim_foam_create(def, &foam, &job->foam, &error) != BRIM_OK)
         return report_result(&error, a->json);
-    code = make_folder(job->folder);
+    code = frames_folder(job->folder);
     return code == EXIT_DONE && a->overwrite ? remove_old(job, all) : code;
 }
 

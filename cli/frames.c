@@ -172,6 +172,36 @@ void frames_free(Frames *f) {
     *f = (Frames){0};
 }
 
+int frames_choose(Frames *f, int64_t frame, int64_t first, int64_t last) {
+    if (frame >= 0 && (first > 0 || last >= 0)) {
+        report_error("choose one of --frame and a range with --first and --last");
+        return EXIT_INPUT;
+    }
+    int low = f->number[0], high = f->number[f->count - 1], kept = 0;
+    if (frame >= 0) first = last = frame;
+    for (int i = 0; i < f->count; i++)
+        if (f->number[i] >= first && (last < 0 || f->number[i] <= last))
+            f->number[kept++] = f->number[i];
+    f->count = kept;
+    if (kept) return EXIT_DONE;
+    if (frame >= 0)
+        report_error("%s has no frame %d; it has frames from %d to %d", f->folder, (int)frame, low,
+                     high);
+    else
+        report_error("%s has no frames in that range; it has frames from %d to %d", f->folder, low,
+                     high);
+    return EXIT_INPUT;
+}
+
+int frames_folder(const char *path) {
+    struct stat status;
+    if (mkdir(path, 0777) == 0) return EXIT_DONE;
+    int code = errno;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return EXIT_DONE;
+    report_error("cannot create the folder '%s': %s", path, strerror(code));
+    return EXIT_IO;
+}
+
 bool frames_path(const Frames *f, int index, char path[PATH_MAX]) {
     if (*f->file) return make_path(path, "%s", f->file);
     return make_path(path, "%s/particles/%06d.ply", f->folder, f->number[index]);

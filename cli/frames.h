@@ -22,7 +22,13 @@ int frames_find(Frames *frames, const char *from);
 /// The same with keys of the scene changed, as with --set.
 int frames_find_set(Frames *frames, const char *from, const TextList *sets);
 void frames_free(Frames *frames);
+/// Leaves in the list the frames that were asked for: one, or those from `first` to `last`; -1 for
+/// `frame` and `last`: not asked. Returns an exit code.
+int frames_choose(Frames *frames, int64_t frame, int64_t first, int64_t last);
 /// Path of frame `index` in the list.
 bool frames_path(const Frames *frames, int index, char path[PATH_MAX]);
 /// Numbers from one frame to the next in an unbroken run, 1 when there is one frame.
 int frames_step(const Frames *frames);
+
+/// Makes a folder unless it is there. Returns an exit code.
+int frames_folder(const char *path);

@@ -13,7 +13,8 @@ int command_info(int argc, char **argv) {
         .command = "info",
         .arguments = "FILE...",
         .help = "Describes checkpoints (DIR/checkpoints/*) and frames (DIR/particles/*.ply,\n"
-                "DIR/surface/*.ply, DIR/foam/*.ply, DIR/fields/*.vti), and verifies their\n"
+                "DIR/surface/*.ply, DIR/foam/*.ply, DIR/fields/*.vti, DIR/vdb/*.vdb), and verifies "
+                "their\n"
                 "checksums and sizes. "
                 "Exit code 6 when one is damaged.",
         .options = options,

@@ -11,6 +11,7 @@ static const Command commands[] = {
     {"fields", "list the keys of scene files", command_fields},
     {"mesh", "turn frames into closed surfaces", command_mesh},
     {"foam", "add spray, foam and bubbles to frames", command_foam},
+    {"convert", "write frames as OpenVDB or for ParaView", command_convert},
     {"render", "draw pictures and films of a run", command_render},
     {"plot", "plot the statistics of runs as SVG", command_plot},
     {"report", "sum a run up in one HTML page", command_report},

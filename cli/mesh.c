@@ -1,6 +1,5 @@
 // brim mesh: the frames of a run as closed triangle surfaces.
 #include "frames.h"
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -38,26 +37,6 @@ static bool surface_path(const Job *job, int frame, char path[PATH_MAX]) {
                      job->format == BRIM_MESH_OBJ ? "obj" : "ply");
 }
 
-/// Leaves in the list the frames that were asked for.
-static int choose_frames(Job *job) {
-    const Arguments *a = job->arguments;
-    Frames *f = &job->frames;
-    int low = f->number[0], high = f->number[f->count - 1], kept = 0;
-    int64_t first = a->frame >= 0 ? a->frame : a->first, last = a->frame >= 0 ? a->frame : a->last;
-    for (int i = 0; i < f->count; i++)
-        if (f->number[i] >= first && (last < 0 || f->number[i] <= last))
-            f->number[kept++] = f->number[i];
-    f->count = kept;
-    if (kept) return EXIT_DONE;
-    if (a->frame >= 0)
-        report_error("%s has no frame %d; it has frames from %d to %d", f->folder, (int)a->frame,
-                     low, high);
-    else
-        report_error("%s has no frames in that range; it has frames from %d to %d", f->folder, low,
-                     high);
-    return EXIT_INPUT;
-}
-
 /// Surfaces that are there are only kept or replaced when the user says so.
 static int check_folder(const Job *job) {
     const Arguments *a = job->arguments;
@@ -80,15 +59,6 @@ static int check_folder(const Job *job) {
     return EXIT_DONE;
 }
 
-static int make_folder(const char *path) {
-    struct stat status;
-    if (mkdir(path, 0777) == 0) return EXIT_DONE;
-    int code = errno;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return EXIT_DONE;
-    report_error("cannot create the folder '%s': %s", path, strerror(code));
-    return EXIT_IO;
-}
-
 static int prepare(Job *job, const char *from) {
     const Arguments *a = job->arguments;
     struct stat status;
@@ -97,7 +67,7 @@ static int prepare(Job *job, const char *from) {
         return EXIT_INPUT;
     }
     int code = frames_find(&job->frames, from);
-    if (code == EXIT_DONE) code = choose_frames(job);
+    if (code == EXIT_DONE) code = frames_choose(&job->frames, a->frame, a->first, a->last);
     if (code != EXIT_DONE) return code;
     if (!(a->folder ? make_path(job->folder, "%s", a->folder)
                     : make_path(job->folder, "%s/surface", job->frames.folder)))
@@ -111,7 +81,7 @@ static int prepare(Job *job, const char *from) {
     if (brim_mesher_create(brim_scene_def(job->frames.scene), &def, &job->mesher, &error) !=
         BRIM_OK)
         return report_result(&error, a->json);
-    return make_folder(job->folder);
+    return frames_folder(job->folder);
 }
 
 // -------------------------------------------------------------------------------- one frame
@@ -255,10 +225,6 @@ static int mesh_run(const char *from, const Arguments *a) {
         job.format = BRIM_MESH_OBJ;
     } else if (a->format && strcmp(a->format, "ply") != 0) {
         report_error("--format is ply or obj, not '%s'", a->format);
-        return EXIT_INPUT;
-    }
-    if (a->frame >= 0 && (a->first > 0 || a->last >= 0)) {
-        report_error("choose one of --frame and a range with --first and --last");
         return EXIT_INPUT;
     }
     catch_signals(10);

@@ -109,6 +109,8 @@ static void print_files(const BrimSimDef *def, const char *folder) {
     if (o->particles) say(stdout, "%s/particles, ", folder);
     if (o->surface != BRIM_SURFACE_OUTPUT_NONE) say(stdout, "%s/surface, ", folder);
     if (o->fields) say(stdout, "%s/fields, ", folder);
+    if (o->vdb) say(stdout, "%s/vdb, ", folder);
+    if (o->paraview) say(stdout, "%s/paraview, ", folder);
     say(stdout, "%s/stats.csv, %s/run.json\n", folder, folder);
 }
 
@@ -318,6 +320,8 @@ int command_run(int argc, char **argv) {
                 "  fields/NNNNNN.vti     pressure, velocity, ... when output.fields is true\n"
                 "  foam/NNNNNN.ply       spray, foam and bubbles, when output.foam is true\n"
                 "  surface/NNNNNN.ply    closed surface, when output.surface is ply or obj\n"
+                "  vdb/NNNNNN.vdb        level set and velocity, when output.vdb is true\n"
+                "  paraview/run.pvd      all frames for ParaView, when output.paraview is true\n"
                 "  checkpoints/          from which --resume continues, bit for bit\n"
                 "  stats.csv, run.json   one row a step; the scene after defaults\n\n"
                 "A folder with a run is refused without --resume or --overwrite, one with other\n"

@@ -190,6 +190,12 @@ static double disk_bytes(const BrimSim *s, double particles, double last, double
     double vertices = particles * o->surface_resolution * o->surface_resolution / 12;
     if (o->surface != BRIM_SURFACE_OUTPUT_NONE)
         frame += vertices * (o->surface == BRIM_SURFACE_OUTPUT_OBJ ? 140 : 62);
+    // for ParaView 36 bytes a particle and 68 a vertex
+    if (o->paraview)
+        frame += 36 * particles + (o->surface == BRIM_SURFACE_OUTPUT_PLY ? 68 * vertices : 0);
+    // a level set has about five voxels a vertex of its surface, a velocity an eighth of the
+    // particles' number of cells and some more around; both are compressed a little
+    if (o->vdb) frame += 20 * vertices + 2 * particles;
     double checkpoint =
         4 * particle_numbers(&s->particles) * last + 16 * tiles * s->grid.tile_cells;
     return frames * frame + 2 * checkpoint + 370 * steps;

@@ -301,6 +301,8 @@ typedef struct BrimOutputDef {
     double surface_radius;
     int surface_smooth;
     bool surface_anisotropic;
+    bool vdb;             ///< DIR/vdb/NNNNNN.vdb: level set and velocity; 3D, needs OpenVDB
+    bool paraview;        ///< DIR/paraview/: run.pvd and VTP files, made from the particle frames
     int every;            ///< write each n-th frame
     int checkpoint_every; ///< frames between checkpoints; 0 = only at interrupt and at the end
 } BrimOutputDef;
@@ -652,9 +654,14 @@ typedef struct BrimFrame {
     size_t count;
     float *x, *y, *z, *vx, *vy, *vz;
     uint32_t *id;
+    int extra_count; ///< what else they carry: of brim_frame_read_all
+    BrimAttribute extra[BRIM_EXTRA_MAX];
+    char extra_name[BRIM_EXTRA_MAX][32];
 } BrimFrame;
 
 BRIM_API BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error);
+/// The same with other properties of the particles, as many as there is room for; units are "".
+BRIM_API BrimResult brim_frame_read_all(const char *path, BrimFrame *frame, BrimError *error);
 BRIM_API void brim_frame_free(BrimFrame *frame);
 /// The frame's arrays as they are, for functions that take particles.
 BRIM_API BrimParticles brim_frame_particles(const BrimFrame *frame);
@@ -712,9 +719,9 @@ BRIM_API void brim_mesh_free(BrimMesh *mesh);
 /// Volume inside, m^3.
 BRIM_API double brim_mesh_volume(const BrimMesh *mesh);
 
-/// How far a surface jumps from one frame to the next beyond the flow, m: distances between the two,
-/// each carried half the time towards the other by its vertices' velocity. Vertices on the domain's
-/// sides are left out.
+/// How far a surface jumps from one frame to the next beyond the flow, m: distances between the
+/// two, each carried half the time towards the other by its vertices' velocity. Vertices on the
+/// domain's sides are left out.
 typedef struct BrimMeshJump {
     double median, most_of_it, largest; ///< half, 99 % and all of the vertices are within
     double beyond;                      ///< part of the vertices farther than was looked
@@ -728,6 +735,7 @@ BRIM_API BrimResult brim_mesh_jump(const BrimMesh *before, const BrimMesh *after
 typedef enum BrimMeshFormat {
     BRIM_MESH_PLY, ///< binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz; triangles
     BRIM_MESH_OBJ, ///< text: positions, normals, triangles; no velocities
+    BRIM_MESH_VTP, ///< VTK PolyData, for ParaView: positions, triangles, Normals, velocity
 } BrimMeshFormat;
 
 /// The surfaces of all bodies with the velocity of each vertex, as PLY; 2D: closed slices, one cell
@@ -740,6 +748,40 @@ BRIM_API BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame
                                     BrimMeshFormat format, const char *path, BrimError *error);
 /// A surface that brim_write_mesh wrote as PLY.
 BRIM_API BrimResult brim_mesh_read(const char *path, BrimMesh *mesh, BrimError *error);
+
+// ---------------------------------------------------------------------- for other programs
+
+/// Writes a frame of the run in folder `run` for ParaView into the folder `to`, which must exist:
+/// particles_NNNNNN.vtp from particles/NNNNNN.ply, and surface_ and foam_ where the run has them;
+/// then run.pvd anew, with all frames in the folder and their times. In RUN/paraview it names the
+/// run's fields too.
+BRIM_API BrimResult brim_write_paraview(const char *run, const char *to, int frame,
+                                        double frame_rate, BrimError *error);
+
+/// Whether this build writes OpenVDB files: whether it has OpenVDB.
+BRIM_API bool brim_writes_vdb(void);
+/// Writes a 3D simulation as OpenVDB file: `surface`, a narrow-band level set of the surface that
+/// brim_sim_mesh makes, m, voxels of a cell divided by the def's resolution; `velocity` at the
+/// centres of cells, m/s. The same bytes for any number of threads. BRIM_ERROR_MISSING in a build
+/// without OpenVDB.
+BRIM_API BrimResult brim_write_vdb(const BrimSim *sim, const BrimMeshDef *mesh_def,
+                                   const char *path, BrimError *error);
+
+/// A frame that a run has written.
+typedef struct BrimVdbFrame {
+    const BrimMesh *surface;
+    double voxel; ///< edge of the level set's voxels, m
+    /// Velocity comes from this file, written by brim_write_fields, except in frame 0, where the
+    /// grid has none yet; NULL: from the particles.
+    const char *fields;
+    const BrimParticles *particles;
+    double time; ///< s
+    int frame;
+} BrimVdbFrame;
+
+/// The same file from such a frame; of the def only the domain is read.
+BRIM_API BrimResult brim_write_vdb_frame(const BrimSimDef *def, const BrimVdbFrame *frame,
+                                         const char *path, BrimError *error);
 
 // ------------------------------------------------------------------------------------ foam
 
@@ -874,10 +916,11 @@ typedef struct BrimPictureDef {
 } BrimPictureDef;
 
 BRIM_API BrimPictureDef brim_default_picture_def(void);
-/// Draws a frame as PNG or, when the path ends in .exr, as OpenEXR in linear light (half floats, not
-/// compressed; water as bright as the scene is, without the curve for screens). `time` places the moving solids. `mesh` is the water's surface; without
-/// one, or in a build without Embree, water is drawn from particles that are joined on the screen.
-/// The file appears when it is complete.
+/// Draws a frame as PNG or, when the path ends in .exr, as OpenEXR in linear light (half floats,
+/// not compressed; water as bright as the scene is, without the curve for screens). `time` places
+/// the moving solids. `mesh` is the water's surface; without one, or in a build without Embree,
+/// water is drawn from particles that are joined on the screen. The file appears when it is
+/// complete.
 BRIM_API BrimResult brim_write_picture(const BrimSimDef *def, const BrimFrame *frame,
                                        const BrimMesh *mesh, double time,
                                        const BrimPictureDef *picture, const char *path,

@@ -4,6 +4,7 @@
 #include "io/file.h"
 #include "io/ply.h"
 #include "io/vti.h"
+#include "vdb/vdb.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -165,6 +166,36 @@ static BrimResult describe_fields(FILE *in, uint64_t bytes, const char *path, Te
     return BRIM_OK;
 }
 
+// --------------------------------------------------------------------------------- OpenVDB
+
+#ifdef BRIM_HAVE_VDB
+static BrimResult describe_vdb(const char *path, Text *t, BrimError *error) {
+    VdbFile *file;
+    BrimResult result = vdb_open(path, &file, error);
+    if (result != BRIM_OK) return result;
+    say(t, "OpenVDB file");
+    if (*vdb_creator(file)) say(t, " by %s", vdb_creator(file));
+    if (vdb_frame(file) >= 0) say(t, "\nframe         %d", vdb_frame(file));
+    if (isfinite(vdb_time(file))) say(t, "\ntime          %.6g s", vdb_time(file));
+    for (int i = 0; i < vdb_grid_count(file); i++) {
+        VdbGrid g = vdb_grid(file, i);
+        say(t, "\n%-13s %s, %s%s%s, %llu voxels of %.6g m", g.name, g.kind, g.type,
+            *g.unit ? ", " : "", g.unit, (unsigned long long)g.active, g.voxel);
+        if (!g.active) continue;
+        for (int a = 0; a < 3; a++)
+            say(t, "\n  %c           %.6g to %.6g m", "xyz"[a], g.low[a], g.high[a]);
+    }
+    vdb_close(&file);
+    return BRIM_OK;
+}
+#else
+static BrimResult describe_vdb(const char *path, Text *t, BrimError *error) {
+    return fail(error, BRIM_ERROR_MISSING,
+                "'%s': this build of Brim cannot read OpenVDB files (scripts/setup.sh --vdb, make)",
+                path);
+}
+#endif
+
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
@@ -188,9 +219,11 @@ BrimResult brim_describe_file(const char *path, char *text, size_t text_size, Br
         result = describe_checkpoint(path, &t, error);
     else if (ends_with(path, ".vti"))
         result = describe_fields(in, bytes, path, &t, error);
+    else if (ends_with(path, ".vdb"))
+        result = describe_vdb(path, &t, error);
     else
         result = fail(error, BRIM_ERROR_INPUT,
-                      "'%s' is neither a checkpoint of Brim nor a frame (.ply, .vti)", path);
+                      "'%s' is neither a checkpoint of Brim nor a frame (.ply, .vti, .vdb)", path);
     fclose(in);
     return result;
 }

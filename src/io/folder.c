@@ -16,6 +16,8 @@
 #define SURFACE "surface"
 #define FOAM "foam"
 #define BODIES "bodies"
+#define VDB "vdb"
+#define PARAVIEW "paraview"
 #define DAMAGED_SUFFIX ".damaged"
 
 char *checkpoint_path(const char *folder, int64_t step) {
@@ -41,6 +43,14 @@ char *surface_path(const char *folder, int frame, BrimMeshFormat format) {
 
 char *foam_path(const char *folder, int frame) {
     return path_new("%s/" FOAM "/%06d.ply", folder, frame);
+}
+
+char *vdb_path(const char *folder, int frame) {
+    return path_new("%s/" VDB "/%06d.vdb", folder, frame);
+}
+
+char *paraview_path(const char *folder) {
+    return path_new("%s/" PARAVIEW, folder);
 }
 
 static BrimResult no_memory(const char *folder, BrimError *error) {
@@ -85,6 +95,12 @@ static bool is_ours(const char *part, const char *name) {
     size_t n = without(name, strlen(name), FILE_TEMP_SUFFIX);
     if (strcmp(part, PARTICLES) == 0 || strcmp(part, FOAM) == 0)
         return is_numbered(name, n, "", 6, ".ply", NULL);
+    if (strcmp(part, VDB) == 0) return is_numbered(name, n, "", 6, ".vdb", NULL);
+    if (strcmp(part, PARAVIEW) == 0)
+        return is_numbered(name, n, "particles_", 6, ".vtp", NULL) ||
+               is_numbered(name, n, "surface_", 6, ".vtp", NULL) ||
+               is_numbered(name, n, "foam_", 6, ".vtp", NULL) ||
+               (n == 7 && strncmp(name, "run.pvd", n) == 0);
     if (strcmp(part, FIELDS) == 0) return is_numbered(name, n, "", 6, ".vti", NULL);
     if (strcmp(part, SURFACE) == 0)
         return is_numbered(name, n, "", 6, ".ply", NULL) ||
@@ -146,6 +162,8 @@ BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool 
         result = make_part(folder, SURFACE, error);
     if (result == BRIM_OK && output->foam) result = make_part(folder, FOAM, error);
     if (result == BRIM_OK && bodies) result = make_part(folder, BODIES, error);
+    if (result == BRIM_OK && output->vdb) result = make_part(folder, VDB, error);
+    if (result == BRIM_OK && output->paraview) result = make_part(folder, PARAVIEW, error);
     return result == BRIM_OK ? folder_sync(folder, error) : result;
 }
 
@@ -190,7 +208,8 @@ static BrimResult remove_from(const char *folder, const char *part, bool tempora
 
 /// Checkpoints first: a run whose removal was cut short can then not be resumed from where its
 /// frames are gone.
-static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS, SURFACE, FOAM, BODIES, ""};
+static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS,   SURFACE, FOAM,
+                                    BODIES,      VDB,       PARAVIEW, ""};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 BrimResult folder_empty(const char *folder, BrimError *error) {
@@ -220,19 +239,19 @@ void folder_sweep(const char *folder) {
 
 /// A frame later than the first, which every run writes before its first step.
 static bool see_frame(const char *name, void *context) {
-    static const char *const suffix[] = {".ply", ".vti", ".obj"};
+    static const char *const suffix[] = {".ply", ".vti", ".obj", ".vdb"};
     bool *any = context;
     int64_t number;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         *any |= is_numbered(name, strlen(name), "", 6, suffix[i], &number) && number > 0;
     return !*any;
 }
 
 BrimResult folder_has_frames(const char *folder, bool *any, BrimError *error) {
-    static const char *const with[] = {PARTICLES, FIELDS, SURFACE};
+    static const char *const with[] = {PARTICLES, FIELDS, SURFACE, VDB};
     BrimResult result = BRIM_OK;
     *any = false;
-    for (int i = 0; i < 3 && result == BRIM_OK; i++) {
+    for (int i = 0; i < 4 && result == BRIM_OK; i++) {
         char *path = path_new("%s/%s", folder, with[i]);
         if (!path) return no_memory(folder, error);
         if (!folder_visit(path, see_frame, any) && errno != ENOENT)

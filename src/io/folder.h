@@ -7,6 +7,8 @@
 //   DIR/surface/000000.ply or .obj
 //   DIR/foam/000000.ply
 //   DIR/bodies/000000.ply and .csv
+//   DIR/vdb/000000.vdb
+//   DIR/paraview/run.pvd, particles_000000.vtp, surface_000000.vtp, foam_000000.vtp
 //   DIR/checkpoints/step-00000000.brim  named by step, since an interrupt comes between frames;
 //                                       the newest two are kept, so a damaged one has a predecessor
 //   ....brim-tmp                        beside any of these: being written, or left by a crash
@@ -53,4 +55,7 @@ char *particles_path(const char *folder, int frame);
 char *fields_path(const char *folder, int frame);
 char *foam_path(const char *folder, int frame);
 char *bodies_path(const char *folder, int frame, const char *ending);
+char *vdb_path(const char *folder, int frame);
+/// The sub-folder for ParaView.
+char *paraview_path(const char *folder);
 char *surface_path(const char *folder, int frame, BrimMeshFormat format);

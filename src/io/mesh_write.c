@@ -1,7 +1,8 @@
-// Surfaces as PLY and OBJ.
+// Surfaces as PLY, OBJ and VTP.
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file.h"
+#include "io/vtp.h"
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,10 +67,30 @@ static void obj_body(FileWriter *w, const BrimMesh *m, double time, int frame) {
     }
 }
 
+static VtpArray vtp_vector(const char *name, const float (*v)[3]) {
+    static const float none[1][3];
+    if (!v) v = none; // an empty surface
+    return (VtpArray){name, VTP_FLOAT32, 3, {&v[0][0], &v[0][1], &v[0][2]}, sizeof *v};
+}
+
+static BrimResult write_vtp(const BrimMesh *m, double time, int frame, const char *path,
+                            BrimError *error) {
+    VtpData d = {.points = m->vertex_count,
+                 .position = vtp_vector("", (const float(*)[3])m->position),
+                 .array = {vtp_vector("velocity", (const float(*)[3])m->velocity),
+                           vtp_vector("Normals", (const float(*)[3])m->normal)},
+                 .array_count = 2,
+                 .surface = true,
+                 .triangles = m->triangle_count,
+                 .triangle = (const uint32_t(*)[3])m->triangle};
+    return vtp_write(&d, time, frame, path, error);
+}
+
 BrimResult brim_write_mesh(const BrimMesh *mesh, double time, int frame, BrimMeshFormat format,
                            const char *path, BrimError *error) {
     NEED(mesh, error);
     NEED(path, error);
+    if (format == BRIM_MESH_VTP) return write_vtp(mesh, time, frame, path, error);
     FileWriter *w;
     BrimResult result = file_create(path, &w, error);
     if (result != BRIM_OK) return result;

@@ -56,6 +56,10 @@ typedef struct Reader {
     Column columns[COLUMNS];
     const char *wanted; ///< a property besides those columns; NULL: none
     Column extra;       ///< that property
+    bool all;           ///< other properties as well
+    Column others[BRIM_EXTRA_MAX];
+    char other_names[BRIM_EXTRA_MAX][32];
+    int other_count;
     After after[MAX_AFTER];
     int after_count;
     Property after_properties[MAX_PROPERTIES]; ///< of all elements in `after`
@@ -159,6 +163,17 @@ static bool find_type(const char *name, Type *type) {
     return false;
 }
 
+/// Keeps a property that is no column, if its name can stand in other formats too.
+static void add_other(Reader *r, const char *name, Type type, uint64_t offset) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    size_t n = strlen(name);
+    if (!r->all || r->other_count == BRIM_EXTRA_MAX || n >= sizeof r->other_names[0] ||
+        strspn(name, allowed) != n)
+        return;
+    strcpy(r->other_names[r->other_count], name);
+    r->others[r->other_count++] = (Column){true, type, offset};
+}
+
 static BrimResult add_column(Reader *r, const char *name, Type type, uint64_t offset,
                              BrimError *error) {
     if (r->wanted && strcmp(name, r->wanted) == 0) r->extra = (Column){true, type, offset};
@@ -170,7 +185,9 @@ static BrimResult add_column(Reader *r, const char *name, Type type, uint64_t of
             return bad(r, "x, y, z and vx, vy, vz must be float or double", error);
         if (r->columns[i].present) return bad(r, "a property comes twice", error);
         r->columns[i] = (Column){true, type, offset};
+        return BRIM_OK;
     }
+    add_other(r, name, type, offset);
     return BRIM_OK;
 }
 
@@ -284,6 +301,23 @@ static void decode_ids(const Reader *r, const unsigned char *records, size_t n, 
         out[i] = (uint32_t)load(p, types[c->type].bytes, r->big_endian);
 }
 
+/// Real numbers as float, whole ones as 32 bits.
+static void decode_other(const Reader *r, int index, const unsigned char *records, size_t n,
+                         void *out) {
+    const Column *c = &r->others[index];
+    const unsigned char *p = records + c->offset;
+    if (c->type == FLOAT32 || c->type == FLOAT64) {
+        decode_floats(r, c, records, n, out);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, p += r->stride) {
+        uint64_t word = load(p, types[c->type].bytes, r->big_endian);
+        if (c->type == INT8) word = (uint64_t)(int8_t)word;
+        if (c->type == INT16) word = (uint64_t)(int16_t)word;
+        ((uint32_t *)out)[i] = (uint32_t)word;
+    }
+}
+
 static void decode(const Reader *r, const unsigned char *records, size_t first, size_t n,
                    BrimFrame *f) {
     float *const out[] = {f->x, f->y, f->z, f->vx, f->vy, f->vz};
@@ -297,6 +331,8 @@ static void decode(const Reader *r, const unsigned char *records, size_t first, 
         decode_ids(r, records, n, f->id + first);
     else
         for (size_t i = 0; i < n; i++) f->id[first + i] = (uint32_t)(first + i);
+    for (int i = 0; i < f->extra_count; i++)
+        decode_other(r, i, records, n, (uint32_t *)f->extra[i].values + first);
 }
 
 static bool allocate(BrimFrame *f, size_t count) {
@@ -307,11 +343,25 @@ static bool allocate(BrimFrame *f, size_t count) {
     return ready;
 }
 
+static bool allocate_others(const Reader *r, BrimFrame *f) {
+    bool ready = true;
+    for (int i = 0; i < r->other_count; i++) {
+        Type type = r->others[i].type;
+        memcpy(f->extra_name[i], r->other_names[i], sizeof f->extra_name[i]);
+        f->extra[i] = (BrimAttribute){.unit = "",
+                                      .whole = type != FLOAT32 && type != FLOAT64,
+                                      .values = memory_new(f->count * sizeof(uint32_t))};
+        f->extra_count = i + 1;
+        ready &= f->extra[i].values != NULL;
+    }
+    return ready;
+}
+
 static BrimResult read_vertices(const Reader *r, BrimFrame *frame, BrimError *error) {
     size_t per_chunk = r->stride < CHUNK_BYTES ? CHUNK_BYTES / (size_t)r->stride : 1;
     unsigned char *chunk = memory_new(per_chunk * (size_t)r->stride);
     bool whole = true;
-    if (!chunk || !allocate(frame, (size_t)r->count)) {
+    if (!chunk || !allocate(frame, (size_t)r->count) || !allocate_others(r, frame)) {
         free(chunk);
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for the %llu particles of '%s'",
                     (unsigned long long)r->count, r->path);
@@ -420,6 +470,21 @@ BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error)
     return result;
 }
 
+BrimResult brim_frame_read_all(const char *path, BrimFrame *frame, BrimError *error) {
+    NEED(frame, error);
+    *frame = (BrimFrame){0};
+    NEED(path, error);
+    Reader r = {.path = path, .all = true, .notes = {.time = NAN, .frame = -1}};
+    BrimResult result = file_open(path, &r.in, &r.bytes, error);
+    if (result != BRIM_OK) return result;
+    result = read_header(&r, error);
+    if (result == BRIM_OK) result = find_vertices(&r, error);
+    if (result == BRIM_OK) result = read_vertices(&r, frame, error);
+    if (result != BRIM_OK) brim_frame_free(frame);
+    fclose(r.in);
+    return result;
+}
+
 // -------------------------------------------------------------------------------- one property
 
 /// A number of any type as float.
@@ -489,17 +554,24 @@ void brim_frame_free(BrimFrame *frame) {
     free(frame->x), free(frame->y), free(frame->z);
     free(frame->vx), free(frame->vy), free(frame->vz);
     free(frame->id);
+    for (int i = 0; i < frame->extra_count; i++) free((void *)frame->extra[i].values);
     *frame = (BrimFrame){0};
 }
 
 BrimParticles brim_frame_particles(const BrimFrame *frame) {
     if (!frame) return (BrimParticles){0};
-    return (BrimParticles){.count = frame->count,
-                           .x = frame->x,
-                           .y = frame->y,
-                           .z = frame->z,
-                           .vx = frame->vx,
-                           .vy = frame->vy,
-                           .vz = frame->vz,
-                           .id = frame->id};
+    BrimParticles p = {.count = frame->count,
+                       .x = frame->x,
+                       .y = frame->y,
+                       .z = frame->z,
+                       .vx = frame->vx,
+                       .vy = frame->vy,
+                       .vz = frame->vz,
+                       .id = frame->id,
+                       .extra_count = frame->extra_count};
+    for (int i = 0; i < frame->extra_count; i++) {
+        p.extra[i] = frame->extra[i];
+        p.extra[i].name = frame->extra_name[i];
+    }
+    return p;
 }

@@ -1,10 +1,11 @@
 // A run: a simulation and the folder it writes into.
 #include "base/error.h"
-#include "scene/def_hash.h"
 #include "io/file.h"
 #include "io/folder.h"
 #include "io/run_json.h"
 #include "io/stats.h"
+#include "scene/def_hash.h"
+#include "vdb/frame.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +224,7 @@ static BrimResult take_folder(BrimRun *r, const BrimScene *scene, BrimError *err
                : result;
 }
 
+/// The surface as a mesh, a level set, or both.
 static BrimResult write_surface(const BrimRun *r, int frame, BrimError *error) {
     const BrimOutputDef *o = &r->output;
     BrimMeshFormat format = o->surface == BRIM_SURFACE_OUTPUT_OBJ ? BRIM_MESH_OBJ : BRIM_MESH_PLY;
@@ -232,13 +234,26 @@ static BrimResult write_surface(const BrimRun *r, int frame, BrimError *error) {
                        .anisotropic = o->surface_anisotropic,
                        .threads = brim_sim_threads(r->sim),
                        .isa = brim_sim_def(r->sim)->isa};
-    char *path = surface_path(r->folder, frame, format);
-    if (!path) return no_memory(r, error);
-    BrimMesh mesh;
-    BrimResult result = brim_sim_mesh(r->sim, &def, &mesh, error);
-    if (result == BRIM_OK)
+    char *path = surface_path(r->folder, frame, format), *vdb = vdb_path(r->folder, frame);
+    BrimMesh mesh = {0};
+    BrimResult result = path && vdb ? BRIM_OK : no_memory(r, error);
+    if (result == BRIM_OK) result = brim_sim_mesh(r->sim, &def, &mesh, error);
+    if (result == BRIM_OK && o->surface != BRIM_SURFACE_OUTPUT_NONE)
         result = brim_write_mesh(&mesh, brim_sim_time(r->sim), frame, format, path, error);
+    if (result == BRIM_OK && o->vdb)
+        result = vdb_write_sim(r->sim, &mesh, vdb_voxel(brim_sim_def(r->sim), def.resolution), vdb,
+                               error);
     brim_mesh_free(&mesh);
+    free(path), free(vdb);
+    return result;
+}
+
+/// Made from the files of the frame, just as brim convert does it.
+static BrimResult write_paraview(const BrimRun *r, int frame, BrimError *error) {
+    char *path = paraview_path(r->folder);
+    if (!path) return no_memory(r, error);
+    BrimResult result =
+        brim_write_paraview(r->folder, path, frame, brim_sim_def(r->sim)->frame_rate, error);
     free(path);
     return result;
 }
@@ -310,11 +325,12 @@ static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     if (result == BRIM_OK && r->output.particles)
         result = brim_write_particles(r->sim, particles, error);
     if (result == BRIM_OK && r->output.fields) result = brim_write_fields(r->sim, fields, error);
-    if (result == BRIM_OK && r->output.surface != BRIM_SURFACE_OUTPUT_NONE)
+    if (result == BRIM_OK && (r->output.surface != BRIM_SURFACE_OUTPUT_NONE || r->output.vdb))
         result = write_surface(r, frame, error);
     if (result == BRIM_OK && r->foam) result = write_foam(r, frame, error);
     if (result == BRIM_OK && brim_sim_body_count(r->sim) > 0)
         result = write_bodies(r, frame, error);
+    if (result == BRIM_OK && r->output.paraview) result = write_paraview(r, frame, error);
     free(particles), free(fields);
     return result;
 }
@@ -350,7 +366,8 @@ static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error)
     r->scene_hash = def_hash(def);
     r->output = def->output;
     if (r->output.every < 1) r->output.every = 1;
-    BrimResult result = check_folder(r, error);
+    BrimResult result = r->output.vdb ? vdb_check(def, error) : BRIM_OK;
+    if (result == BRIM_OK) result = check_folder(r, error);
     if (result == BRIM_OK) result = make_sim(r, def, error);
     if (result != BRIM_OK) return result;
     int all = brim_sim_frame_count(r->sim), limit = r->options.frames;

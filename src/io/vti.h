@@ -32,6 +32,7 @@ typedef struct VtiFile {
     double cell;      ///< m
     int extent[6];    ///< first and last cell line along x, y, z; in 2D none along z
     uint64_t cells;
+    uint64_t data; ///< where the appended data begin, bytes
     int count;
     VtiField field[VTI_FIELDS];
 } VtiFile;

@@ -100,7 +100,7 @@ BrimResult vti_read(FILE *in, uint64_t bytes, const char *path, VtiFile *v, Brim
     if (!strstr(head, "<VTKFile type=\"ImageData\"")) return not_ours(path, error);
     if (!mark) return n < HEADER_MOST ? damaged(path, error) : not_ours(path, error);
     uint64_t data = (uint64_t)(mark - head) + strlen(data_mark);
-    *mark = 0;
+    *mark = 0, v->data = data;
     if (!read_header(head, v)) return not_ours(path, error);
     return read_fields(in, data, bytes, v) ? BRIM_OK : damaged(path, error);
 }

@@ -306,6 +306,12 @@ static bool check_foam(Problem *problem, const BrimSimDef *def) {
 }
 
 static bool check_output(Problem *problem, const BrimSimDef *def) {
+    if (def->output.paraview && !def->output.particles)
+        return found(problem, "output", "paraview",
+                     "is made from the frames of particles: needs "
+                     "output.particles: true");
+    if (def->dim == 2 && def->output.vdb)
+        return found(problem, "output", "vdb", "needs a 3D scene");
     return def->dim == 2 && def->output.surface != BRIM_SURFACE_OUTPUT_NONE &&
            found(problem, "output", "surface", "needs a 3D scene");
 }
@@ -316,14 +322,11 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
     if (!(def->warp > 0) && !def->nodal) return false;
     bool open = false;
     for (int i = 0; i < 2 * def->dim; i++) open |= def->sides[i] == BRIM_SIDE_OPEN;
-    const char *other = def->band_width > 0        ? "band.width"
-                        : def->solid_count > 0     ? "solids"
-                        : def->body_count > 0      ? "bodies"
-                        : def->source_count > 0    ? "sources"
-                        : def->drain_count > 0     ? "drains"
-                        : open                     ? "open sides"
-                        : def->viscosity > 0       ? "viscosity"
-                        : def->surface_tension > 0 ? "surface_tension"
+    const char *other = def->band_width > 0     ? "band.width"
+                        : def->solid_count > 0  ? "solids"
+                        : def->source_count > 0 ? "sources"
+                        : def->drain_count > 0  ? "drains"
+                        : open                  ? "open sides"
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
                             ? "solver.volume: direct or averaged"
                         : def->output.fields                              ? "output.fields"

@@ -1,0 +1,291 @@
+// brim convert: the frames of a run as files of other programs.
+#include "frames.h"
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct Arguments {
+    const char *folder, *to;
+    int64_t frame, first, last, resolution, smooth, threads;
+    double radius;
+    bool anisotropic, resume, overwrite, quiet, json;
+} Arguments;
+
+typedef struct Job Job;
+
+/// A format that frames are converted to.
+typedef struct Target {
+    const char *name;            ///< as in --to
+    const char *folder;          ///< in the run's folder
+    const char *prefix, *suffix; ///< of a frame's file
+    int (*prepare)(Job *job);
+    BrimResult (*write)(Job *job, int index, const char *path, BrimError *error);
+} Target;
+
+struct Job {
+    const Arguments *arguments;
+    const Target *target;
+    Frames frames;
+    char folder[PATH_MAX]; ///< that files go to
+    BrimMesher *mesher;    ///< made when a frame has no surface yet
+    int made, kept;
+    double seconds; ///< reading, converting, writing
+};
+
+static bool is_there(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+// ------------------------------------------------------------------------------------- OpenVDB
+
+static int prepare_vdb(Job *job) {
+    BrimError error = {.result = BRIM_ERROR_MISSING};
+    snprintf(error.message, sizeof error.message,
+             "this build of Brim cannot write OpenVDB files: install libopenvdb-dev and "
+             "libboost-dev (scripts/setup.sh --vdb), then make");
+    if (!brim_writes_vdb()) return report_result(&error, job->arguments->json);
+    if (brim_scene_def(job->frames.scene)->dim == 3) return EXIT_DONE;
+    report_error("OpenVDB files need a 3D run; %s is 2D", job->frames.folder);
+    return EXIT_INPUT;
+}
+
+/// The surface that the run or brim mesh wrote, else one made from the particles.
+static BrimResult find_surface(Job *job, int number, const BrimParticles *particles, double time,
+                               BrimMesh *mesh, BrimError *error) {
+    const Arguments *a = job->arguments;
+    const BrimSimDef *def = brim_scene_def(job->frames.scene);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.4000s/surface/%06d.ply", job->frames.folder, number);
+    if (is_there(path)) return brim_mesh_read(path, mesh, error);
+    BrimMeshDef mesh_def = brim_default_mesh_def();
+    mesh_def.radius = a->radius, mesh_def.resolution = (int)a->resolution;
+    mesh_def.smooth = (int)a->smooth, mesh_def.anisotropic = a->anisotropic;
+    mesh_def.threads = (int)a->threads;
+    BrimResult result = BRIM_OK;
+    if (!job->mesher) result = brim_mesher_create(def, &mesh_def, &job->mesher, error);
+    if (result == BRIM_OK) result = brim_mesher_mesh(job->mesher, particles, time, mesh, error);
+    return result;
+}
+
+static BrimResult write_vdb(Job *job, int index, const char *path, BrimError *error) {
+    const BrimSimDef *def = brim_scene_def(job->frames.scene);
+    int number = job->frames.number[index];
+    char from[PATH_MAX], fields[PATH_MAX];
+    if (!frames_path(&job->frames, index, from)) {
+        *error = (BrimError){BRIM_ERROR_INPUT, "choose a shorter path"};
+        return BRIM_ERROR_INPUT;
+    }
+    snprintf(fields, sizeof fields, "%.4000s/fields/%06d.vti", job->frames.folder, number);
+    BrimFrame frame = {0};
+    BrimMesh mesh = {0};
+    BrimResult result = brim_frame_read(from, &frame, error);
+    BrimParticles particles = brim_frame_particles(&frame);
+    double time = number / def->frame_rate;
+    if (result == BRIM_OK) result = find_surface(job, number, &particles, time, &mesh, error);
+    BrimVdbFrame vdb = {.surface = &mesh,
+                        .voxel = (double)def->size.x / def->cells[0] /
+                                 (double)job->arguments->resolution,
+                        .fields = is_there(fields) ? fields : NULL,
+                        .particles = &particles,
+                        .time = time,
+                        .frame = number};
+    if (result == BRIM_OK) result = brim_write_vdb_frame(def, &vdb, path, error);
+    brim_mesh_free(&mesh);
+    brim_frame_free(&frame);
+    return result;
+}
+
+// ------------------------------------------------------------------------------------ ParaView
+
+static int prepare_vtp(Job *job) {
+    (void)job;
+    return EXIT_DONE;
+}
+
+static BrimResult write_vtp(Job *job, int index, const char *path, BrimError *error) {
+    (void)path;
+    return brim_write_paraview(job->frames.folder, job->folder, job->frames.number[index],
+                               brim_scene_def(job->frames.scene)->frame_rate, error);
+}
+
+static const Target targets[] = {{"vdb", "vdb", "", ".vdb", prepare_vdb, write_vdb},
+                                 {"vtp", "paraview", "particles_", ".vtp", prepare_vtp, write_vtp}};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+// --------------------------------------------------------------------------------- what to make
+
+static bool file_path(const Job *job, int index, char path[PATH_MAX]) {
+    return make_path(path, "%s/%s%06d%s", job->folder, job->target->prefix,
+                     job->frames.number[index], job->target->suffix);
+}
+
+/// Files that are there are only kept or replaced when the user says so.
+static int check_folder(const Job *job) {
+    const Arguments *a = job->arguments;
+    if (a->resume && a->overwrite) {
+        report_error("choose one of --resume (keep the files in %s) and --overwrite (make them "
+                     "anew)",
+                     job->folder);
+        return EXIT_INPUT;
+    }
+    for (int i = 0; i < job->frames.count && !a->resume && !a->overwrite; i++) {
+        char path[PATH_MAX];
+        if (!file_path(job, i, path)) return EXIT_INPUT;
+        if (!is_there(path)) continue;
+        report_error("%s is already there: make only what is missing (--resume), make all anew "
+                     "(--overwrite), or choose another folder (-o DIR)",
+                     path);
+        return EXIT_INPUT;
+    }
+    return EXIT_DONE;
+}
+
+static int prepare(Job *job, const char *from) {
+    const Arguments *a = job->arguments;
+    struct stat status;
+    if (stat(from, &status) == 0 && !S_ISDIR(status.st_mode)) {
+        report_error("%s is not a folder; brim convert takes the folder of a run", from);
+        return EXIT_INPUT;
+    }
+    int code = frames_find(&job->frames, from);
+    if (code == EXIT_DONE) code = frames_choose(&job->frames, a->frame, a->first, a->last);
+    if (code == EXIT_DONE) code = job->target->prepare(job);
+    if (code != EXIT_DONE) return code;
+    if (!(a->folder ? make_path(job->folder, "%s", a->folder)
+                    : make_path(job->folder, "%s/%s", job->frames.folder, job->target->folder)))
+        return EXIT_INPUT;
+    code = check_folder(job);
+    return code == EXIT_DONE ? frames_folder(job->folder) : code;
+}
+
+// ----------------------------------------------------------------------------------- all frames
+
+static int convert_frame(Job *job, int index, const char *path) {
+    double began = wall_clock();
+    BrimError error = {0};
+    if (job->target->write(job, index, path, &error) != BRIM_OK)
+        return report_result(&error, job->arguments->json);
+    double seconds = wall_clock() - began;
+    job->made++, job->seconds += seconds;
+    if (job->arguments->json) {
+        printf("{\"event\":\"frame\",\"frame\":%d,\"path\":", job->frames.number[index]);
+        json_text(stdout, path);
+        fputs(",\"seconds\":", stdout);
+        json_number(stdout, seconds);
+        puts("}");
+        fflush(stdout);
+    }
+    return EXIT_DONE;
+}
+
+static void tell_totals(const Job *job) {
+    if (job->arguments->json) {
+        fputs("{\"event\":\"done\",\"folder\":", stdout);
+        json_text(stdout, job->folder);
+        printf(",\"made\":%d,\"kept\":%d,\"seconds\":", job->made, job->kept);
+        json_number(stdout, job->seconds);
+        puts("}");
+    } else if (!job->arguments->quiet) {
+        char time[SHORT_TEXT];
+        printf("Done: %d frame%s in %s.\n", job->made, job->made == 1 ? "" : "s",
+               show_duration(time, job->seconds));
+        if (job->kept) printf("  kept        %d that were there\n", job->kept);
+        say(stdout, "  files       %s/%s\n", job->folder,
+            job->target->write == write_vtp ? "run.pvd, for ParaView" : "");
+    }
+}
+
+static int convert_frames(Job *job, const char *from) {
+    const Arguments *a = job->arguments;
+    CountProgress progress = count_progress_start(job->frames.count, !a->quiet && !a->json);
+    int code = EXIT_DONE;
+    for (int i = 0; i < job->frames.count && code == EXIT_DONE; i++) {
+        char path[PATH_MAX];
+        if (signal_code()) {
+            count_progress_end(&progress);
+            if (!a->quiet)
+                say(stderr,
+                    "Interrupted; %d files are complete. To go on: brim convert %s --to %s "
+                    "--resume\n",
+                    job->made + job->kept, from, a->to);
+            return signal_code();
+        }
+        if (!file_path(job, i, path)) return EXIT_INPUT;
+        if (a->resume && is_there(path))
+            job->kept++;
+        else
+            code = convert_frame(job, i, path);
+        count_progress_step(&progress, i + 1, job->kept);
+    }
+    count_progress_end(&progress);
+    if (code == EXIT_DONE) tell_totals(job);
+    return code;
+}
+
+static int convert_run(const char *from, const Arguments *a) {
+    Job job = {.arguments = a};
+    for (int i = 0; i < TARGETS && a->to; i++)
+        if (strcmp(a->to, targets[i].name) == 0) job.target = &targets[i];
+    if (!job.target) {
+        if (a->to)
+            report_error("--to is vdb or vtp, not '%s'", a->to);
+        else
+            report_error("say what to convert to: --to vdb or --to vtp");
+        return EXIT_INPUT;
+    }
+    catch_signals(10);
+    int code = prepare(&job, from);
+    if (code == EXIT_DONE) code = convert_frames(&job, from);
+    brim_mesher_destroy(&job.mesher);
+    frames_free(&job.frames);
+    return code;
+}
+
+int command_convert(int argc, char **argv) {
+    BrimMeshDef def = brim_default_mesh_def();
+    Arguments a = {.frame = -1, .last = -1, .resolution = def.resolution, .smooth = def.smooth};
+    const Option options[] = {
+        {"to", 0, OPTION_TEXT, &a.to, "vdb|vtp", "OpenVDB, or VTK files for ParaView", 0, 0},
+        {"output", 'o', OPTION_TEXT, &a.folder, "DIR",
+         "folder for the files; default DIR/vdb or DIR/paraview", 0, 0},
+        {"frame", 0, OPTION_INTEGER, &a.frame, "N", "only this frame", 0, 999999},
+        {"first", 0, OPTION_INTEGER, &a.first, "N", "from this frame on", 0, 999999},
+        {"last", 0, OPTION_INTEGER, &a.last, "N", "up to this frame", 0, 999999},
+        {"resolution", 0, OPTION_INTEGER, &a.resolution, "N",
+         "vdb: of the level set, 1, 2 or 3 times that of the simulation; default 2", 1, 3},
+        {"radius", 0, OPTION_NUMBER, &a.radius, "CELLS", "vdb: as in brim mesh", 0.5, 4},
+        {"smooth", 0, OPTION_INTEGER, &a.smooth, "N", "vdb: as in brim mesh; default 3", 0, 100},
+        {"anisotropic", 0, OPTION_FLAG, &a.anisotropic, NULL, "vdb: as in brim mesh", 0, 0},
+        {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
+         1024},
+        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep files that are there, make the others", 0,
+         0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all files anew", 0, 0},
+        {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
+        {"json", 0, OPTION_FLAG, &a.json, NULL,
+         "print one JSON object a line: frames, summary, errors", 0, 0},
+        {0},
+    };
+    const Usage usage = {
+        .command = "convert",
+        .arguments = "DIR --to vdb|vtp [options]",
+        .help = "Writes the frames of a run as files of other programs.\n\n"
+                "--to vdb: DIR/vdb/NNNNNN.vdb, OpenVDB, 3D only. Grid surface is a narrow-band\n"
+                "level set (m), grid velocity (m/s) lies at cell centres. The surface is that of\n"
+                "DIR/surface/NNNNNN.ply where there is one, else it is made from the particles;\n"
+                "the velocity is that of DIR/fields/NNNNNN.vti, else the particles'.\n\n"
+                "--to vtp: DIR/paraview/run.pvd, which ParaView plays, and the .vtp files that it\n"
+                "names: particles with velocity, id and attributes; surfaces and foam where the\n"
+                "run has them; fields as they are.\n\n"
+                "The files are the same bytes for any --threads. Runs write them themselves with\n"
+                "output.vdb and output.paraview.",
+        .options = options,
+        .least = 1,
+        .most = 1,
+        .positional = "a run folder",
+    };
+    int count = 0;
+    int code = args_parse(&usage, argc, argv, &count);
+    if (code != ARGS_OK) return code;
+    return convert_run(argv[1], &a);
+}
