@@ -2,12 +2,17 @@
 # Installs the Debian packages that Brim builds with, those that are missing, and says which and
 # why. With everything in place it returns at once and calls no package manager.
 #
-#   scripts/setup.sh          what a full build needs
-#   scripts/setup.sh --test   also what fuzzing and the whole install test need
+#   scripts/setup.sh             what a full build needs
+#   scripts/setup.sh --vdb       also OpenVDB, for .vdb files (65 MB; a C++ compiler)
+#   scripts/setup.sh --test      also what fuzzing and the whole install test need
+#   scripts/setup.sh --clients   also what `make test-clients` opens our files with (2.5 GB)
 set -eu
 
 packages=()
 reasons=()
+options=" $* "
+
+asked_for() { [[ $options == *" $1 "* ]]; }
 
 # need PACKAGE REASON TEST...: PACKAGE is missing when TEST fails
 need() {
@@ -20,6 +25,7 @@ need() {
 }
 
 has_header() { echo "#include <$1>" | "${2:-gcc}" -E -x c -; }
+has_cxx_header() { echo "#include <$1>" | g++ -E -x c++ -; }
 has_runtime() { test -n "$(find "$(clang -print-resource-dir)/lib" -name 'libclang_rt.fuzzer*.a')"; }
 
 need gcc "the compiler" command -v gcc
@@ -30,7 +36,20 @@ need libpng-dev "writes pictures" pkg-config --exists libpng
 need libzstd-dev "compresses checkpoints" pkg-config --exists libzstd
 need libembree-dev "ray-traced pictures" has_header embree3/rtcore.h
 need ffmpeg "films" command -v ffmpeg
-if [ "${1:-}" = --test ]; then
+if asked_for --vdb || asked_for --clients; then
+    need g++ "the C++ compiler, for OpenVDB" command -v g++
+    need libopenvdb-dev "writes .vdb files" has_cxx_header openvdb/version.h
+    need libboost-dev "headers that OpenVDB needs" has_cxx_header boost/uuid/uuid.hpp
+fi
+if asked_for --clients; then
+    need libopenvdb-tools "reads .vdb files" command -v vdb_print
+    need blender "opens frames and .vdb files" command -v blender
+    need paraview "plays runs" command -v paraview
+    need python3-paraview "tests ParaView" command -v pvpython
+    need xvfb "a screen for ParaView to draw on" command -v xvfb-run
+    need xauth "lets it" command -v xauth
+fi
+if asked_for --test; then
     need clang "second compiler, fuzzing" command -v clang
     need libclang-rt-14-dev "sanitizers and fuzzer of clang" has_runtime
     need cmake "tests the CMake package" command -v cmake
