@@ -164,7 +164,7 @@ $(BUILD)/libbrim.a: $(OBJ) $(FILES)
 $(BUILD)/libbrim.so.$(VERSION): $(OBJ) $(FILES)
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZE),,-Wl,-z,defs) \
-	    $(if $(CXX_SRC),-Wl,--version-script=src/vdb/exports) $(SANITIZE) $(LDFLAGS) \
+	    $(if $(CXX_SRC),-Wl$(comma)--version-script=src/vdb/exports) $(SANITIZE) $(LDFLAGS) \
 	    $(OBJ) $(LIBS) -o $@
 
 $(BUILD)/libbrim.so: $(BUILD)/libbrim.so.$(VERSION)

@@ -30,7 +30,8 @@ static void picture_of(Result *r, const BrimWarpTest *t, int cells, double size,
     uint32_t *id = sheet_memory(&r->sheet, t->count * sizeof *id);
     if (!zero || !id) return;
     for (size_t i = 0; i < t->count; i++) zero[i] = 0, id[i] = (uint32_t)i;
-    BrimFrame frame = {t->count, t->x, t->y, zero, zero, zero, zero, id};
+    BrimFrame frame = {.count = t->count, .x = t->x, .y = t->y, .z = zero};
+    frame.vx = frame.vy = frame.vz = zero, frame.id = id;
     BrimPictureDef picture = brim_default_picture_def();
     picture.width = 580, picture.height = 480;
     picture.style = BRIM_STYLE_PARTICLES;
