@@ -322,11 +322,14 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
     if (!(def->warp > 0) && !def->nodal) return false;
     bool open = false;
     for (int i = 0; i < 2 * def->dim; i++) open |= def->sides[i] == BRIM_SIDE_OPEN;
-    const char *other = def->band_width > 0     ? "band.width"
-                        : def->solid_count > 0  ? "solids"
-                        : def->source_count > 0 ? "sources"
-                        : def->drain_count > 0  ? "drains"
-                        : open                  ? "open sides"
+    const char *other = def->band_width > 0        ? "band.width"
+                        : def->solid_count > 0     ? "solids"
+                        : def->body_count > 0      ? "bodies"
+                        : def->source_count > 0    ? "sources"
+                        : def->drain_count > 0     ? "drains"
+                        : open                     ? "open sides"
+                        : def->viscosity > 0       ? "viscosity"
+                        : def->surface_tension > 0 ? "surface_tension"
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
                             ? "solver.volume: direct or averaged"
                         : def->output.fields                              ? "output.fields"

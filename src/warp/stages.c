@@ -8,6 +8,7 @@ static bool moves(const BrimSim *s) {
 
 const Stage warped_stages[] = {
     // what, in which column of the statistics, when; what it reads; what it writes
+    {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, stage_solids, NULL, "", ""}, // there are none yet
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, warp_advect, NULL, "velocity phi", "tile_reach"},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
     {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, warp_weigh, NULL, "", "density"},
