@@ -333,6 +333,7 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
                             ? "solver.volume: direct or averaged"
                         : def->output.fields                              ? "output.fields"
+                        : def->output.vdb                                 ? "output.vdb"
                         : def->output.surface != BRIM_SURFACE_OUTPUT_NONE ? "output.surface"
                                                                           : NULL;
     return other &&
