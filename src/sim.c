@@ -7,6 +7,7 @@
 #include "scene/check.h"
 #include "scene/def_hash.h"
 #include "step/guard.h"
+#include "surface/track.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -94,7 +95,9 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->friction = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
     s->profile = level_set_profile(s->dim);
     s->particles.carries = attributes_wanted(def->transfer == BRIM_TRANSFER_APIC,
-                                             def->warp > 0 || def->nodal, def->attributes);
+                                             def->warp > 0 || def->nodal, def->tracking != BRIM_TRACKING_OFF,
+                                             def->attributes);
+    if (def->tracking != BRIM_TRACKING_OFF) s->track = track_kernels_for(s->isa);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
     s->poisson = s->team ? poisson_new(s->isa, s->team, &s->work) : NULL;
@@ -260,6 +263,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     if (s->band) band_start_velocity(s, def->liquid, regions, def->liquid_count);
     if (s->warp && (r = warp_start(s, def->liquid, regions, def->liquid_count, error)) != BRIM_OK)
         return r;
+    if (s->track) track_start(s, regions, def->liquid_count);
     if (!s->warp) find_surface(s);
     return stage_measure(s, error);
 }
@@ -378,7 +382,8 @@ BrimParticles brim_sim_particles(const BrimSim *sim) {
         all.x = sim->warp->space[0], all.y = sim->warp->space[1], all.z = sim->warp->space[2];
     for (int row = 0; row < ROW_COUNT; row++) {
         const AttributeRow *a = &attribute_rows[row];
-        if (a->when != ATTRIBUTE_ASKED || !particles_carry(p, row)) continue;
+        bool asked = a->when == ATTRIBUTE_ASKED || a->when == ATTRIBUTE_TRACKED;
+        if (!asked || !particles_carry(p, row)) continue;
         all.extra[all.extra_count++] =
             (BrimAttribute){a->files, a->unit, a->type == ATTRIBUTE_WORD, p->attr[a->first]};
     }

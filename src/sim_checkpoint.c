@@ -44,7 +44,9 @@ typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
     N(resampled, WHOLE)      \
     N(band_missing, REAL)    \
     N(swallow_time, REAL)    \
-    N(swallow_left, REAL)
+    N(swallow_left, REAL)    \
+    N(speed_low, REAL)       \
+    N(speed_high, REAL)
 
 typedef struct NumberRow {
     const char *name;

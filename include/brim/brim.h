@@ -256,6 +256,12 @@ typedef enum BrimPreconditioner {
     BRIM_PRECONDITIONER_MULTIGRID,
     BRIM_PRECONDITIONER_JACOBI, ///< the plain reference solver
 } BrimPreconditioner;
+/// Whether particles carry the surface along (Lim, Kim and Hong 2015).
+typedef enum BrimTracking { BRIM_TRACKING_OFF, BRIM_TRACKING_RESPONSIVE } BrimTracking;
+/// The surface without memory: by Brim's level set, or by the paper's letter, for comparison.
+typedef enum BrimRough { BRIM_ROUGH_BRIM, BRIM_ROUGH_PAPER } BrimRough;
+/// How memory fades between two speeds: by speed or by its square.
+typedef enum BrimBlend { BRIM_BLEND_LINEAR, BRIM_BLEND_SQUARE } BrimBlend;
 /// How the narrow band joins the particles' velocity and the grid's own: by the depth of a face, or
 /// by the particles' weight on it. The latter gains energy; it is there for comparison.
 typedef enum BrimBandCombine { BRIM_BAND_DISTANCE, BRIM_BAND_DENSITY } BrimBandCombine;
@@ -350,6 +356,14 @@ typedef struct BrimSimDef {
 
     double warp; ///< strength of a grid that bends towards the surface, 0 to 0.9; 0 = regular
     bool nodal;  ///< pressure at nodes, velocity at cell centres, also on a regular grid
+
+    BrimTracking tracking;     ///< whether particles carry the surface along
+    BrimRough tracking_rough;  ///< what it is without memory
+    float tracking_speed[2];   ///< m/s: slower water remembers its surface, faster water does not;
+                               ///< 0, 0: [0.3, 1] sqrt(g H), H the liquid's height at the start
+    BrimBlend tracking_blend;  ///< how it fades in between
+    double tracking_memory;    ///< s, in which the past fades; 0 = none
+    int tracking_passes;       ///< of the filter that what fades in goes through
 
     int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
     BrimBandCombine band_combine;

@@ -19,7 +19,11 @@
       "that it stands for on a warped grid")                                                \
     A(AGE, "age", 1, FLOAT, ASKED, FRAME, ZERO, "s", "time since it was seeded or emitted") \
     A(SOURCE, "source", 1, WORD, ASKED, FRAME, ORIGIN, "",                                  \
-      "where it came from: the number of its liquid; those of sources follow the last liquid's")
+      "where it came from: the number of its liquid; those of sources follow the last liquid's") \
+    A(PHI, "phi", 1, FLOAT, TRACKED, FRAME, ZERO, "cells",                                  \
+      "distance to the surface, below 0 in the liquid, as it was carried along")            \
+    A(NORMAL, "normal", 1, WORD, TRACKED, FRAME, ZERO, "",                                  \
+      "of that surface, and how smooth it is there, packed (surface/normal.h); 0: unknown")
 
 /// Places of the numbers: ATTR_X, ATTR_Y, ATTR_Z, ...; all have four bytes.
 enum {
@@ -46,7 +50,8 @@ typedef enum AttributeWhen {
     ATTRIBUTE_ALWAYS,
     ATTRIBUTE_APIC,
     ATTRIBUTE_WARP,
-    ATTRIBUTE_ASKED
+    ATTRIBUTE_ASKED,
+    ATTRIBUTE_TRACKED
 } AttributeWhen;
 typedef enum AttributeStart { ATTRIBUTE_GIVEN, ATTRIBUTE_ZERO, ATTRIBUTE_ORIGIN } AttributeStart;
 
@@ -68,4 +73,4 @@ int attribute_row(int place);
 /// Name of a place in files.
 void attribute_name(int place, char name[ATTRIBUTE_NAME]);
 /// Rows that a simulation has, as bits. asked: bits of particles.attributes.
-uint32_t attributes_wanted(bool apic, bool warp, uint32_t asked);
+uint32_t attributes_wanted(bool apic, bool warp, bool tracked, uint32_t asked);

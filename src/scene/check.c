@@ -305,6 +305,26 @@ static bool check_foam(Problem *problem, const BrimSimDef *def) {
                  "below a narrow band for bubbles to rise through");
 }
 
+/// What tracking needs to tell calm water by.
+static bool check_tracking(Problem *problem, const BrimSimDef *def) {
+    if (def->tracking == BRIM_TRACKING_OFF) return false;
+    if (def->surface == BRIM_SURFACE_FLAGS)
+        return found(problem, "surface", "tracking", "needs solver.surface: ghost-fluid");
+    if (def->warp > 0 || def->nodal)
+        return found(problem, "surface", "tracking",
+                     "needs a regular grid: grid.warp: 0 and grid.nodal: false");
+    if (def->band_width && def->band_width < 3)
+        return found(problem, "band", "width",
+                     "%d is too narrow with surface.tracking, which reads particles two cells "
+                     "below the surface: at least 3",
+                     def->band_width);
+    return def->tracking_speed[1] == 0 && is_zero(def->gravity, def->dim) &&
+           !def->gravity_key_count &&
+           found(problem, "surface", "speed",
+                 "is missing: without gravity nothing tells how fast calm water may be; give two "
+                 "speeds (m/s)");
+}
+
 static bool check_output(Problem *problem, const BrimSimDef *def) {
     if (def->output.paraview && !def->output.particles)
         return found(problem, "output", "paraview",
@@ -348,7 +368,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
         check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def) ||
-        check_warp(problem, def))
+        check_warp(problem, def) || check_tracking(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

@@ -131,6 +131,28 @@ static const Field sim_fields[] = {
       "where it is regular"},
      AT(FLAG, SIM(nodal))},
 
+    {{"surface.tracking", "choice", "off", "off, responsive", "",
+      "particles carry the surface along: calm water is smooth and does not flicker, fast water "
+      "follows its particles"},
+     AT(CHOICE, SIM(tracking))},
+    {{"surface.speed", "pair", "[0, 0]", ">= 0", "m/s",
+      "with tracking: water slower than the first remembers its surface, faster than the second "
+      "does not; [0, 0] = [0.3, 1] sqrt(g H), H the height of the liquid at the start"},
+     AT(PAIR, SIM(tracking_speed))},
+    {{"surface.blend", "choice", "linear", "linear, square", "",
+      "with tracking: how memory fades between the two speeds, by speed or by its square"},
+     AT(CHOICE, SIM(tracking_blend))},
+    {{"surface.memory", "number", "0.5", ">= 0", "s",
+      "with tracking: time in which a calm surface turns to where the particles are; 0 = at once"},
+     AT(DOUBLE, SIM(tracking_memory))},
+    {{"surface.passes", "integer", "3", "0 to 100", "",
+      "with tracking: double passes of the filter that takes ripples off where particles are"},
+     AT(INT, SIM(tracking_passes))},
+    {{"surface.rough", "choice", "brim", "brim, paper", "",
+      "with tracking: where particles are, by Brim's level set or by eq. (15) of the paper, which "
+      "lies half a cell too high; for comparison"},
+     AT(CHOICE, SIM(tracking_rough))},
+
     {{"band.width", "integer", "0", "0 or 2 to 16", "cells",
       "narrow band: only so deep below the surface are there particles, the grid carries the rest; "
       "0 = particles everywhere, 3 is a good width"},

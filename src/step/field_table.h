@@ -106,6 +106,31 @@ typedef enum StageId {
       "whether the tile has such cells")                                                          \
     F(added, uint8_t, 1, ROW, ALL, ALWAYS, AT_SURFACE_OR_REST, NO, "",                            \
       "cells that are liquid by rule: films, slivers, wedges")                                    \
+    /* tracking */                                                                                \
+    F(tracked, float, 1, CELL, ALL, TRACKING, SPAN(SURFACE, REST), YES, "cells",                  \
+      "distance to the surface that particles carry along, before rules; cut at +-2")             \
+    F(rough, float, 1, CELL, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "cells",                      \
+      "distance by averaged positions")                                                           \
+    F(smooth, float, 1, CELL, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "cells",                     \
+      "distance by the particles' planes; then how far tracked differs from it")                  \
+    F(steady, float, 1, CELL, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                          \
+      "how much of the past counts: alpha gamma, 0..1; -1 without planes")                        \
+    F(even, float, 1, CELL, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "cells",                       \
+      "distance by |grad phi| = 1, and its filter")                                               \
+    F(even_next, float, 1, CELL, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "cells",                  \
+      "the same, a pass later")                                                                   \
+    F(near_air, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                       \
+      "cells with air beside them, corners included")                                             \
+    F(sunk, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                           \
+      "cells below the surface")                                                                  \
+    F(beside, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                         \
+      "cells with a face through which the surface goes")                                         \
+    F(around, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                         \
+      "those and the cells with a face to one")                                                   \
+    F(kept, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                           \
+      "cells beside the surface, whose distance stands")                                          \
+    F(track_tile, uint8_t, 1, TILE, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                          \
+      "what the tile has to do with the surface: TRACK_SLOW and the like")                        \
     /* band */                                                                                    \
     F(interior, uint8_t, 1, ROW, ALL, BAND, ALWAYS_LIVE, YES, "",                                 \
       "a cell or more below the surface by the level set carried along: liquid even where no "    \

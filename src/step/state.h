@@ -19,6 +19,7 @@
 #include "solve/solve.h"
 #include "step/fields.h"
 #include "surface/level_set.h"
+#include "surface/track_kernels.h"
 
 /// Cells that particles may go into solids where the density projection pushes them out again: less
 /// than half the thinnest wall that holds water, so that they leave on the side they came from.
@@ -168,6 +169,11 @@ struct BrimSim {
     size_t swallowed_count, swallowed_capacity;
     int64_t resampled;   ///< particles made less those taken, by the band
     double band_missing; ///< of those that were seeded and came since; written by measure
+
+    // tracking: NULL without
+    const TrackKernels *track;
+    double speed_low, speed_high; ///< m/s; below the first all of the past counts, above the other
+                                  ///< none; chosen when a simulation begins
 
     // density; NULL when nothing keeps the volume
     const DensityKernels *weigh;

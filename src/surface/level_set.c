@@ -35,3 +35,7 @@ LevelSetProfile level_set_profile(int dim) {
     p.distance[0] = -p.radius;
     return p;
 }
+
+LevelSetProfile level_set_paper(void) {
+    return (LevelSetProfile){.radius = 1.5f, .offset = 0.75f, .step = 1, .spline = true};
+}

@@ -18,10 +18,14 @@ typedef struct LevelSetProfile {
     float offset;                     ///< r, in cells, chosen so that f(0) = 0
     float low, step;                  ///< the profile's first argument f(-R), and the step
     float distance[PROFILE_SIZE + 1]; ///< inverse of f, in cells
+    bool spline; ///< weights are a cubic spline that ends at R, and distances |x - m| - r as they
+                 ///< are: eq. (14), (15) of Lim, Kim and Hong (2015) with r = R / 2
 } LevelSetProfile;
 
 /// The profile for two or three dimensions.
 LevelSetProfile level_set_profile(int dim);
+/// That of the paper on tracking.
+LevelSetProfile level_set_paper(void);
 
 /// The particles of ten cells along x, the cells -1 to 8 of a tile's row. Those that stand in for
 /// what a wall hides are reflected: position' = flip * position + shift, in cells.
@@ -51,6 +55,9 @@ typedef struct LevelSetKernels {
     /// Signed distances, in cells, at the centres of some cells (bits) of the row y, z of a tile.
     void (*distances)(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
                       uint8_t cells, float out[TILE]);
+    /// The same, and the mean position less the cell's centre, in cells: 0 without particles.
+    void (*means)(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
+                  uint8_t cells, float out[TILE], float mean[3][TILE]);
 } LevelSetKernels;
 
 BRIM_KERNELS(LevelSetKernels, level_set_kernels)

@@ -22,12 +22,29 @@ INLINE f16 load(const float *p) {
     return v;
 }
 
-INLINE void add(Sums *sums, const f16 offset[3], i16 valid, float inv_radius2, const int dim) {
+/// Root of values >= 0 by lanes: the compiler makes it a vector's.
+INLINE f16 root(f16 v) {
+    for (int i = 0; i < LANES; i++) v[i] = sqrtf(v[i]);
+    return v;
+}
+
+/// Cubic spline that is 1 in the middle and ends where q2 = 1.
+INLINE f16 spline_weight(f16 q2) {
+    f16 q = 2.0f * root(q2), far = 2.0f - q;
+    far = (f16)((i16)far & (far > 0.0f));
+    f16 near = 1.0f - q;
+    near = (f16)((i16)near & (near > 0.0f));
+    return 0.25f * far * far * far - near * near * near;
+}
+
+INLINE void add(Sums *sums, const f16 offset[3], i16 valid, float inv_radius2, bool spline,
+                const int dim) {
     f16 d2 = offset[0] * offset[0] + offset[1] * offset[1];
     if (dim == 3) d2 += offset[2] * offset[2];
     f16 k = 1.0f - d2 * inv_radius2;
     k = (f16)((i16)k & (k > 0.0f) & valid);
     f16 w = k * k * k;
+    if (spline) w = (f16)((i16)spline_weight(d2 * inv_radius2) & valid);
     sums->w += w;
     for (int a = 0; a < dim; a++) sums->x[a] += w * offset[a];
 }
@@ -38,6 +55,7 @@ typedef struct Eye {
     float scale[3], shift[3];
     const float *plane;
     float inv_radius2;
+    bool spline;
 } Eye;
 
 /// Adds the particles [first, end).
@@ -50,13 +68,13 @@ INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, 
             offset[a] = load(eye->x[a] + i) * eye->scale[a] + eye->shift[a];
             offset[a] = (f16)((i16)offset[a] & valid); // what lies beyond the end may be anything
         }
-        add(sums, offset, valid, eye->inv_radius2, dim);
+        add(sums, offset, valid, eye->inv_radius2, eye->spline, dim);
         const float *plane = eye->plane;
         if (!plane) continue;
         f16 above = offset[0] * plane[0] + offset[1] * plane[1] + plane[3];
         if (dim == 3) above += offset[2] * plane[2];
         for (int a = 0; a < dim; a++) offset[a] -= 2.0f * above * plane[a];
-        add(sums, offset, valid & (above > 0.0f), eye->inv_radius2, dim);
+        add(sums, offset, valid & (above > 0.0f), eye->inv_radius2, eye->spline, dim);
     }
 }
 
@@ -102,14 +120,16 @@ INLINE void add_row(Sums *sums, const LevelSetNear *near, const LevelSetRow *row
         add_reflected(sums, eye, row->start[x], row->start[x + 1], -1, near->last_shift, dim);
 }
 
-INLINE void sum_cell(const LevelSetNear *near, int x, int y, int z, float inv_radius2,
-                     const float *plane, Sums *sums, const int dim) {
+INLINE void sum_cell(const LevelSetNear *near, int x, int y, int z,
+                     const LevelSetProfile *profile, const float *plane, Sums *sums,
+                     const int dim) {
     const float at[3] = {near->corner[0] + (float)x + 0.5f, near->corner[1] + (float)y + 0.5f,
                          near->corner[2] + (float)z + 0.5f};
     Eye eye = {.scale = {near->inv_dx, near->inv_dx, near->inv_dx},
                .shift = {-at[0], -at[1], -at[2]},
                .plane = plane,
-               .inv_radius2 = inv_radius2};
+               .inv_radius2 = 1.0f / (profile->radius * profile->radius),
+               .spline = profile->spline};
     for (int a = 0; a < 3; a++) eye.x[a] = near->x[a];
     for (int k = dim == 3 ? 0 : 1; k <= (dim == 3 ? 2 : 1); k++)
         for (int j = 0; j < 3; j++) {
@@ -122,20 +142,19 @@ INLINE void sum_cell(const LevelSetNear *near, int x, int y, int z, float inv_ra
 
 INLINE void sum_row(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
                     uint8_t cells, RowSums *out, const int dim) {
-    const float inv_radius2 = 1.0f / (profile->radius * profile->radius);
     for (; cells; cells &= (uint8_t)(cells - 1)) {
         int x = __builtin_ctz(cells);
         Sums sums = {0};
         if (near->planes >> x & 1)
-            sum_cell(near, x, y, z, inv_radius2, near->plane[x], &sums, dim);
+            sum_cell(near, x, y, z, profile, near->plane[x], &sums, dim);
         else
-            sum_cell(near, x, y, z, inv_radius2, NULL, &sums, dim);
+            sum_cell(near, x, y, z, profile, NULL, &sums, dim);
         fold_cell(out, x, &sums, dim);
     }
 }
 
-static void distances(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
-                      uint8_t cells, float out[TILE]) {
+static void means(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
+                  uint8_t cells, float out[TILE], float mean[3][TILE]) {
     RowSums sums = {0};
     if (near->dim == 3)
         sum_row(profile, near, y, z, cells, &sums, 3);
@@ -145,11 +164,13 @@ static void distances(const LevelSetProfile *profile, const LevelSetNear *near, 
     for (int i = 0; i < TILE; i++) {
         float w = sums.w[i] < 1e-6f ? 1.0f : sums.w[i], d2 = 0;
         for (int a = 0; a < 3; a++) {
-            float m = sums.x[a][i] / w;
+            float m = mean[a][i] = sums.x[a][i] / w;
             d2 += m * m;
         }
         t[i] = (sqrtf(d2) - profile->offset - profile->low) / profile->step;
+        if (profile->spline) out[i] = sums.w[i] < 1e-6f ? LEVEL_SET_CUT : sqrtf(d2) - profile->offset;
     }
+    if (profile->spline) return;
     for (int i = 0; i < TILE; i++) {
         int k = (int)t[i];
         out[i] = LEVEL_SET_CUT;
@@ -159,4 +180,10 @@ static void distances(const LevelSetProfile *profile, const LevelSetNear *near, 
     }
 }
 
-const LevelSetKernels ISA(level_set_kernels) = {distances};
+static void distances(const LevelSetProfile *profile, const LevelSetNear *near, int y, int z,
+                      uint8_t cells, float out[TILE]) {
+    float mean[3][TILE];
+    means(profile, near, y, z, cells, out, mean);
+}
+
+const LevelSetKernels ISA(level_set_kernels) = {distances, means};

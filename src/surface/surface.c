@@ -1,7 +1,9 @@
 // Stage 8: where the liquid is. Cells near the surface get a distance from the particles; the
 // rest is known to be deep inside or far outside from which cells hold particles.
+#include "surface/surface.h"
 #include "band/band.h"
 #include "walls/solid_fine.h"
+#include "surface/track.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
@@ -10,11 +12,6 @@
 static const float FILM = -0.05f;
 /// Layers of cells that liquid without particles fills in a wedge between solids.
 enum { WEDGE_LAYERS = 3 };
-
-/// Masks of a tile's rows and of those one cell around it: ten bits a row, bit 0 is x = -1.
-typedef struct PaddedRows {
-    uint16_t at[TILE + 2][TILE + 2]; ///< [z + 1][y + 1]; in 2D only z + 1 = 1
-} PaddedRows;
 
 /// Row y, z (-1..8) of a mask, 8 bits; `outside` beyond the domain, 0 where no tile exists.
 static uint8_t mask_row(const BrimSim *s, const uint8_t *mask, int slot, int dx, int y, int z,
@@ -33,8 +30,8 @@ static uint8_t mask_row(const BrimSim *s, const uint8_t *mask, int slot, int dx,
     return n < TILE ? (uint8_t)(bits | (outside << n)) : bits;
 }
 
-static void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t outside,
-                     PaddedRows *rows) {
+void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t outside,
+              PaddedRows *rows) {
     int deep = s->dim == 3 ? 1 : 0;
     for (int z = -deep; z < s->grid.tile_depth + deep; z++)
         for (int y = -1; y <= TILE; y++) {
@@ -45,20 +42,12 @@ static void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t ou
         }
 }
 
-/// Cells of a row around which all of the 3 x 3 x 3 cells hold a particle.
-static uint8_t row_deep(const PaddedRows *rows, int dim, int y, int z) {
+uint8_t row_deep(const PaddedRows *rows, int dim, int y, int z) {
     unsigned every = 0x3ff;
     for (int k = dim == 3 ? -1 : 0; k <= (dim == 3 ? 1 : 0); k++)
         for (int j = -1; j <= 1; j++) every &= rows->at[z + 1 + k][y + 1 + j];
     return (uint8_t)((every & every << 1 & every >> 1) >> 1);
 }
-
-/// The rows around a tile, looked up when a cell first asks for them.
-typedef struct NearRows {
-    LevelSetNear near;
-    bool ready[TILE + 2][TILE + 2];
-    LevelSetRow at[TILE + 2][TILE + 2]; ///< [z + 1][y + 1]
-} NearRows;
 
 /// Mirrors a cell coordinate into the domain. False beyond an open side.
 static bool mirror(const BrimSim *s, int axis, int *at, float *flip, float *shift) {
@@ -72,7 +61,7 @@ static bool mirror(const BrimSim *s, int axis, int *at, float *flip, float *shif
     return true;
 }
 
-static void near_begin(const BrimSim *s, int slot, NearRows *rows) {
+void near_begin(const BrimSim *s, int slot, NearRows *rows) {
     TileCoord c = s->grid.coord[slot];
     LevelSetNear *near = &rows->near;
     near->inv_dx = s->inv_dx, near->dim = s->dim, near->planes = 0;
@@ -143,9 +132,8 @@ static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
     return true;
 }
 
-/// Distances at some cells (bits) of a row.
-static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells,
-                          float out[TILE]) {
+/// Makes the particles around some cells (bits) of a row ready to be seen.
+void near_look(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells) {
     LevelSetNear *near = &rows->near;
     int y = row & 7, z = row >> 3, deep = s->dim == 3 ? 1 : 0;
     for (int k = -deep; k <= deep; k++)
@@ -156,12 +144,21 @@ static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, u
         for (int x = 0; x < TILE; x++)
             if (cells >> x & 1 && solid_plane(s, slot, row * TILE + x, near->plane[x]))
                 near->planes |= (uint8_t)(1 << x);
-    s->level_set->distances(&s->profile, near, y, z, cells, out);
 }
 
-/// Cells of a tile in which liquid may be: inside the domain, not beside an open side (pressure is
-/// zero there), with an open face; what is in them belongs there.
-static TileMask allowed_cells(const BrimSim *s, int slot) {
+/// Distances at some cells (bits) of a row.
+static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells,
+                          float out[TILE]) {
+    if (s->track) { // it has been found
+        size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)(row * TILE);
+        memcpy(out, s->tracked + at, TILE * sizeof *out);
+        return;
+    }
+    near_look(s, rows, slot, row, cells);
+    s->level_set->distances(&s->profile, &rows->near, row & 7, row >> 3, cells, out);
+}
+
+TileMask allowed_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     TileMask m = bound_cells(s, slot), closed = closed_cells(s, slot), foreign = {{0}};
     if (s->fine_count) foreign = mask_load(g, s->foreign, slot);
@@ -514,6 +511,8 @@ void find_surface(BrimSim *s) {
 
 BrimResult stage_surface(BrimSim *s, BrimError *error) {
     (void)error;
+    if (s->track) track_surface(s, s->dt);
     find_surface(s);
+    if (s->track) track_particles(s);
     return BRIM_OK;
 }

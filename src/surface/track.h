@@ -1,0 +1,17 @@
+// The surface that particles carry along (Lim, Kim and Hong 2015): each knows its distance to it and
+// the direction, so that calm water need not find its surface anew from where particles happen to
+// be. Fast water does. docs/numerics.md tells where this departs from the paper.
+#pragma once
+#include "solid/shape.h"
+#include "step/stages.h"
+
+/// What particles know when a simulation begins: the distance to the surface of the liquids.
+/// => (phi, normal), tracked, speeds between which memory fades
+void track_start(BrimSim *s, const Shape *const *liquids, int count);
+/// (x, v, phi, normal) => tracked, after `dt` s
+void track_surface(BrimSim *s, double dt);
+/// (tracked, phi, normal) => (phi, normal)
+void track_particles(BrimSim *s);
+/// Distances by |grad phi| = 1 as far as `cells` cells from the surface, cut there; beside it they
+/// stay. (field) => even
+void track_even(BrimSim *s, const float *field, int cells);

@@ -1,0 +1,16 @@
+// What the files of the tracked surface share.
+#pragma once
+#include "surface/track.h"
+
+/// Bits of track_tile.
+enum {
+    TRACK_AIR = 1,    ///< has cells beside air that see particles
+    TRACK_NEAR = 2,   ///< it or a tile beside it has: cells are measured
+    TRACK_AROUND = 4, ///< it or a tile beside it is near: its particles are seen, and renewed
+    TRACK_SLOW = 8,   ///< has particles whose past counts
+};
+
+/// Whether a tile or one beside it has a bit.
+bool track_near(const BrimSim *s, int slot, uint8_t bit);
+/// Between track_surface and track_particles: what particles know, unpacked.
+TrackSeen track_seen(const BrimSim *s);
