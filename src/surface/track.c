@@ -13,8 +13,9 @@
 enum { FILTER_REACH = 5 };
 /// Taubin's filter: a step inwards and one out again.
 static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
-/// Where the filter counts, and where memory may not err by more than half a cell; cells.
-static const float FILTERED = 1.2f, BOUND = 1.0f;
+/// Where the filter counts, and where memory may not err by more than half a cell; cells. (Deeper
+/// the average of positions errs by as much itself.)
+static const float FILTERED = 1.2f, BOUND = 0.5f;
 /// Differences between memory and positions from which on memory fades at once, over as much.
 static const float ASTRAY = 0.3f;
 

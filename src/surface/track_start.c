@@ -6,6 +6,12 @@
 
 /// Distances are sought as far as this, cells.
 static const float REACH = 4.0f;
+/// Directions of the surface are taken as far from walls as this, cells.
+static const float CORNER = 0.25f;
+/// Sheets thinner than this, cells, remember nothing.
+static const float THIN = 2.5f;
+
+enum { MOST_STEPS = 256 };
 
 typedef struct Start {
     const Shape *const *liquids;
@@ -43,7 +49,8 @@ static bool is_open(const BrimSim *s, const float at[3]) {
         if (at[a] <= 0 || at[a] >= (float)s->grid.cells[a] * s->dx) return false;
     for (int k = 0; k < s->solid_count; k++) {
         float d = 1;
-        if (solid_exists(s->solids[k], 0)) solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
+        if (solid_exists(s->solids[k], 0))
+            solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
         if (d < 0) return false;
     }
     return true;
@@ -54,13 +61,17 @@ static bool is_open(const BrimSim *s, const float at[3]) {
 static bool meet(const BrimSim *s, const Start *start, const float from[3], const float way[3],
                  float *distance, float normal[3]) {
     float at[3] = {from[0], from[1], from[2]}, gone = 0, d = distance_at(start, at);
-    for (int k = 0; k < 64 && d < -1e-4f * s->dx && gone < REACH * s->dx; k++) {
+    for (int k = 0; k < MOST_STEPS && d < -1e-4f * s->dx && gone < REACH * s->dx; k++) {
         float by = fmaxf(-d, 0.02f * s->dx); // distances inside unions may be too small
         for (int a = 0; a < s->dim; a++) at[a] += by * way[a];
         gone += by, d = distance_at(start, at);
     }
-    if (gone >= REACH * s->dx) return false;
-    float beyond[3] = {0}, length = gradient_at(s, start, at, 0.01f * s->dx, normal);
+    if (gone >= REACH * s->dx || d < -1e-3f * s->dx) return false;
+    // in the corner between a wall and the surface the shape's own edge has no normal
+    float beyond[3] = {0}, off[3] = {at[0], at[1], at[2]};
+    for (int a = 0; a < s->dim; a++)
+        off[a] = fminf(fmaxf(at[a], CORNER * s->dx), ((float)s->grid.cells[a] - CORNER) * s->dx);
+    float length = gradient_at(s, start, off, 0.05f * s->dx, normal);
     if (!(length > 0.1f)) return false;
     *distance = 0;
     for (int a = 0; a < s->dim; a++) {
@@ -72,38 +83,42 @@ static bool meet(const BrimSim *s, const Start *start, const float from[3], cons
     return is_open(s, beyond) && *distance >= 0;
 }
 
+/// The nearest surface to air along the axes. => distance, normal
+static bool meet_along_axes(const BrimSim *s, const Start *start, const float at[3],
+                            float *distance, float normal[3]) {
+    bool any = false;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        float way[3] = {0}, d, found[3];
+        way[n >> 1] = n & 1 ? 1 : -1;
+        if (!meet(s, start, at, way, &d, found) || (any && d >= *distance)) continue;
+        *distance = d, any = true;
+        memcpy(normal, found, sizeof found);
+    }
+    return any;
+}
+
 /// A particle's nearest surface to air: that of the shape, or where that is a wall the nearest along
 /// the axes. => phi, cells; returns the packed normal, 0: none within reach
 static uint32_t start_particle(const BrimSim *s, const Start *start, const float at[3],
                                float *phi) {
-    float way[3], normal[3] = {0, 0, 0}, found[3], best = REACH * s->dx, distance;
-    float d = distance_at(start, at), slope = 1;
+    float way[3], back[3] = {0}, normal[3] = {0}, found[3], distance, behind;
+    float d = distance_at(start, at);
     *phi = -REACH;
     if (d < -REACH * s->dx) return 0;
-    float length = gradient_at(s, start, at, 0.01f * s->dx, way);
-    for (int a = 0; a < s->dim && length > 0; a++) way[a] /= length;
-    if (length > 0.9f && d > 0) { // the jitter may have put it outside
-        *phi = fminf(d * s->inv_dx, 1);
-        return is_open(s, at) ? normal_pack(way, 1) : 0;
+    float length = gradient_at(s, start, at, 0.05f * s->dx, way);
+    bool steep = length > 0.9f;
+    for (int a = 0; a < s->dim && steep; a++) way[a] /= length;
+    if (steep && d >= 0) { // jitter may put it outside
+        *phi = d * s->inv_dx;
+        return normal_pack(way, 1);
     }
-    if (length > 0.9f && meet(s, start, at, way, &distance, found)) {
-        best = distance, memcpy(normal, found, sizeof normal);
-        slope = gradient_at(s, start, at, s->dx, found);
-    }
-    for (int n = 0; n < 2 * s->dim && best >= REACH * s->dx; n++) {
-        // all of them: the nearest counts
-        for (int m = 0; m < 2 * s->dim; m++) {
-            float along[3] = {0};
-            along[m >> 1] = m & 1 ? 1 : -1;
-            if (meet(s, start, at, along, &distance, found) && distance < best)
-                best = distance, memcpy(normal, found, sizeof normal);
-        }
-        break;
-    }
-    if (best >= REACH * s->dx) return 0;
-    *phi = -best * s->inv_dx;
-    float g = (slope - 0.6f) / 0.3f;
-    return normal_pack(normal, g < 0 ? 0 : g > 1 ? 1 : g);
+    if (!(steep && meet(s, start, at, way, &distance, normal)) &&
+        !meet_along_axes(s, start, at, &distance, normal))
+        return 0;
+    *phi = -distance * s->inv_dx;
+    for (int a = 0; a < s->dim; a++) back[a] = -normal[a];
+    bool thin = meet(s, start, at, back, &behind, found) && distance + behind < THIN * s->dx;
+    return normal_pack(normal, thin ? 0 : 1);
 }
 
 static void start_tile(BrimSim *s, int slot, int thread, void *context) {
