@@ -48,3 +48,5 @@ bits sloshing-slip sloshing-2d --set domain.cells=64 --set viscosity=0.5 --set w
 bits cup-tension inflow-cup --set domain.cells=[24,32,24] --set surface_tension=1 --set walls.contact_angle=60 --frames 12
 bits band-tension band-waves --set surface_tension=1 --set viscosity=0.1 --frames 4
 bits cuboid-tension rotating-cuboid --set domain.cells=32 --set surface_tension=1 --frames 4
+bits dam-tracking dam --set domain.cells=48 --set surface.tracking=responsive --frames 6
+bits cup-tracking inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --set surface.tracking=responsive --frames 12

@@ -11,6 +11,8 @@
 
 /// Cells as far as which the rough surface is made a distance for its filter.
 enum { FILTER_REACH = 5 };
+/// Farther out averages of few positions are no distances; cells.
+static const float ROUGH_KEPT = 0.75f;
 /// Taubin's filter: a step inwards and one out again.
 static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
 /// Where the filter counts, and where memory may not err by more than half a cell; cells. (Deeper
@@ -200,7 +202,7 @@ static void swap_even(BrimSim *s) {
 /// (rough) => even: filtered
 static void filter(BrimSim *s) {
     float in = FILTER_IN, out = FILTER_OUT;
-    track_even(s, s->rough, FILTER_REACH);
+    track_even(s, s->rough, ROUGH_KEPT, FILTER_REACH);
     for (int pass = 0; pass < s->def.tracking_passes; pass++) {
         tiles_for(s, filter_tile, &in);
         swap_even(s);

@@ -12,6 +12,6 @@ void track_start(BrimSim *s, const Shape *const *liquids, int count);
 void track_surface(BrimSim *s, double dt);
 /// (tracked, phi, normal) => (phi, normal)
 void track_particles(BrimSim *s);
-/// Distances by |grad phi| = 1 as far as `cells` cells from the surface, cut there; beside it they
-/// stay. (field) => even
-void track_even(BrimSim *s, const float *field, int cells);
+/// Distances by |grad phi| = 1 as far as `cells` cells from the surface, cut there. Beside the
+/// surface they stay, and near it those below `keep`. (field) => even
+void track_even(BrimSim *s, const float *field, float keep, int cells);

@@ -4,13 +4,10 @@
 #include "walls/solid_masks.h"
 #include <math.h>
 
-/// Cells near the surface whose distance is less than this keep it: planes are distances already.
-static const float KEPT = 1.5f;
-
 typedef struct Even {
     const float *field;
     const BandKernels *kernels;
-    float cut;
+    float cut, keep;
     int layer; ///< of cells in solids
 } Even;
 
@@ -71,7 +68,7 @@ static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
         unsigned kept = s->beside[rows + (size_t)r];
         for (int x = 0; x < TILE; x++) {
             float d = fabsf(e->field[base + (size_t)(r * TILE + x)]);
-            kept |= (unsigned)((mask_bits(&near, r) >> x & 1) && d < KEPT) << x;
+            kept |= (unsigned)((mask_bits(&near, r) >> x & 1) && d < e->keep) << x;
             s->even[base + (size_t)(r * TILE + x)] = kept >> x & 1 ? d : BAND_FAR;
         }
         s->kept[rows + (size_t)r] = (uint8_t)kept;
@@ -140,8 +137,8 @@ static void fill_rock(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-void track_even(BrimSim *s, const float *field, int cells) {
-    Even e = {.field = field, .kernels = band_kernels_for(s->isa), .cut = (float)cells};
+void track_even(BrimSim *s, const float *field, float keep, int cells) {
+    Even e = {.field = field, .kernels = band_kernels_for(s->isa), .cut = (float)cells, .keep = keep};
     tiles_for(s, find_sunk, &e);
     tiles_for(s, find_beside, &e);
     tiles_for(s, find_around, &e);

@@ -5,6 +5,8 @@
 
 /// Cells as far as which the surface is made a distance for particles.
 enum { PARTICLE_REACH = 4 };
+/// Planes are distances already; cells.
+static const float PLANES_KEPT = 1.5f;
 enum { EDGE = TILE + 2, WIDE_EDGE = TILE + 4 };
 
 /// Central differences of a block of halo 2 => gradient [3], blocks of halo 1.
@@ -22,7 +24,6 @@ static void differences(const float *block, int dim, float *gradient[3]) {
 
 /// (even, smooth) => (phi, normal)
 static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Particles *p = &s->particles;
     ThreadScratch *scratch = &s->scratch[thread];
     Span span = sim_span(s, slot, 1);
     if (!(s->track_tile[slot] & TRACK_AROUND) || span.count == 0) return;
@@ -36,11 +37,10 @@ static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
     s->track->renew(&span, &(TrackBlocks){scratch->block[1],
                                           scratch->block[2],
                                           {gradient[0], gradient[1], gradient[2]}});
-    (void)p;
 }
 
 void track_particles(BrimSim *s) {
     if (s->grid.tile_count == 0) return;
-    track_even(s, s->tracked, PARTICLE_REACH);
+    track_even(s, s->tracked, PLANES_KEPT, PARTICLE_REACH);
     tiles_for(s, renew_tile, NULL);
 }
