@@ -1,5 +1,5 @@
-// The surface that particles carry along: kernels against plain twins, then flows that are given, so
-// that only advection, sort and surface run, against exact answers.
+// The surface that particles carry along: kernels against plain twins, then flows that are given,
+// so that only advection, sort and surface run, against exact answers.
 #include "base/hash.h"
 #include "cases.h"
 #include "step/stages.h"
@@ -118,7 +118,8 @@ static double off_rms(const Off *o) {
 }
 static Off off(const BrimSim *s, double (*exact)(const double at[3])) {
     Off o = {.exact = exact,
-             .from = 0.35 * s->grid.cells[0], .to = 0.65 * s->grid.cells[0]}; // far from walls
+             .from = 0.35 * s->grid.cells[0],
+             .to = 0.65 * s->grid.cells[0]}; // far from walls
     crossings(s, off_see, &o);
     return o;
 }
@@ -160,7 +161,6 @@ static double level_2d(const double at[3]) {
 static double level_3d(const double at[3]) {
     return at[1] - level_of(3);
 }
-
 
 /// A pool with this jitter.
 static BrimSim *flat_pool(int dim, double memory, BrimError *error) {

@@ -9,20 +9,20 @@
 /// particle (GIVEN by who makes it, ZERO, ORIGIN: which liquid or source it came from), unit,
 /// meaning. Rows that are there when ASKED for are the choices of the scene's particles.attributes,
 /// in this order.
-#define PARTICLE_ATTRIBUTES(A)                                                              \
-    A(X, "x y z", 3, FLOAT, ALWAYS, FRAME, GIVEN, "m", "position")                          \
-    A(VX, "vx vy vz", 3, FLOAT, ALWAYS, FRAME, GIVEN, "m/s", "velocity")                    \
-    A(AFFINE, "affine", 9, FLOAT, APIC, INNER, GIVEN, "m/s",                                \
-      "change of velocity component a over one cell along axis b, at 3 a + b")              \
-    A(ID, "id", 1, WORD, ALWAYS, FRAME, GIVEN, "", "unique number; counts from 0")          \
-    A(VOLUME, "volume", 1, FLOAT, WARP, FRAME, GIVEN, "cells",                              \
-      "that it stands for on a warped grid")                                                \
-    A(AGE, "age", 1, FLOAT, ASKED, FRAME, ZERO, "s", "time since it was seeded or emitted") \
-    A(SOURCE, "source", 1, WORD, ASKED, FRAME, ORIGIN, "",                                  \
+#define PARTICLE_ATTRIBUTES(A)                                                                   \
+    A(X, "x y z", 3, FLOAT, ALWAYS, FRAME, GIVEN, "m", "position")                               \
+    A(VX, "vx vy vz", 3, FLOAT, ALWAYS, FRAME, GIVEN, "m/s", "velocity")                         \
+    A(AFFINE, "affine", 9, FLOAT, APIC, INNER, GIVEN, "m/s",                                     \
+      "change of velocity component a over one cell along axis b, at 3 a + b")                   \
+    A(ID, "id", 1, WORD, ALWAYS, FRAME, GIVEN, "", "unique number; counts from 0")               \
+    A(VOLUME, "volume", 1, FLOAT, WARP, FRAME, GIVEN, "cells",                                   \
+      "that it stands for on a warped grid")                                                     \
+    A(AGE, "age", 1, FLOAT, ASKED, FRAME, ZERO, "s", "time since it was seeded or emitted")      \
+    A(SOURCE, "source", 1, WORD, ASKED, FRAME, ORIGIN, "",                                       \
       "where it came from: the number of its liquid; those of sources follow the last liquid's") \
-    A(PHI, "phi", 1, FLOAT, TRACKED, FRAME, ZERO, "cells",                                  \
-      "distance to the surface, below 0 in the liquid, as it was carried along")            \
-    A(NORMAL, "normal", 1, WORD, TRACKED, FRAME, ZERO, "",                                  \
+    A(PHI, "phi", 1, FLOAT, TRACKED, FRAME, ZERO, "cells",                                       \
+      "distance to the surface, below 0 in the liquid, as it was carried along")                 \
+    A(NORMAL, "normal", 1, WORD, TRACKED, FRAME, ZERO, "",                                       \
       "of that surface, and how smooth it is there, packed (surface/normal.h); 0: unknown")
 
 /// Places of the numbers: ATTR_X, ATTR_Y, ATTR_Z, ...; all have four bytes.

@@ -120,9 +120,8 @@ INLINE void add_row(Sums *sums, const LevelSetNear *near, const LevelSetRow *row
         add_reflected(sums, eye, row->start[x], row->start[x + 1], -1, near->last_shift, dim);
 }
 
-INLINE void sum_cell(const LevelSetNear *near, int x, int y, int z,
-                     const LevelSetProfile *profile, const float *plane, Sums *sums,
-                     const int dim) {
+INLINE void sum_cell(const LevelSetNear *near, int x, int y, int z, const LevelSetProfile *profile,
+                     const float *plane, Sums *sums, const int dim) {
     const float at[3] = {near->corner[0] + (float)x + 0.5f, near->corner[1] + (float)y + 0.5f,
                          near->corner[2] + (float)z + 0.5f};
     Eye eye = {.scale = {near->inv_dx, near->inv_dx, near->inv_dx},
@@ -168,7 +167,8 @@ static void means(const LevelSetProfile *profile, const LevelSetNear *near, int 
             d2 += m * m;
         }
         t[i] = (sqrtf(d2) - profile->offset - profile->low) / profile->step;
-        if (profile->spline) out[i] = sums.w[i] < 1e-6f ? LEVEL_SET_CUT : sqrtf(d2) - profile->offset;
+        if (profile->spline)
+            out[i] = sums.w[i] < 1e-6f ? LEVEL_SET_CUT : sqrtf(d2) - profile->offset;
     }
     if (profile->spline) return;
     for (int i = 0; i < TILE; i++) {

@@ -1,5 +1,5 @@
-// A unit vector and a number from 0 to 1 in 32 bits: octahedral, 13 bits along each of two axes, and
-// 6 bits. 0 is "unknown". Axes are exact; the vector's error is below 2.5e-4.
+// A unit vector and a number from 0 to 1 in 32 bits: octahedral, 13 bits along each of two axes,
+// and 6 bits. 0 is "unknown". Axes are exact; the vector's error is below 2.5e-4.
 #pragma once
 #include <math.h>
 #include <stdint.h>

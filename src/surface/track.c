@@ -1,5 +1,5 @@
-// The tracked surface: smooth by the particles' planes where water is calm, rough by their positions
-// where it is not. Section numbers: docs/numerics.md.
+// The tracked surface: smooth by the particles' planes where water is calm, rough by their
+// positions where it is not. Section numbers: docs/numerics.md.
 #include "surface/track.h"
 #include "band/band.h"
 #include "surface/normal.h"
@@ -167,8 +167,8 @@ static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
             planes |= (uint8_t)((distance[x] < profile->radius) << x);
         }
         if (slow && planes)
-            s->track->planes(&rows.near, &seen, r & 7, r >> 3, planes,
-                             (const float(*)[TILE])mean, s->smooth + at, s->steady + at);
+            s->track->planes(&rows.near, &seen, r & 7, r >> 3, planes, (const float(*)[TILE])mean,
+                             s->smooth + at, s->steady + at);
     }
 }
 
@@ -247,8 +247,7 @@ void track_surface(BrimSim *s, double dt) {
     tiles_for(s, find_air, NULL);
     mark_tiles(s);
     tiles_for(s, unpack_tile, &fade);
-    tiles_for(s, measure_tile,
-              s->def.tracking_rough == BRIM_ROUGH_PAPER ? &paper : &s->profile);
+    tiles_for(s, measure_tile, s->def.tracking_rough == BRIM_ROUGH_PAPER ? &paper : &s->profile);
     filter(s);
     tiles_for(s, blend_tile, &blend);
 }

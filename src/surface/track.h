@@ -1,6 +1,6 @@
-// The surface that particles carry along (Lim, Kim and Hong 2015): each knows its distance to it and
-// the direction, so that calm water need not find its surface anew from where particles happen to
-// be. Fast water does. docs/numerics.md tells where this departs from the paper.
+// The surface that particles carry along (Lim, Kim and Hong 2015): each knows its distance to it
+// and the direction, so that calm water need not find its surface anew from where particles happen
+// to be. Fast water does. docs/numerics.md tells where this departs from the paper.
 #pragma once
 #include "solid/shape.h"
 #include "step/stages.h"

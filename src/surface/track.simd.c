@@ -1,9 +1,9 @@
 // Sums over particles run over sixteen lanes on every instruction set and are folded in one order;
 // all else is by lane: same bits.
-#include "surface/track_kernels.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
 #include "surface/normal.h"
+#include "surface/track_kernels.h"
 #include <math.h>
 #include <string.h>
 
@@ -156,9 +156,9 @@ INLINE void sum_cell(const LevelSetNear *near, Eye *eye, int x, int y, int z, Su
         }
 }
 
-INLINE void planes_dim(const LevelSetNear *near, const TrackSeen *seen, int y, int z,
-                       uint8_t cells, const float mean[3][TILE], float smooth[TILE],
-                       float steady[TILE], const int dim) {
+INLINE void planes_dim(const LevelSetNear *near, const TrackSeen *seen, int y, int z, uint8_t cells,
+                       const float mean[3][TILE], float smooth[TILE], float steady[TILE],
+                       const int dim) {
     for (; cells; cells &= (uint8_t)(cells - 1)) {
         int x = __builtin_ctz(cells);
         Sums sums = {0};
@@ -204,8 +204,7 @@ INLINE void slopes(const float *b, wide_int at, int edge, const wide f[3], wide 
         slope[2] = above - value;
         value = mix(value, above, f[2]);
     }
-    for (int b2 = 0; b2 < dim; b2++)
-        slope[b2] = wide_select(value == value, slope[b2], (wide){0});
+    for (int b2 = 0; b2 < dim; b2++) slope[b2] = wide_select(value == value, slope[b2], (wide){0});
 }
 
 /// The normals that change: those of a chunk that there are.

@@ -128,8 +128,8 @@ static void fill_rock(BrimSim *s, int slot, int thread, void *context) {
             int64_t next = grid_step(g, slot, cell, n >> 1, way);
             if (next < 0 || rock_layer(s, next) != e->layer - 1) continue;
             float d = s->even[next];
-            int64_t far = grid_step(g, (int)(next / g->tile_cells), (int)(next % g->tile_cells),
-                                    n >> 1, way);
+            int64_t far =
+                grid_step(g, (int)(next / g->tile_cells), (int)(next % g->tile_cells), n >> 1, way);
             if (far >= 0 && rock_layer(s, far) == 0) d += d - s->even[far];
             sum += d, count++;
         }
@@ -138,7 +138,8 @@ static void fill_rock(BrimSim *s, int slot, int thread, void *context) {
 }
 
 void track_even(BrimSim *s, const float *field, float keep, int cells) {
-    Even e = {.field = field, .kernels = band_kernels_for(s->isa), .cut = (float)cells, .keep = keep};
+    Even e = {
+        .field = field, .kernels = band_kernels_for(s->isa), .cut = (float)cells, .keep = keep};
     tiles_for(s, find_sunk, &e);
     tiles_for(s, find_beside, &e);
     tiles_for(s, find_around, &e);

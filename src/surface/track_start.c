@@ -97,8 +97,8 @@ static bool meet_along_axes(const BrimSim *s, const Start *start, const float at
     return any;
 }
 
-/// A particle's nearest surface to air: that of the shape, or where that is a wall the nearest along
-/// the axes. => phi, cells; returns the packed normal, 0: none within reach
+/// A particle's nearest surface to air: that of the shape, or where that is a wall the nearest
+/// along the axes. => phi, cells; returns the packed normal, 0: none within reach
 static uint32_t start_particle(const BrimSim *s, const Start *start, const float at[3],
                                float *phi) {
     float way[3], back[3] = {0}, normal[3] = {0}, found[3], distance, behind;
