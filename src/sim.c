@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "bodies/bodies.h"
+#include "gauge/gauge.h"
 #include "scene/check.h"
 #include "scene/def_hash.h"
 #include "step/guard.h"
@@ -127,6 +128,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     if (r == BRIM_OK) r = build_solids(s, def, error);
     if (r == BRIM_OK && def->body_count > 0) r = bodies_new(s, def, error);
     if (r == BRIM_OK) r = build_sources(s, def, error);
+    if (r == BRIM_OK) r = gauges_copy(s, def, error);
     if (r == BRIM_OK) r = build_shapes(s, def, shapes, error);
     if (r != BRIM_OK) {
         sim_free_shapes(shapes, def->liquid_count);
@@ -140,6 +142,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.bodies = NULL, s->def.body_count = 0;
     s->def.sources = NULL, s->def.source_count = 0;
     s->def.drains = NULL, s->def.drain_count = 0;
+    s->def.gauges = NULL, s->def.gauge_count = 0;
     s->def.gravity_keys = s->gravity_keys;
     s->def.threads = s->threads_most, s->def.isa = s->isa;
     *sim = s;
@@ -293,6 +296,7 @@ void brim_sim_destroy(BrimSim **sim) {
     free(s->sources);
     free(s->drains);
     free(s->gravity_keys);
+    gauges_free(s);
     for (int i = 0; s->scratch && i < s->threads_most; i++) free(s->scratch[i].risen);
     free(s->scratch);
     warp_destroy(s);

@@ -18,6 +18,7 @@ typedef struct Case {
     BrimSolidDef solids[4];
     BrimSourceDef sources[2];
     BrimDrainDef drains[2];
+    BrimGaugeDef gauges[8];
     BrimShapeDef parts[8]; ///< children of shapes
     BrimGravityKey gravity_keys[4];
 } Case;
@@ -39,6 +40,7 @@ static inline Case case_box(int dim, double size_x, int cells_x, int cells_y, in
 static inline BrimResult case_create(Case *c, BrimSim **sim, BrimError *error) {
     c->def.liquid = c->liquid, c->def.solids = c->solids;
     c->def.sources = c->sources, c->def.drains = c->drains;
+    c->def.gauges = c->gauges;
     if (c->def.gravity_key_count) c->def.gravity_keys = c->gravity_keys;
     return brim_sim_create(&c->def, sim, error);
 }
@@ -69,6 +71,21 @@ static inline void case_solid(Case *c, BrimShapeDef shape) {
     BrimSolidDef *solid = &c->solids[c->def.solid_count++];
     *solid = brim_default_solid_def();
     solid->shape = shape;
+}
+
+/// A gauge that shows each step.
+static inline BrimGaugeDef *case_gauge(Case *c, const char *name, BrimGaugeKind kind, BrimVec3 from,
+                                       BrimVec3 to) {
+    BrimGaugeDef *gauge = &c->gauges[c->def.gauge_count++];
+    *gauge = brim_default_gauge_def();
+    gauge->name = name, gauge->kind = kind, gauge->from = from, gauge->to = to;
+    return gauge;
+}
+
+/// A column of a gauge now, NaN when there is none.
+static inline double gauge_shows(const BrimSim *sim, int gauge, int column) {
+    double value[BRIM_GAUGE_COLUMNS];
+    return brim_sim_gauge_read(sim, gauge, value, NULL) == BRIM_OK ? value[column] : NAN;
 }
 
 /// A unit tank of n^dim cells, filled to `depth`.
@@ -443,4 +460,80 @@ static inline double dam_height_deviation(const DamRun *run) {
         sum += d * d;
     }
     return sqrt(sum / DAM_HEIGHTS);
+}
+
+// ------------------------------------------------------------------------------------ gauges
+
+enum { SLANT_FORCE, SLANT_TOP, SLANT_POINT, SLANT_SIDE, SLANT_FLOOR };
+/// Still water 0.5 m deep in a 2D box of 2 m by 0.75 m against a slanted plate: the water lies left
+/// of a plane that rises at 60 degrees from (1, 0). The force on it is rho g depth^2 / 2 / sin 60 along
+/// its normal. n cells a metre, a multiple of 4.
+static inline Case case_slant(int n) {
+    Case c = case_box(2, 2, 2 * n, n / 4 * 3, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){2, 0.5f, 0}));
+    BrimShapeDef plate = brim_default_shape_def();
+    plate.kind = BRIM_SHAPE_PLANE;
+    plate.position = (BrimVec3){1, 0, 0};
+    plate.normal = (BrimVec3){-sinf(1.04719755f), cosf(1.04719755f), 0};
+    case_solid(&c, plate);
+    case_gauge(&c, "plate", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->solid = 0;
+    case_gauge(&c, "level", BRIM_GAUGE_HEIGHT, (BrimVec3){0.3f, 0, 0}, (BrimVec3){0.3f, 0.75f, 0});
+    case_gauge(&c, "toe", BRIM_GAUGE_POINT, (BrimVec3){1.05f, 0.05f * 1.7320508f, 0}, (BrimVec3){0});
+    case_gauge(&c, "side", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->side = 1;
+    case_gauge(&c, "floor", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->side = 3;
+    return c;
+}
+
+enum { BALL_FORCE, BALL_POINT, BALL_LEVEL, BALL_SIDE, BALL_FLOOR };
+#define BALL_RADIUS 0.2f
+/// A ball under still water 0.75 m deep in a tank of a metre; n cells a metre.
+static inline Case case_ball(int n) {
+    Case c = case_tank(3, n, 0.75f);
+    case_solid(&c, ball((BrimVec3){0.5f, 0.35f, 0.5f}, BALL_RADIUS));
+    case_gauge(&c, "ball", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->solid = 0;
+    case_gauge(&c, "corner", BRIM_GAUGE_POINT, (BrimVec3){0}, (BrimVec3){0});
+    case_gauge(&c, "level", BRIM_GAUGE_HEIGHT, (BrimVec3){0, 0, 0}, (BrimVec3){0, 1, 0});
+    case_gauge(&c, "side", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->side = 6;
+    case_gauge(&c, "floor", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->side = 3;
+    return c;
+}
+
+enum { JET_FORCE, JET_FLOW, JET_POINT };
+#define JET_WIDTH 0.2f
+#define JET_SPEED 2.0f
+/// A jet in 2D without gravity, across a box of 1 m by 2 m with open sides, onto a plate at x = 1,
+/// the right side; n cells a metre. The force is rho Q v, the flow v JET_WIDTH, the pressure in the
+/// middle rho v^2 / 2.
+static inline Case case_jet(int n) {
+    Case c = case_box(2, 1, n, 2 * n, 1);
+    BrimSourceDef *source = &c.sources[c.def.source_count++];
+    *source = brim_default_source_def();
+    source->shape = box_between((BrimVec3){0.05f, 1 - JET_WIDTH / 2, 0},
+                                (BrimVec3){0.2f, 1 + JET_WIDTH / 2, 0});
+    source->velocity = (BrimVec3){JET_SPEED, 0, 0};
+    c.def.gravity = (BrimVec3){0, 0, 0};
+    c.def.sides[0] = c.def.sides[2] = c.def.sides[3] = BRIM_SIDE_OPEN;
+    c.def.step = 0.5 / n / (double)JET_SPEED;
+    c.def.frame_rate = 20;
+    case_gauge(&c, "plate", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->side = 2;
+    case_gauge(&c, "flow", BRIM_GAUGE_FLOW, (BrimVec3){0.4f, 0.7f, 0}, (BrimVec3){0.4f, 1.3f, 0});
+    case_gauge(&c, "middle", BRIM_GAUGE_POINT, (BrimVec3){1, 1, 0}, (BrimVec3){0});
+    return c;
+}
+
+/// Means of columns of gauges over the steps of a span of time.
+static inline BrimResult gauge_means(BrimSim *sim, double from, double to, int count,
+                                     const int (*shown)[2], double *mean, BrimError *error) {
+    BrimResult r = run_until(sim, from, error);
+    double total = 0;
+    for (int i = 0; i < count; i++) mean[i] = 0;
+    while (r == BRIM_OK && brim_sim_time(sim) < to - 1e-9) {
+        double before = brim_sim_time(sim);
+        r = brim_sim_step(sim, error);
+        double dt = brim_sim_time(sim) - before;
+        for (int i = 0; i < count; i++) mean[i] += dt * gauge_shows(sim, shown[i][0], shown[i][1]);
+        total += dt;
+    }
+    for (int i = 0; i < count; i++) mean[i] /= total;
+    return r;
 }

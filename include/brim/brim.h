@@ -236,6 +236,32 @@ typedef struct BrimGravityKey {
     BrimVec3 gravity;
 } BrimGravityKey;
 
+// ---------------------------------------------------------------------------------- gauges
+
+/// What a gauge measures. Columns in brackets are missing in 2D, where forces and flows are per
+/// metre of depth.
+typedef enum BrimGaugeKind {
+    BRIM_GAUGE_HEIGHT, ///< length of the line `from`, `to` in water; farthest water along it
+    BRIM_GAUGE_POINT,  ///< pressure; velocity x, y, (z) at `from`
+    BRIM_GAUGE_FORCE,  ///< force x, y, (z) and torque (x), (y), z of the pressure on a solid or side
+    BRIM_GAUGE_FLOW,   ///< flow through the rectangle `from`, `to`, flat along one axis; wet area
+    BRIM_GAUGE_FRONT,  ///< place of the farthest water in the box `from`, `to` along an axis
+} BrimGaugeKind;
+
+enum { BRIM_GAUGE_COLUMNS = 6 }; ///< most that a gauge has
+
+typedef struct BrimGaugeDef {
+    const char *name; ///< letters, digits, '_', '-': names the file
+    BrimGaugeKind kind;
+    double rate;       ///< rows a second in the run's file; 0 = a row for each step
+    BrimVec3 from, to; ///< m
+    int solid;         ///< force: on this one of the def's solids; -1 = none
+    int side;          ///< force: on this side, 1 to 6: x-, x+, y-, y+, z-, z+; 0 = none
+    int towards;       ///< front: where it runs to, 0 to 5: x-, x+, y-, y+, z-, z+
+} BrimGaugeDef;
+
+BRIM_API BrimGaugeDef brim_default_gauge_def(void);
+
 // ------------------------------------------------------------------------------ simulation
 
 typedef enum BrimTransfer { BRIM_TRANSFER_FLIP, BRIM_TRANSFER_APIC } BrimTransfer;
@@ -388,6 +414,8 @@ typedef struct BrimSimDef {
     int source_count;
     const BrimDrainDef *drains;
     int drain_count;
+    const BrimGaugeDef *gauges; ///< do not change the result
+    int gauge_count;
 
     BrimOutputDef output; ///< read by brim_run_open, ignored by brim_sim_create
     BrimFoamDef foam;     ///< so too
@@ -561,6 +589,17 @@ BRIM_API double brim_stats_value(const BrimStats *stats, int index);
 /// "advect", "to_grid", ...
 BRIM_API const char *brim_stage_name(BrimStage stage);
 
+/// The gauges of the def, in its order.
+BRIM_API int brim_sim_gauge_count(const BrimSim *sim);
+BRIM_API const char *brim_sim_gauge_name(const BrimSim *sim, int gauge);
+/// Columns of a gauge with their units, "pressure (Pa)"; NULL past the last.
+BRIM_API const char *brim_sim_gauge_column(const BrimSim *sim, int gauge, int column);
+/// What a gauge shows at the end of the last step => values [columns, at most BRIM_GAUGE_COLUMNS].
+/// NaN: velocities out of water, a front without water, and before the first step all that the
+/// flow tells. Velocities and flows are half a step ahead of the rest, as those of particles.
+BRIM_API BrimResult brim_sim_gauge_read(const BrimSim *sim, int gauge, double *values,
+                                        BrimError *error);
+
 // ----------------------------------------------------------------------------- checkpoints
 
 /// Writes the full state beside `path`, syncs, renames.
@@ -626,7 +665,7 @@ BRIM_API BrimResult brim_estimate(const BrimSimDef *def, bool calibrate, BrimEst
 
 // ------------------------------------------------------------------------------------ runs
 
-/// A run writes a simulation into a folder: frames, statistics, checkpoints, run.json.
+/// A run writes a simulation into a folder: frames, statistics, gauges, checkpoints, run.json.
 typedef struct BrimRun BrimRun;
 
 typedef struct BrimRunOptions {

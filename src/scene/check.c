@@ -34,6 +34,7 @@ static bool check_table(Problem *problem, const Table *table, const void *base, 
     for (int i = 0; i < table->count; i++) {
         const Field *field = &table->fields[i];
         if (field->flags & FIELD_SHORTHAND || (dim == 2 && field->flags & FIELD_3D)) continue;
+        if (!field_applies(table, field, base)) continue;
         double value[3];
         int count = field_get(field, base, dim, value);
         for (int k = 0; k < count; k++) {
@@ -179,6 +180,69 @@ static bool check_body(Problem *problem, const BrimBodyDef *body, int dim, const
     return false;
 }
 
+/// A name that a file can have, and no other gauge has.
+static bool check_gauge_name(Problem *problem, const BrimSimDef *def, int index, const char *path) {
+    enum { LONGEST = 48 };
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const char *name = def->gauges[index].name;
+    if (!name || !*name || strlen(name) > LONGEST || strspn(name, letters) != strlen(name))
+        return found(problem, path, "name",
+                     "%.60s is not allowed: 1 to %d letters, digits, '_' and '-'",
+                     name ? name : "none", LONGEST);
+    for (int i = 0; i < index; i++)
+        if (strcmp(def->gauges[i].name, name) == 0)
+            return found(problem, path, "name", "%s is the name of gauges[%d], too", name, i);
+    return false;
+}
+
+static bool check_force_gauge(Problem *problem, const BrimSimDef *def, const BrimGaugeDef *g,
+                              const char *path) {
+    if ((g->solid >= 0) == (g->side > 0))
+        return found(problem, path, "force", "give one of solid and side");
+    if (g->solid >= def->solid_count)
+        return found(problem, path, "force.solid", "%d is not there: the scene has %d solids%s",
+                     g->solid, def->solid_count, def->solid_count ? ", counted from 0" : "");
+    if (g->side > 2 * def->dim)
+        return found(problem, path, "force.side", "has no meaning in 2D: x-, x+, y- or y+");
+    return g->side > 0 && def->sides[g->side - 1] == BRIM_SIDE_OPEN &&
+           found(problem, path, "force.side", "is open: only a wall is pressed on");
+}
+
+/// Corners in order, and inside the domain where the gauge would else measure nothing.
+static bool check_gauge_place(Problem *problem, const BrimSimDef *def, const BrimGaugeDef *g,
+                              const char *path) {
+    const float from[3] = {g->from.x, g->from.y, g->from.z}, to[3] = {g->to.x, g->to.y, g->to.z};
+    const float size[3] = {def->size.x, def->size.y, def->size.z};
+    int flat = 0;
+    for (int a = 0; a < def->dim; a++) {
+        bool box = g->kind == BRIM_GAUGE_FLOW || g->kind == BRIM_GAUGE_FRONT;
+        const char *kind = g->kind == BRIM_GAUGE_FLOW ? "flow.high" : "front.high";
+        if (box && to[a] < from[a])
+            return found(problem, path, kind, "high must not be below low along %c", "xyz"[a]);
+        if (g->kind == BRIM_GAUGE_POINT && (from[a] < 0 || from[a] > size[a] * 1.000001f))
+            return found(problem, path, "point.at", "lies outside the domain along %c", "xyz"[a]);
+        flat += to[a] == from[a];
+    }
+    if (g->kind == BRIM_GAUGE_HEIGHT && flat == def->dim)
+        return found(problem, path, "height.to", "is the same point as from");
+    if (g->kind == BRIM_GAUGE_FLOW && flat != 1)
+        return found(problem, path, "flow",
+                     "low and high must agree along one axis, that of the "
+                     "flow, and along no other");
+    return g->kind == BRIM_GAUGE_FRONT && g->towards >= 2 * def->dim &&
+           found(problem, path, "front.towards", "has no meaning in 2D: x-, x+, y- or y+");
+}
+
+static bool check_gauge(Problem *problem, const BrimSimDef *def, int index, const char *path) {
+    const BrimGaugeDef *g = &def->gauges[index];
+    if ((unsigned)g->kind > BRIM_GAUGE_FRONT)
+        return found(problem, path, "", "%d is no kind of gauge", (int)g->kind);
+    if (check_gauge_name(problem, def, index, path)) return true;
+    if (g->kind == BRIM_GAUGE_FORCE) return check_force_gauge(problem, def, g, path);
+    return check_gauge_place(problem, def, g, path);
+}
+
 /// The part of a list's item that is particular to its table.
 static bool check_item(Problem *problem, const Table *table, const void *item, int dim,
                        const char *path) {
@@ -206,7 +270,9 @@ static bool check_items(Problem *problem, const Field *field, const BrimSimDef *
         char path[64];
         snprintf(path, sizeof path, "%.40s[%d]", field->info.key, i);
         if (check_table(problem, table, item, def->dim, path)) return true;
-        if (check_shape(problem, shape, def->dim, path, 0)) return true;
+        if (table->shape_offset != NO_SHAPE && check_shape(problem, shape, def->dim, path, 0))
+            return true;
+        if (table == &table_gauge && check_gauge(problem, def, i, path)) return true;
         if (check_item(problem, table, item, def->dim, path)) return true;
     }
     return false;
@@ -384,7 +450,7 @@ BrimResult foam_def_check(const BrimFoamDef *foam, BrimError *error) {
         return fail(error, BRIM_ERROR_INPUT, "BrimFoamDef: start from brim_default_foam_def()");
     def.foam = *foam;
     for (int i = 0; i < table_sim.count; i++) {
-        const Table row = {"", &table_sim.fields[i], 1, sizeof def, NO_SHAPE};
+        const Table row = {"", &table_sim.fields[i], 1, sizeof def, NO_SHAPE, NULL, 0};
         if (strncmp(row.fields->info.key, "foam.", 5) == 0 &&
             check_table(&problem, &row, &def, 3, ""))
             return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);

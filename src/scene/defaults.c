@@ -30,3 +30,9 @@ BrimBodyDef brim_default_body_def(void) {
     table_defaults(&table_body, &def);
     return def;
 }
+
+BrimGaugeDef brim_default_gauge_def(void) {
+    BrimGaugeDef def = {0};
+    table_defaults(&table_gauge, &def);
+    return def;
+}

@@ -26,6 +26,11 @@ bool table_has_group(const Table *table, const char *group) {
     return false;
 }
 
+bool field_applies(const Table *table, const Field *field, const void *base) {
+    if (!field->of) return true;
+    return *(const int *)(const void *)((const char *)base + table->kind_offset) == field->of - 1;
+}
+
 const char *shape_name(BrimShapeKind kind, char out[16]) {
     snprintf(out, 16, "%s", table_shape[kind].prefix);
     out[strlen(out) - 1] = 0;

@@ -203,6 +203,10 @@ static const Field sim_fields[] = {
     {{"drains", "list", "[]", "", "", "where water is taken out, and counted"},
      LIST(drains, drain_count, table_drain)},
 
+    {{"gauges", "list", "[]", "", "", "what is measured while it runs: gauges/NAME.csv"},
+     LIST(gauges, gauge_count, table_gauge),
+     .flags = FIELD_ASIDE},
+
     {{"foam.trapped", "pair", "[2, 8]", ">= 0", "m/s",
       "of the sum that tells of trapped air: neighbours that come nearer; none below, all above"},
      AT(PAIR, SIM(foam.trapped)),
@@ -308,7 +312,7 @@ static const Field sim_fields[] = {
      AT(INT, SIM(output.checkpoint_every)),
      .flags = FIELD_ASIDE},
 };
-const Table table_sim = {"", sim_fields, COUNT(sim_fields), sizeof(BrimSimDef), NO_SHAPE};
+const Table table_sim = {"", sim_fields, COUNT(sim_fields), sizeof(BrimSimDef), NO_SHAPE, NULL, 0};
 
 static const Field gravity_fields[] = {
     {{"gravity[].time", "number", "required", ">= 0", "s", "times increase from key to key"},
@@ -319,8 +323,8 @@ static const Field gravity_fields[] = {
      AT(VECTOR, offsetof(BrimGravityKey, gravity)),
      .flags = FIELD_REQUIRED},
 };
-const Table table_gravity = {"gravity[].", gravity_fields, COUNT(gravity_fields),
-                             sizeof(BrimGravityKey), NO_SHAPE};
+const Table table_gravity = {
+    "gravity[].", gravity_fields, COUNT(gravity_fields), sizeof(BrimGravityKey), NO_SHAPE, NULL, 0};
 
 static const Field liquid_fields[] = {
     {{"liquid[].<shape>", "shape", "required", SHAPE_NAMES, "",
@@ -335,8 +339,13 @@ static const Field liquid_fields[] = {
       "so many at random places, however dense; 0 = the usual sampling"},
      AT(INT, offsetof(BrimLiquidDef, particles))},
 };
-const Table table_liquid = {"liquid[].", liquid_fields, COUNT(liquid_fields), sizeof(BrimLiquidDef),
-                            offsetof(BrimLiquidDef, shape)};
+const Table table_liquid = {"liquid[].",
+                            liquid_fields,
+                            COUNT(liquid_fields),
+                            sizeof(BrimLiquidDef),
+                            offsetof(BrimLiquidDef, shape),
+                            NULL,
+                            0};
 
 static const Field solid_fields[] = {
     {{"solids[].<shape>", "shape", "required", SHAPE_NAMES, "",
@@ -357,8 +366,13 @@ static const Field solid_fields[] = {
     {{"solids[].start", "number", "0", ">= 0", "s", "the solid exists from this time on"},
      AT(DOUBLE, offsetof(BrimSolidDef, start))},
 };
-const Table table_solid = {"solids[].", solid_fields, COUNT(solid_fields), sizeof(BrimSolidDef),
-                           offsetof(BrimSolidDef, shape)};
+const Table table_solid = {"solids[].",
+                           solid_fields,
+                           COUNT(solid_fields),
+                           sizeof(BrimSolidDef),
+                           offsetof(BrimSolidDef, shape),
+                           NULL,
+                           0};
 
 static const Field keyframe_fields[] = {
     {{"solids[].keyframes[].time", "number", "required", ">= 0", "s",
@@ -372,8 +386,13 @@ static const Field keyframe_fields[] = {
       "about x, then y, then z through the shape's center (2D: one number)"},
      AT(TURN, offsetof(BrimKeyframe, rotation))},
 };
-const Table table_keyframe = {"solids[].keyframes[].", keyframe_fields, COUNT(keyframe_fields),
-                              sizeof(BrimKeyframe), NO_SHAPE};
+const Table table_keyframe = {"solids[].keyframes[].",
+                              keyframe_fields,
+                              COUNT(keyframe_fields),
+                              sizeof(BrimKeyframe),
+                              NO_SHAPE,
+                              NULL,
+                              0};
 
 #define BODY(MEMBER) offsetof(BrimBodyDef, MEMBER)
 static const Field body_fields[] = {
@@ -441,8 +460,13 @@ static const Field source_fields[] = {
     {{"sources[].stop", "number", ".inf", "> 0", "s", "when it ends, after start; .inf = never"},
      AT(DOUBLE, offsetof(BrimSourceDef, stop))},
 };
-const Table table_source = {"sources[].", source_fields, COUNT(source_fields),
-                            sizeof(BrimSourceDef), offsetof(BrimSourceDef, shape)};
+const Table table_source = {"sources[].",
+                            source_fields,
+                            COUNT(source_fields),
+                            sizeof(BrimSourceDef),
+                            offsetof(BrimSourceDef, shape),
+                            NULL,
+                            0};
 
 static const Field drain_fields[] = {
     {{"drains[].<shape>", "shape", "required", SHAPE_NAMES, "",
@@ -453,8 +477,60 @@ static const Field drain_fields[] = {
     {{"drains[].stop", "number", ".inf", "> 0", "s", "when it closes, after start; .inf = never"},
      AT(DOUBLE, offsetof(BrimDrainDef, stop))},
 };
-const Table table_drain = {"drains[].", drain_fields, COUNT(drain_fields), sizeof(BrimDrainDef),
-                           offsetof(BrimDrainDef, shape)};
+const Table table_drain = {"drains[].",
+                           drain_fields,
+                           COUNT(drain_fields),
+                           sizeof(BrimDrainDef),
+                           offsetof(BrimDrainDef, shape),
+                           NULL,
+                           0};
+
+#define GAUGE_KINDS "height, point, force, flow, front"
+#define SIDE_NAMES "x-, x+, y-, y+, z-, z+"
+#define GAUGE(MEMBER) offsetof(BrimGaugeDef, MEMBER)
+#define GAUGE_PLACE(KEY, MEMBER, KIND, HELP)                                                  \
+    {                                                                                         \
+        {"gauges[]." KEY, "vector", "required", REACH, "m", HELP}, AT(VECTOR, GAUGE(MEMBER)), \
+            .flags = FIELD_REQUIRED, .of = 1 + BRIM_GAUGE_##KIND                              \
+    }
+static const Field gauge_fields[] = {
+    {{"gauges[].name", "text", "required", "", "",
+      "of its file, gauges/NAME.csv: letters, digits, _ and -"},
+     AT(TEXT, GAUGE(name)),
+     .flags = FIELD_REQUIRED},
+    {{"gauges[].rate", "number", "0", "0 to 1e6", "1/s",
+      "rows a second, interpolated between the ends of steps; 0 = a row for each step"},
+     AT(DOUBLE, GAUGE(rate))},
+    GAUGE_PLACE("height.from", from, HEIGHT,
+                "height of water: one end of a line, as a rule on the floor"),
+    GAUGE_PLACE("height.to", to, HEIGHT, "the other end, above the water"),
+    GAUGE_PLACE("point.at", from, POINT,
+                "pressure and velocity: where; on a wall those of the wall"),
+    {{"gauges[].force.solid", "integer", "-1", "-1 to 1000000", "",
+      "force and torque: number of a solid, from 0 in the order of solids; or give side"},
+     AT(INT, GAUGE(solid)),
+     .of = 1 + BRIM_GAUGE_FORCE},
+    {{"gauges[].force.side", "choice", "none", "none, " SIDE_NAMES, "",
+      "force and torque: a side of the domain that is a wall; or give solid"},
+     AT(CHOICE, GAUGE(side)),
+     .of = 1 + BRIM_GAUGE_FORCE},
+    GAUGE_PLACE("flow.low", from, FLOW,
+                "flow through a rectangle: low corner; flat along one axis, which the flow counts "
+                "along (2D: a line)"),
+    GAUGE_PLACE("flow.high", to, FLOW, "high corner"),
+    {{"gauges[].front.towards", "choice", "x+", SIDE_NAMES, "", "position of a front: where to"},
+     AT(CHOICE, GAUGE(towards)),
+     .of = 1 + BRIM_GAUGE_FRONT},
+    GAUGE_PLACE("front.low", from, FRONT, "low corner of the box in which water counts"),
+    GAUGE_PLACE("front.high", to, FRONT, "high corner"),
+};
+const Table table_gauge = {.prefix = "gauges[].",
+                           .fields = gauge_fields,
+                           .count = COUNT(gauge_fields),
+                           .size = sizeof(BrimGaugeDef),
+                           .shape_offset = NO_SHAPE,
+                           .kinds = GAUGE_KINDS,
+                           .kind_offset = GAUGE(kind)};
 
 static const Field placement_fields[] = {
     {{"<shape>.rotation", "vector", "[0, 0, 0]", "", "deg",
@@ -463,8 +539,8 @@ static const Field placement_fields[] = {
     {{"<shape>.scale", "number", "1", "1e-6 to 1e6", "", "any shape: grown about its center"},
      AT(FLOAT, SHAPE(scale))},
 };
-const Table table_placement = {"<shape>.", placement_fields, COUNT(placement_fields),
-                               sizeof(ShapeRead), NO_SHAPE};
+const Table table_placement = {
+    "<shape>.", placement_fields, COUNT(placement_fields), sizeof(ShapeRead), NO_SHAPE, NULL, 0};
 
 #define PLACE(KEY, HELP) \
     { {KEY, "vector", "[0, 0, 0]", "", "m", HELP}, AT(VECTOR, SHAPE(position)) }
@@ -555,7 +631,7 @@ static const Field smooth_union_fields[] = {
     CHILDREN("smooth_union.of", "shapes, a list"),
 };
 #define SHAPE_TABLE(PREFIX, FIELDS) \
-    { PREFIX, FIELDS, COUNT(FIELDS), sizeof(ShapeRead), NO_SHAPE }
+    { PREFIX, FIELDS, COUNT(FIELDS), sizeof(ShapeRead), NO_SHAPE, NULL, 0 }
 const Table table_shape[SHAPE_KINDS] = {
     [BRIM_SHAPE_BOX] = SHAPE_TABLE("box.", box_fields),
     [BRIM_SHAPE_SPHERE] = SHAPE_TABLE("sphere.", sphere_fields),
@@ -599,8 +675,13 @@ static const Field canyon_fields[] = {
      AT(FALLS, CANYON(fall_count)),
      .list = &table_fall},
 };
-const Table table_canyon = {"height_field.canyon.", canyon_fields, COUNT(canyon_fields),
-                            sizeof(BrimCanyonDef), NO_SHAPE};
+const Table table_canyon = {"height_field.canyon.",
+                            canyon_fields,
+                            COUNT(canyon_fields),
+                            sizeof(BrimCanyonDef),
+                            NO_SHAPE,
+                            NULL,
+                            0};
 
 static const Field fall_fields[] = {
     {{"height_field.canyon.falls[].x", "number", "required", ">= 0", "m",
@@ -611,8 +692,13 @@ static const Field fall_fields[] = {
      AT(FLOAT, offsetof(Fall, drop)),
      .flags = FIELD_REQUIRED},
 };
-const Table table_fall = {"height_field.canyon.falls[].", fall_fields, COUNT(fall_fields),
-                          sizeof(Fall), NO_SHAPE};
+const Table table_fall = {"height_field.canyon.falls[].",
+                          fall_fields,
+                          COUNT(fall_fields),
+                          sizeof(Fall),
+                          NO_SHAPE,
+                          NULL,
+                          0};
 
 /// The tables of lists and shapes in the order of the manual.
 static const Table *const item_tables[] = {
@@ -624,6 +710,7 @@ static const Table *const item_tables[] = {
     &table_pin,
     &table_source,
     &table_drain,
+    &table_gauge,
     &table_placement,
     &table_shape[BRIM_SHAPE_BOX],
     &table_shape[BRIM_SHAPE_SPHERE],

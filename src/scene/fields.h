@@ -22,6 +22,7 @@ typedef enum FieldStore {
     STORE_CELLS,   ///< int[3]; also one number: the cells along x
     STORE_SIDES,   ///< one word for all sides; the six of them are fields of their own
     STORE_GRAVITY, ///< BrimVec3, or a list of keys
+    STORE_TEXT,    ///< const char *
     STORE_FILE,    ///< const char *, resolved against the folder of the scene
     STORE_LIST,    ///< pointer and count, items of `list`
     STORE_SHAPES,  ///< the children of a shape
@@ -45,6 +46,7 @@ typedef struct Field {
     unsigned flags;
     size_t count_offset;      ///< STORE_LIST
     const struct Table *list; ///< STORE_LIST, STORE_GRAVITY, STORE_FALLS: the items
+    int of; ///< 1 + the kind of item that has it, in a table of kinds; 0: all have it
 } Field;
 
 typedef struct Table {
@@ -53,6 +55,8 @@ typedef struct Table {
     int count;
     size_t size;         ///< of the struct
     size_t shape_offset; ///< NO_SHAPE when the struct has none
+    const char *kinds;   ///< "height, point": items are of one of these, a group of keys each
+    size_t kind_offset;  ///< of the enum that says which
 } Table;
 
 #define NO_SHAPE ((size_t)-1)
@@ -69,7 +73,7 @@ typedef struct Fall {
 } Fall;
 
 extern const Table table_sim, table_gravity, table_liquid, table_solid, table_keyframe,
-    table_body, table_pin, table_source, table_drain, table_canyon, table_fall;
+    table_body, table_pin, table_source, table_drain, table_gauge, table_canyon, table_fall;
 /// By BrimShapeKind; the prefix without its dot is the name of the kind. Struct: ShapeRead.
 extern const Table table_shape[SHAPE_KINDS];
 /// Rotation and scale, which all shapes have.
@@ -81,6 +85,8 @@ const char *field_key(const Table *table, const Field *field);
 const Field *table_find(const Table *table, const char *key);
 /// Whether keys that begin with `group` and a dot exist.
 bool table_has_group(const Table *table, const char *group);
+/// Whether the struct is of a kind that has the field.
+bool field_applies(const Table *table, const Field *field, const void *base);
 /// -1 when `name` is no shape.
 int shape_kind(const char *name);
 /// Name of a kind without the prefix's dot.

@@ -143,6 +143,15 @@ static void read_sides(Reader *r, const Field *field, const Node *node, BrimSide
     for (int s = 0; s < 2 * r->dim; s++) sides[s] = (BrimSide)index;
 }
 
+static void read_text(Reader *r, const Field *field, const Node *node, const char **text) {
+    if (node->kind != NODE_TEXT || !*node->text) {
+        refuse_value(r, node, field);
+        return;
+    }
+    *text = pool_text(r->pool, node->text, strlen(node->text));
+    if (!*text) r->out_of_memory = true;
+}
+
 static void read_file(Reader *r, const Field *field, const Node *node, const char **file) {
     if (node->kind != NODE_TEXT || !*node->text || node_is_nothing(node)) {
         refuse_value(r, node, field);
@@ -316,6 +325,9 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
         break;
     case STORE_GRAVITY:
         read_gravity(r, field, node, base);
+        break;
+    case STORE_TEXT:
+        read_text(r, field, node, (const char **)at);
         break;
     case STORE_FILE:
         read_file(r, field, node, (const char **)at);

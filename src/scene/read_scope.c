@@ -111,6 +111,14 @@ static void read_group(Reader *r, const Scope *scope, const Node *map, const cha
     }
 }
 
+/// Whether a map lacks the group of a field that only one kind of item has.
+static bool is_of_other_kind(const Node *map, const Field *field, const char *key) {
+    char group[KEY_BYTES];
+    if (!field->of) return false;
+    snprintf(group, sizeof group, "%.*s", (int)strcspn(key, "."), key);
+    return !node_get(map, group);
+}
+
 static void check_required(Reader *r, const Scope *scope, Node *map) {
     for (int t = 0; t < 2 && scope->tables[t]; t++) {
         const Table *table = scope->tables[t];
@@ -119,6 +127,7 @@ static void check_required(Reader *r, const Scope *scope, Node *map) {
             const char *key = field_key(table, field);
             if (!(field->flags & FIELD_REQUIRED) || node_at(map, key)) continue;
             if (field->flags & FIELD_3D && r->dim == 2) continue;
+            if (is_of_other_kind(map, field, key)) continue;
             char allowed[240];
             field_allowed(field, r->dim, allowed, sizeof allowed);
             size_t before = path_key(r, key);
@@ -143,6 +152,17 @@ static void finish_solid(Reader *r, const Node *map, BrimSolidDef *solid) {
                    "give rate or keyframes, not both");
 }
 
+/// Of which kind an item is: the one group of keys that it has.
+static void read_kind(Reader *r, const Node *map, const Table *table, char *item) {
+    int found = 0;
+    char name[32];
+    for (int k = 0; choice_name(table->kinds, k, name, sizeof name), *name; k++)
+        if (node_get(map, name)) memcpy(item + table->kind_offset, &k, sizeof k), found++;
+    if (found != 1)
+        report_add(r->report, map, r->path, "has %s kind: give one of %s",
+                   found ? "more than one" : "no", table->kinds);
+}
+
 void *read_items(Reader *r, const Table *table, const Node *list, int *count) {
     char *items = pool_new(r->pool, (size_t)list->count, table->size);
     if (!items) {
@@ -159,6 +179,7 @@ void *read_items(Reader *r, const Table *table, const Node *list, int *count) {
         read_scope(r, &scope, n);
         if (has_shape && n->kind == NODE_MAP)
             read_shape(r, n, (BrimShapeDef *)(item + table->shape_offset));
+        if (table->kinds && n->kind == NODE_MAP) read_kind(r, n, table, item);
         if (table == &table_solid) finish_solid(r, n, (BrimSolidDef *)item);
         path_pop(r, before);
     }

@@ -177,6 +177,7 @@ static void write_value(Writer *w, const Field *field, const void *base) {
         else
             write_numbers(w, field, base);
         break;
+    case STORE_TEXT:
     case STORE_FILE:
         write_text(w, *(const char *const *)at);
         break;
@@ -208,6 +209,7 @@ static bool is_written(const Writer *w, const Field *field, const void *base) {
     switch (field->store) {
     case STORE_KIND:
         return false;
+    case STORE_TEXT:
     case STORE_FILE:
     case STORE_HEIGHTS:
     case STORE_CANYON:
@@ -232,7 +234,7 @@ static void write_table(Writer *w, const Table *table, const void *base) {
     int depth = 0;
     for (int i = 0; i < table->count; i++) {
         const Field *field = &table->fields[i];
-        if (!is_written(w, field, base)) continue;
+        if (!field_applies(table, field, base) || !is_written(w, field, base)) continue;
         const char *key = field_key(table, field);
         size_t kept = 0; // of `open`, as far as the field's own groups agree with it
         for (size_t n = 1; n <= strlen(open); n++)

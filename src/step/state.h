@@ -126,6 +126,8 @@ struct BrimSim {
     Drain *drains;
     int drain_count;
     BrimGravityKey *gravity_keys;
+    BrimGaugeDef *gauges;
+    int gauge_count;
     ThreadScratch *scratch; ///< [threads_most]
 
     // step: choose dt

@@ -1,0 +1,103 @@
+// Force and torque of the pressure on a solid or on a side of the domain.
+//
+// The faces of a cell and the piece of wall inside it close around its water: the wall's area,
+// pointing out of the water, is (open of the lower face - open of the upper face) dx^(dim-1) along
+// each axis. The force is the sum of pressure times area over the cells with liquid, and a body
+// that is wholly under still water feels the weight of the volume that its faces close.
+#include "gauge/gauge.h"
+#include <math.h>
+#include <stdlib.h>
+
+/// Middle of a tile's cell, m.
+static void middle_of(const BrimSim *s, int slot, int cell, double at[3]) {
+    TileCoord c = s->grid.coord[slot];
+    at[0] = (c.x * TILE + (cell & 7) + 0.5) * s->dx;
+    at[1] = (c.y * TILE + (cell >> 3 & 7) + 0.5) * s->dx;
+    at[2] = s->dim == 3 ? (c.z * TILE + (cell >> 6) + 0.5) * s->dx : 0;
+}
+
+/// Adds a force that acts at a place.
+static void add_force(TileShare *share, const double arm[3], const double force[3]) {
+    for (int a = 0; a < 3; a++) {
+        int b = (a + 1) % 3, c = (a + 2) % 3;
+        share->value[a] += force[a];
+        share->value[3 + a] += arm[b] * force[c] - arm[c] * force[b];
+    }
+}
+
+static double face_area(const BrimSim *s) {
+    return s->dim == 3 ? (double)s->dx * s->dx : (double)s->dx;
+}
+
+/// Area of the wall inside a cell, pointing out of the water; false without any.
+static bool wall_area(const BrimSim *s, int slot, int cell, double area[3]) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    bool any = false;
+    area[2] = 0;
+    for (int a = 0; a < s->dim; a++) {
+        int64_t next = grid_step(&s->grid, slot, cell, a, 1);
+        double high = next < 0 ? 1 : open_part(s, a, next);
+        area[a] = (open_part(s, a, me) - high) * face_area(s);
+        any |= area[a] != 0;
+    }
+    return any;
+}
+
+static void share_of_solid(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
+                           TileShare *share) {
+    double area[3], at[3], force[3], arm[3], unit = pressure_unit(s);
+    const SolidState state = solid_state(s->solids[gauge->solid]);
+    if (!s->solid_at[slot] || !s->wet[slot]) return;
+    for (int cell = 0; cell < s->grid.tile_cells; cell++) {
+        int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+        int which = 0;
+        if (!cell_in(s->liquid, me) || !wall_area(s, slot, cell, area)) continue;
+        middle_of(s, slot, cell, at);
+        if (s->solid_count > 1) probe_solid(s, at, &which);
+        if (which != gauge->solid) continue;
+        for (int a = 0; a < 3; a++) {
+            force[a] = unit * s->pressure[me] * area[a];
+            arm[a] = at[a] - (double)state.placement.position[a];
+        }
+        if (s->dim == 2) arm[2] = 0;
+        add_force(share, arm, force);
+    }
+}
+
+static void share_of_side(const BrimSim *s, int slot, const BrimGaugeDef *gauge, TileShare *share) {
+    const int axis = (gauge->side - 1) >> 1, high = (gauge->side - 1) & 1;
+    const double size[3] = {s->def.size.x, s->def.size.y, s->dim == 3 ? s->def.size.z : 0};
+    double at[3], force[3] = {0}, arm[3], weight[3], unit = pressure_unit(s);
+    gauge_weight(s, weight);
+    if (!s->wet[slot]) return;
+    for (int cell = 0; cell < s->grid.tile_cells; cell++) {
+        int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+        if (!cell_in(s->liquid, me)) continue;
+        middle_of(s, slot, cell, at);
+        int index = (int)floor(at[axis] * s->inv_dx);
+        if (index != (high ? s->grid.cells[axis] - 1 : 0)) continue;
+        int64_t face = high ? grid_step(&s->grid, slot, cell, axis, 1) : me;
+        double open = face < 0 || !s->solid_count ? 1 : open_part(s, axis, face);
+        // half a cell from the cell's middle to the wall
+        double p = unit * s->pressure[me] + (high ? 0.5 : -0.5) * s->dx * weight[axis];
+        force[axis] = (high ? 1 : -1) * p * open * face_area(s);
+        for (int a = 0; a < 3; a++) arm[a] = at[a] - 0.5 * size[a];
+        arm[axis] = 0;
+        add_force(share, arm, force);
+    }
+}
+
+bool gauge_force(const BrimSim *s, const BrimGaugeDef *gauge, double *value) {
+    double sum[BRIM_GAUGE_COLUMNS] = {0};
+    if (gauge->side > 0 || solid_exists(s->solids[gauge->solid], s->solid_time)) {
+        TileShare *shares =
+            gauge_shares(s, gauge, gauge->side > 0 ? share_of_side : share_of_solid);
+        if (!shares) return false;
+        for (int t = 0; t < s->grid.tile_count; t++)
+            for (int i = 0; i < BRIM_GAUGE_COLUMNS; i++) sum[i] += shares[t].value[i];
+        free(shares);
+    }
+    static const int shown[2][BRIM_GAUGE_COLUMNS] = {{0, 1, 5, 5, 5, 5}, {0, 1, 2, 3, 4, 5}};
+    for (int i = 0; i < BRIM_GAUGE_COLUMNS; i++) value[i] = sum[shown[s->dim - 2][i]];
+    return true;
+}
