@@ -198,7 +198,10 @@ static double disk_bytes(const BrimSim *s, double particles, double last, double
     if (o->vdb) frame += 20 * vertices + 2 * particles;
     double checkpoint =
         4 * particle_numbers(&s->particles) * last + 16 * tiles * s->grid.tile_cells;
-    return frames * frame + 2 * checkpoint + 370 * steps;
+    double rows = 0; // of gauges, about 40 bytes each
+    for (int i = 0; i < s->gauge_count; i++)
+        rows += s->gauges[i].rate > 0 ? s->gauges[i].rate * s->def.duration : steps;
+    return frames * frame + 2 * checkpoint + 370 * steps + 40 * rows;
 }
 
 /// An integer, the largest that there is for what is larger.

@@ -529,14 +529,14 @@ TEST(io_stats_columns) {
 TEST(io_stats_rows_and_resume) {
     BrimError error;
     const char *path = at("stats.csv");
-    StatsFile *f;
+    RowsFile *f;
     CHECK_OK(stats_open(path, 0, &f, &error), error);
     for (int64_t step = 1; step <= 3; step++) {
         BrimStats s = stats_of(step);
         CHECK_OK(stats_append(f, &s, &error), error);
     }
-    CHECK_OK(stats_sync(f, &error), error);
-    stats_close(&f);
+    CHECK_OK(rows_sync(f, &error), error);
+    rows_close(&f);
     CHECK(f == NULL);
     char whole[4096] = STATS_HEADER;
     for (int step = 1; step <= 3; step++) strcat(whole, stats_row(step));
@@ -550,17 +550,17 @@ TEST(io_stats_rows_and_resume) {
     CHECK(stats_open(path, 5, &f, &error) == BRIM_ERROR_DAMAGED && !f);
     CHECK(strstr(error.message, "step 4"));
     CHECK_OK(stats_open(path, 3, &f, &error), error);
-    stats_close(&f);
+    rows_close(&f);
     CHECK(file_is(path, whole));
 
     CHECK_OK(stats_open(path, 2, &f, &error), error);
     BrimStats s = stats_of(3);
     CHECK_OK(stats_append(f, &s, &error), error);
-    stats_close(&f);
+    rows_close(&f);
     CHECK(file_is(path, whole));
 
     CHECK_OK(stats_open(path, 0, &f, &error), error);
-    stats_close(&f);
+    rows_close(&f);
     CHECK(file_is(path, STATS_HEADER));
 
     put_text(path, "step,velocity\n1,2\n");
@@ -571,13 +571,13 @@ TEST(io_stats_rows_and_resume) {
 TEST(io_stats_of_another_version_are_kept_by_name) {
     const char *path = at("other.csv");
     char line[4096];
-    StatsFile *f;
+    RowsFile *f;
     BrimError error;
     put_text(path, "step,time,gone,particles\n1,0.5,7,42\n2,1,8,43\n");
     CHECK_OK(stats_open(path, 2, &f, &error), error);
     BrimStats s = stats_of(3);
     CHECK_OK(stats_append(f, &s, &error), error);
-    stats_close(&f);
+    rows_close(&f);
     FILE *in = fopen(path, "r");
     CHECK(in && fgets(line, sizeof line, in) && strcmp(line, STATS_HEADER) == 0);
     CHECK(in && fgets(line, sizeof line, in) && strncmp(line, "1,0.5,nan,42,nan,", 17) == 0);
@@ -589,7 +589,7 @@ TEST(io_stats_of_another_version_are_kept_by_name) {
 static int append_without_room(const char *path) {
     signal(SIGXFSZ, SIG_IGN);
     BrimError error;
-    StatsFile *f;
+    RowsFile *f;
     if (stats_open(path, 0, &f, &error) != BRIM_OK) return 1;
     struct rlimit limit = {sizeof STATS_HEADER - 1 + 10, RLIM_INFINITY};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return CANNOT_TRY;
@@ -599,7 +599,7 @@ static int append_without_room(const char *path) {
     limit.rlim_cur = RLIM_INFINITY;
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return CANNOT_TRY;
     if (stats_append(f, &s, &error) != BRIM_OK) return 4;
-    stats_close(&f);
+    rows_close(&f);
     char *content = get_file(path, NULL);
     int code = strcmp(content + sizeof STATS_HEADER - 1, stats_row(1)) == 0 ? 0 : 5;
     free(content);

@@ -18,6 +18,7 @@
 #define BODIES "bodies"
 #define VDB "vdb"
 #define PARAVIEW "paraview"
+#define GAUGES "gauges"
 #define DAMAGED_SUFFIX ".damaged"
 
 char *checkpoint_path(const char *folder, int64_t step) {
@@ -51,6 +52,10 @@ char *vdb_path(const char *folder, int frame) {
 
 char *paraview_path(const char *folder) {
     return path_new("%s/" PARAVIEW, folder);
+}
+
+char *gauge_path(const char *folder, const char *name) {
+    return path_new("%s/" GAUGES "/%s.csv", folder, name);
 }
 
 static BrimResult no_memory(const char *folder, BrimError *error) {
@@ -108,6 +113,7 @@ static bool is_ours(const char *part, const char *name) {
     if (strcmp(part, BODIES) == 0)
         return is_numbered(name, n, "", 6, ".ply", NULL) ||
                is_numbered(name, n, "", 6, ".csv", NULL);
+    if (strcmp(part, GAUGES) == 0) return without(name, n, ".csv") < n;
     if (strcmp(part, CHECKPOINTS) == 0)
         return is_checkpoint(name, without(name, n, DAMAGED_SUFFIX), NULL);
     return (n == 8 && strncmp(name, "run.json", n) == 0) ||
@@ -153,7 +159,7 @@ static BrimResult make_part(const char *folder, const char *part, BrimError *err
     return result;
 }
 
-BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool bodies,
+BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool bodies, bool gauges,
                           BrimError *error) {
     BrimResult result = make_part(folder, CHECKPOINTS, error);
     if (result == BRIM_OK && output->particles) result = make_part(folder, PARTICLES, error);
@@ -164,6 +170,7 @@ BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool 
     if (result == BRIM_OK && bodies) result = make_part(folder, BODIES, error);
     if (result == BRIM_OK && output->vdb) result = make_part(folder, VDB, error);
     if (result == BRIM_OK && output->paraview) result = make_part(folder, PARAVIEW, error);
+    if (result == BRIM_OK && gauges) result = make_part(folder, GAUGES, error);
     return result == BRIM_OK ? folder_sync(folder, error) : result;
 }
 
@@ -209,7 +216,7 @@ static BrimResult remove_from(const char *folder, const char *part, bool tempora
 /// Checkpoints first: a run whose removal was cut short can then not be resumed from where its
 /// frames are gone.
 static const char *const parts[] = {CHECKPOINTS, PARTICLES, FIELDS,   SURFACE, FOAM,
-                                    BODIES,      VDB,       PARAVIEW, ""};
+                                    BODIES,      VDB,       PARAVIEW, GAUGES,  ""};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 BrimResult folder_empty(const char *folder, BrimError *error) {

@@ -2,6 +2,7 @@
 //
 //   DIR/run.json                        scene after defaults, version, threads, seed, machine
 //   DIR/stats.csv                       a row for each step
+//   DIR/gauges/NAME.csv                 a file for each gauge
 //   DIR/particles/000000.ply            a file for each frame, numbered by frame
 //   DIR/fields/000000.vti
 //   DIR/surface/000000.ply or .obj
@@ -30,8 +31,8 @@ typedef enum FolderState {
 BrimResult folder_state(const char *folder, FolderState *state, BrimError *error);
 /// Takes the folder for this process until *lock is closed; BRIM_ERROR_INPUT when another has it.
 BrimResult folder_lock(const char *folder, int *lock, BrimError *error);
-/// Creates the folders for what a run writes, with bodies if there are some.
-BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool bodies,
+/// Creates the folders for what a run writes, with bodies and gauges if there are some.
+BrimResult folder_prepare(const char *folder, const BrimOutputDef *output, bool bodies, bool gauges,
                           BrimError *error);
 /// Removes the files of a run but run.json, checkpoints first, and the folders that this left
 /// empty.
@@ -58,4 +59,5 @@ char *bodies_path(const char *folder, int frame, const char *ending);
 char *vdb_path(const char *folder, int frame);
 /// The sub-folder for ParaView.
 char *paraview_path(const char *folder);
+char *gauge_path(const char *folder, const char *name);
 char *surface_path(const char *folder, int frame, BrimMeshFormat format);

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "io/folder.h"
+#include "io/gauge_files.h"
 #include "io/run_json.h"
 #include "io/stats.h"
 #include "scene/def_hash.h"
@@ -14,7 +15,7 @@
 
 /// What a finished step still has to write. A failed write stays due, so that calling
 /// brim_run_step again once there is room on the disk leaves no gap.
-enum { DUE_ROW = 1, DUE_FRAME = 2, DUE_CHECKPOINT = 4 };
+enum { DUE_ROW = 1, DUE_GAUGES = 2, DUE_FRAME = 4, DUE_CHECKPOINT = 8 };
 
 struct BrimRun {
     char *folder;
@@ -27,8 +28,9 @@ struct BrimRun {
 
     BrimSim *sim;
     int frames; ///< at which the run ends
-    StatsFile *stats;
-    BrimFoam *foam; ///< NULL: not wanted
+    RowsFile *stats;
+    GaugeFiles *gauges; ///< NULL: none
+    BrimFoam *foam;     ///< NULL: not wanted
     int due;
     int64_t saved;         ///< step of the newest checkpoint, -1 when there is none
     char *last_checkpoint; ///< its path
@@ -219,9 +221,9 @@ static BrimResult take_folder(BrimRun *r, const BrimScene *scene, BrimError *err
     if (!path) return no_memory(r, error);
     result = run_json_write(path, scene, r->sim, r->scene_hash, error);
     free(path);
-    return result == BRIM_OK
-               ? folder_prepare(r->folder, &r->output, brim_sim_body_count(r->sim) > 0, error)
-               : result;
+    if (result != BRIM_OK) return result;
+    return folder_prepare(r->folder, &r->output, brim_sim_body_count(r->sim) > 0,
+                          brim_sim_gauge_count(r->sim) > 0, error);
 }
 
 /// The surface as a mesh, a level set, or both.
@@ -335,11 +337,12 @@ static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     return result;
 }
 
-static BrimResult begin_output(BrimRun *r, BrimError *error) {
+static BrimResult begin_output(BrimRun *r, const BrimSimDef *def, BrimError *error) {
     char *path = path_new("%s/stats.csv", r->folder);
     if (!path) return no_memory(r, error);
     BrimResult result = stats_open(path, brim_sim_step_count(r->sim), &r->stats, error);
     free(path);
+    if (result == BRIM_OK) result = gauge_files_open(r->folder, r->sim, def, &r->gauges, error);
     // After a resume the frames up to the checkpoint are there: they were written before it.
     return result == BRIM_OK && r->saved < 0 ? write_frame(r, error) : result;
 }
@@ -350,7 +353,8 @@ static BrimResult write_checkpoint(BrimRun *r, BrimError *error) {
     char *path = checkpoint_path(r->folder, step);
     if (!path) return no_memory(r, error);
     // The rows first: after a power cut a checkpoint never knows more than stats.csv.
-    BrimResult result = stats_sync(r->stats, error);
+    BrimResult result = rows_sync(r->stats, error);
+    if (result == BRIM_OK) result = gauge_files_sync(r->gauges, error);
     if (result == BRIM_OK) result = brim_sim_save(r->sim, path, error);
     if (result != BRIM_OK) {
         free(path);
@@ -376,7 +380,7 @@ static BrimResult open_run(BrimRun *r, const BrimScene *scene, BrimError *error)
     if (r->output.foam) result = begin_foam(r, def, error);
     if (result != BRIM_OK) return result;
     result = take_folder(r, scene, error);
-    if (result == BRIM_OK) result = begin_output(r, error);
+    if (result == BRIM_OK) result = begin_output(r, def, error);
     // From the start there is something to resume from, however early the run is cut short.
     if (result == BRIM_OK && r->saved < 0 && r->output.checkpoint_every > 0)
         result = write_checkpoint(r, error);
@@ -418,6 +422,9 @@ static BrimResult write_due(BrimRun *r, BrimError *error) {
     if (r->due & DUE_ROW) result = stats_append(r->stats, brim_sim_stats(r->sim), error);
     if (result != BRIM_OK) return result;
     r->due &= ~DUE_ROW;
+    if (r->due & DUE_GAUGES) result = gauge_files_append(r->gauges, r->sim, error);
+    if (result != BRIM_OK) return result;
+    r->due &= ~DUE_GAUGES;
     if (r->due & DUE_FRAME) result = write_frame(r, error);
     if (result != BRIM_OK) return result;
     r->due &= ~DUE_FRAME;
@@ -440,8 +447,8 @@ static void name_last_checkpoint(const BrimRun *r, BrimError *error) {
 
 static int due_after(const BrimRun *r, int frame_before) {
     int frame = brim_sim_frame(r->sim), every = r->output.checkpoint_every;
-    if (frame == frame_before) return DUE_ROW;
-    int due = DUE_ROW;
+    int due = DUE_ROW | DUE_GAUGES;
+    if (frame == frame_before) return due;
     if (frame % r->output.every == 0) due |= DUE_FRAME;
     if (frame >= r->frames || (every > 0 && frame % every == 0)) due |= DUE_CHECKPOINT;
     return due;
@@ -492,7 +499,8 @@ const char *brim_run_last_checkpoint(const BrimRun *r) {
 void brim_run_close(BrimRun **run) {
     if (!run || !*run) return;
     BrimRun *r = *run;
-    stats_close(&r->stats);
+    rows_close(&r->stats);
+    gauge_files_close(&r->gauges);
     brim_sim_destroy(&r->sim);
     brim_foam_destroy(&r->foam);
     if (r->lock >= 0) close(r->lock);
