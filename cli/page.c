@@ -240,6 +240,45 @@ static int put_plots(const Page *p) {
     return code;
 }
 
+// -------------------------------------------------------------------------------------- gauges
+
+static int put_gauge(const Page *p, const char *name) {
+    Run gauge = {0};
+    Sheet sheet = {.plot = {.width = 960, .columns = 3}};
+    SheetChoice choice = {0};
+    char path[PATH_MAX], *svg = NULL;
+    BrimError error;
+    snprintf(path, sizeof path, "%s/gauges/%s.csv", p->run->folder, name);
+    fputs("<h3>", p->out);
+    page_text(p->out, name);
+    fputs("</h3>\n", p->out);
+    if (brim_table_read(path, &gauge.stats, &error) != BRIM_OK || gauge.stats.row_count == 0) {
+        brim_table_free(&gauge.stats);
+        fputs("<p>No samples.</p>\n", p->out);
+        return EXIT_DONE;
+    }
+    gauge.label = (char *)name;
+    int code = sheet_add_runs(&sheet, &gauge, 1, &choice);
+    if (code == EXIT_DONE) {
+        if (brim_plot_svg(&sheet.plot, &svg, &error) == BRIM_OK)
+            fputs(svg, p->out);
+        else
+            code = report_result(&error, false);
+    }
+    brim_text_free(&svg);
+    sheet_free(&sheet);
+    brim_table_free(&gauge.stats);
+    return code;
+}
+
+static int put_gauges(const Page *p) {
+    int code = EXIT_DONE;
+    if (p->def->gauge_count) fputs("<h2>Gauges</h2>\n", p->out);
+    for (int i = 0; i < p->def->gauge_count && code == EXIT_DONE; i++)
+        code = put_gauge(p, p->def->gauges[i].name);
+    return code;
+}
+
 // ---------------------------------------------------------------------------------------- page
 
 /// A part of the page that is made before the parts above it: crowding comes from the frames.
@@ -280,6 +319,7 @@ static int make_rest(Page *page, const Arguments *a) {
     (void)a;
     fputs("<h2>Over time</h2>\n", page->out);
     int code = put_plots(page);
+    if (code == EXIT_DONE) code = put_gauges(page);
     fputs("<h2>Statistics</h2>\n", page->out);
     put_statistics(page);
     fputs("<h2>Scene</h2>\n<details><summary>The scene after defaults</summary>\n<pre>", page->out);

@@ -15,7 +15,9 @@ static int open_runs(Run *runs, int count, char **paths, const TextList *labels)
     for (int i = 0; i < count; i++) {
         int code = run_open(&runs[i], paths[i]);
         if (code != EXIT_DONE) return code;
-        if (i < labels->count && !(runs[i].label = strdup(labels->items[i]))) {
+        if (i >= labels->count) continue;
+        free(runs[i].label);
+        if (!(runs[i].label = strdup(labels->items[i]))) {
             report_error("out of memory");
             return EXIT_MEMORY;
         }
@@ -71,7 +73,10 @@ static int plot(const Arguments *a, int count, char **paths) {
     int code = open_runs(runs, count, paths, &a->labels);
     char *path = NULL;
     if (code == EXIT_DONE) {
+        // a gauge's plot lies beside its file
+        bool gauge = brim_table_column(&runs[0].stats, "time (s)") != NULL;
         int n = a->output ? asprintf(&path, "%s", a->output)
+                : gauge   ? asprintf(&path, "%s/%s.svg", runs[0].folder, runs[0].label)
                           : asprintf(&path, "%s/plot.svg", runs[0].folder);
         if (n < 0) {
             path = NULL;
@@ -88,8 +93,8 @@ static int plot(const Arguments *a, int count, char **paths) {
 int command_plot(int argc, char **argv) {
     Arguments a = {0};
     const Option options[] = {
-        {"output", 'o', OPTION_TEXT, &a.output, "FILE.svg", "default DIR/plot.svg for one run", 0,
-         0},
+        {"output", 'o', OPTION_TEXT, &a.output, "FILE.svg",
+         "default DIR/plot.svg for one run, NAME.svg for a gauge", 0, 0},
         {"columns", 0, OPTION_TEXT, &a.choice.columns, "A,B+C",
          "columns of stats.csv: a panel each, + joins", 0, 0},
         {"label", 0, OPTION_LIST, &a.labels, "TEXT",
@@ -107,8 +112,9 @@ int command_plot(int argc, char **argv) {
         .help =
             "Plots the statistics of runs over time: volume, energies, largest speed,\n"
             "iterations and time by stage; several runs over each other. Prints the plot's\n"
-            "path. A DIR may also be a stats.csv. --columns takes any column of stats.csv, and\n"
-            "'stages' for the time by stage.",
+            "path. A DIR may also be a stats.csv, or a gauge's DIR/gauges/NAME.csv, of which all\n"
+            "columns are shown. --columns takes any column of the file, and 'stages' for the\n"
+            "time by stage.",
         .options = options,
         .least = 1,
         .most = 64,

@@ -54,8 +54,13 @@ static int find_files(Run *run, const char *path, char **stats) {
         if (!run->folder || asprintf(stats, "%s/stats.csv", run->folder) < 0) *stats = NULL;
     } else {
         const char *slash = strrchr(path, '/');
+        const char *name = slash ? slash + 1 : path;
         run->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
         *stats = strdup(path);
+        // a gauge goes by its own name, statistics by that of their run
+        size_t n = strlen(name);
+        if (strcmp(name, "stats.csv") != 0 && n > 4 && strcmp(name + n - 4, ".csv") == 0)
+            run->label = strndup(name, n - 4);
     }
     return run->folder && *stats ? EXIT_DONE : out_of_memory();
 }

@@ -98,10 +98,21 @@ static const Column known[] = {
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
+/// A column of a gauge, "pressure (Pa)": its unit is in its name.
+static Column describe_gauge(Sheet *sheet, const char *name) {
+    const char *unit = strrchr(name, '(');
+    char *title = (char *)sheet_text(sheet, "%.*s", (int)(unit - name - 1), name);
+    char *end = (char *)sheet_text(sheet, "%s", unit + 1);
+    if (*title) title[0] = (char)toupper((unsigned char)title[0]);
+    if (*end) end[strlen(end) - 1] = 0;
+    return (Column){name, title, title, title, end, 0, FREE};
+}
+
 /// What is known of a column, or what its name tells.
 static Column describe(Sheet *sheet, const char *name) {
     for (int i = 0; i < KNOWN; i++)
         if (strcmp(known[i].name, name) == 0) return known[i];
+    if (strstr(name, " (")) return describe_gauge(sheet, name);
     bool stage = strncmp(name, "ms_", 3) == 0;
     char *words = (char *)sheet_text(sheet, "%s", stage ? name + 3 : name);
     for (char *c = words; *c; c++)
@@ -110,6 +121,13 @@ static Column describe(Sheet *sheet, const char *name) {
                      0,    stage ? NOISY : FREE};
     column.title = stage ? sheet_text(sheet, "Time a step: %s", words) : words;
     return column;
+}
+
+/// The column of time of a gauge's table.
+static const char GAUGE_TIME[] = "time (s)";
+
+static bool is_gauge(const Run *run) {
+    return brim_table_column(&run->stats, GAUGE_TIME) != NULL;
 }
 
 static bool every_run_has(const Run *runs, int count, const char *name) {
@@ -121,8 +139,9 @@ static bool every_run_has(const Run *runs, int count, const char *name) {
 static int unknown_column(const Run *run, const char *name) {
     const char *nearest =
         nearest_name(name, (const char *const *)run->stats.names, run->stats.column_count);
-    report_error("%s/stats.csv has no column '%s'%s%s%s; its columns are:", run->folder, name,
-                 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    report_error("%s/%s has no column '%s'%s%s%s; its columns are:", run->folder,
+                 is_gauge(run) ? run->label : "stats.csv", name, nearest ? "; did you mean '" : "",
+                 nearest ? nearest : "", nearest ? "'?" : "");
     for (int i = 0; i < run->stats.column_count; i++)
         say(stderr, "%s%s", i ? " " : "  ", run->stats.names[i]);
     fprintf(stderr, "\nand 'stages' for the time by stage.\n");
@@ -162,17 +181,17 @@ typedef struct Source {
     const SheetChoice *choice;
 } Source;
 
-static const char *x_column(const SheetChoice *choice) {
-    return choice->x ? choice->x : "time";
+static const char *x_column(const SheetChoice *choice, const Run *run) {
+    return is_gauge(run) ? GAUGE_TIME : choice->x ? choice->x : "time";
 }
 
 static const char *x_label(const SheetChoice *choice) {
-    return strcmp(x_column(choice), "time") == 0 ? "time (s)" : "step";
+    return choice->x && strcmp(choice->x, "step") == 0 ? "step" : "time (s)";
 }
 
 static void set_values(Sheet *sheet, BrimSeries *s, const Source *from, const Run *run,
                        const char *column) {
-    s->x = brim_table_column(&run->stats, x_column(from->choice));
+    s->x = brim_table_column(&run->stats, x_column(from->choice, run));
     s->y = brim_table_column(&run->stats, column);
     s->count = run->stats.row_count;
     size_t buckets = buckets_of(&run->stats);
@@ -274,7 +293,7 @@ static double add_stages(Sheet *sheet, const Source *from, const Stages *stages,
     BrimSeries *series = sheet_memory(sheet, (size_t)(shown + 1) * sizeof *series);
     double *x = sheet_memory(sheet, buckets_of(stats) * sizeof *x), top = 0;
     if (!panel || !series || !x) return 0;
-    add_means(stats, brim_table_column(stats, x_column(from->choice)), x);
+    add_means(stats, brim_table_column(stats, x_column(from->choice, run)), x);
     *panel =
         (BrimPanelDef){.kind = BRIM_PANEL_AREAS,
                        .title = from->count > 1 ? sheet_text(sheet, "Time by stage: %s", run->label)
@@ -331,7 +350,17 @@ static int add_group(Sheet *sheet, const Source *from, char *group, bool usual) 
     return EXIT_DONE;
 }
 
-static const char *usual_columns(const Run *runs, int count) {
+/// All columns of a gauge, a panel each.
+static const char *gauge_columns(Sheet *sheet, const BrimTable *table) {
+    const char *all = "";
+    for (int i = 0; i < table->column_count; i++)
+        if (strcmp(table->names[i], GAUGE_TIME) != 0)
+            all = sheet_text(sheet, "%s%s%s", all, *all ? "," : "", table->names[i]);
+    return all;
+}
+
+static const char *usual_columns(Sheet *sheet, const Run *runs, int count) {
+    if (is_gauge(&runs[0])) return gauge_columns(sheet, &runs[0].stats);
     if (count == 1)
         return "volume+volume_cells+volume_ratio,kinetic_energy+potential_energy,max_speed,"
                "iterations+density_iterations,density_error_mean+density_error_mean_after,"
@@ -345,10 +374,10 @@ static const char *usual_columns(const Run *runs, int count) {
 int sheet_add_runs(Sheet *sheet, const Run *runs, int count, const SheetChoice *choice) {
     Source from = {runs, count, choice};
     for (int r = 0; r < count; r++)
-        if (!brim_table_column(&runs[r].stats, x_column(choice)))
-            return unknown_column(&runs[r], x_column(choice));
+        if (!brim_table_column(&runs[r].stats, x_column(choice, &runs[r])))
+            return unknown_column(&runs[r], x_column(choice, &runs[r]));
     char *parts = (char *)sheet_text(
-        sheet, "%s", choice->columns ? choice->columns : usual_columns(runs, count));
+        sheet, "%s", choice->columns ? choice->columns : usual_columns(sheet, runs, count));
     char *state = NULL;
     for (char *part = strtok_r(parts, ",", &state); part; part = strtok_r(NULL, ",", &state)) {
         if (strcmp(part, "stages") == 0) {
