@@ -139,12 +139,12 @@ static bool every_run_has(const Run *runs, int count, const char *name) {
 static int unknown_column(const Run *run, const char *name) {
     const char *nearest =
         nearest_name(name, (const char *const *)run->stats.names, run->stats.column_count);
-    report_error("%s/%s has no column '%s'%s%s%s; its columns are:", run->folder,
-                 is_gauge(run) ? run->label : "stats.csv", name, nearest ? "; did you mean '" : "",
-                 nearest ? nearest : "", nearest ? "'?" : "");
+    report_error("%s/%s%s has no column '%s'%s%s%s; its columns are:", run->folder,
+                 is_gauge(run) ? run->label : "stats", ".csv", name,
+                 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     for (int i = 0; i < run->stats.column_count; i++)
         say(stderr, "%s%s", i ? " " : "  ", run->stats.names[i]);
-    fprintf(stderr, "\nand 'stages' for the time by stage.\n");
+    fprintf(stderr, is_gauge(run) ? "\n" : "\nand 'stages' for the time by stage.\n");
     return EXIT_INPUT;
 }
 

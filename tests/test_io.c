@@ -625,7 +625,7 @@ TEST(io_folder_clear_spares_what_is_not_ours) {
     CHECK_OK(folder_state(folder, &state, &error), error);
     CHECK(state == FOLDER_EMPTY);
     BrimOutputDef output = {.particles = true, .fields = true};
-    CHECK_OK(folder_prepare(folder, &output, true, &error), error);
+    CHECK_OK(folder_prepare(folder, &output, true, true, &error), error);
     CHECK_OK(folder_state(folder, &state, &error), error);
     CHECK(state == FOLDER_OTHER);
     static const char *const ours[] = {"run.json",
