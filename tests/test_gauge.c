@@ -116,6 +116,27 @@ TEST(gauge_moving_block) {
     brim_sim_destroy(&sim);
 }
 
+/// Water below a narrow band flows, too.
+TEST(gauge_flow_below_a_band) {
+    BrimError error;
+    BrimSim *sim;
+    Case c = case_box(2, 1, 64, 64, 1);
+    case_liquid(&c, box_between((BrimVec3){0.1f, 0.25f, 0}, (BrimVec3){0.6f, 0.75f, 0}));
+    c.liquid[0].velocity = (BrimVec3){0.5f, 0, 0};
+    c.def.gravity = (BrimVec3){0, 0, 0};
+    c.def.band_width = 3;
+    c.def.step = 0.01, c.def.frame_rate = 10;
+    case_gauge(&c, "all", BRIM_GAUGE_FLOW, (BrimVec3){0.4f, 0, 0}, (BrimVec3){0.4f, 1, 0});
+    case_gauge(&c, "deep", BRIM_GAUGE_FLOW, (BrimVec3){0.4f, 0.39f, 0}, (BrimVec3){0.4f, 0.61f, 0});
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(run_until(sim, 0.1, &error), error);
+    CHECK(brim_sim_stats(sim)->interior > 0);
+    CHECK_NEAR(gauge_shows(sim, 0, 0), 0.25, 0.005);
+    CHECK_NEAR(gauge_shows(sim, 1, 0), 0.11, 0.0011);
+    CHECK_NEAR(gauge_shows(sim, 1, 1), 0.22, 1e-6);
+    brim_sim_destroy(&sim);
+}
+
 TEST(gauge_same_for_any_threads) {
     BrimError error;
     double value[2][BRIM_GAUGE_COLUMNS] = {{0}};
