@@ -158,3 +158,32 @@ PROBE
     says out "images 9 of 9, labels true"
     says_not err "CONSOLE"
 }
+
+test_gauges() {
+    write_scene
+    cat >>scene.yaml <<'EOF'
+gauges:
+  - {name: wall, rate: 500, point: {at: [0, 0]}}
+  - {name: level, height: {from: [0, 0], to: [0, 1]}}
+EOF
+    brim_gives 0 run scene.yaml -o g --quiet --frames 8
+    there g/gauges/wall.csv g/gauges/level.csv
+    says g/gauges/wall.csv "time (s),pressure (Pa),velocity x (m/s),velocity y (m/s)"
+    brim_gives 0 plot g/gauges/wall.csv
+    says out "g/gauges/wall.svg"
+    valid_xml g/gauges/wall.svg
+    says g/gauges/wall.svg ">Pressure<"
+    says g/gauges/wall.svg ">Pa<"
+    brim_gives 0 plot g/gauges/wall.csv g/gauges/wall.csv -o two.svg --columns 'pressure (Pa)' --label a
+    says two.svg ">a<"
+    brim_gives 2 plot g/gauges/wall.csv --columns presure
+    says err "wall.csv has no column 'presure'"
+    brim_gives 0 report g --frames 0
+    says g/report.html "<h2>Gauges</h2>"
+    says g/report.html "<h3>level</h3>"
+    # a run that is replaced leaves none behind
+    sed -i '/name: level/d' scene.yaml
+    brim_gives 0 run scene.yaml -o g --quiet --frames 2 --overwrite
+    there g/gauges/wall.csv
+    absent g/gauges/level.csv
+}
