@@ -413,6 +413,7 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->body_count > 0      ? "bodies"
                         : def->source_count > 0    ? "sources"
                         : def->drain_count > 0     ? "drains"
+                        : def->gauge_count > 0     ? "gauges"
                         : open                     ? "open sides"
                         : def->viscosity > 0       ? "viscosity"
                         : def->surface_tension > 0 ? "surface_tension"
