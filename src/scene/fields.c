@@ -430,16 +430,26 @@ static const Field body_fields[] = {
      .count_offset = BODY(pin_count),
      .list = &table_pin},
 };
-const Table table_body = {"bodies[].", body_fields, COUNT(body_fields), sizeof(BrimBodyDef),
-                          offsetof(BrimBodyDef, shape)};
+const Table table_body = {"bodies[].",
+                          body_fields,
+                          COUNT(body_fields),
+                          sizeof(BrimBodyDef),
+                          offsetof(BrimBodyDef, shape),
+                          NULL,
+                          0};
 
 static const Field pin_fields[] = {
     {{"bodies[].pins[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
      .store = STORE_KIND},
 };
-const Table table_pin = {"bodies[].pins[].", pin_fields, COUNT(pin_fields), sizeof(BrimPinDef),
-                         offsetof(BrimPinDef, shape)};
+const Table table_pin = {"bodies[].pins[].",
+                         pin_fields,
+                         COUNT(pin_fields),
+                         sizeof(BrimPinDef),
+                         offsetof(BrimPinDef, shape),
+                         NULL,
+                         0};
 
 static const Field source_fields[] = {
     {{"sources[].<shape>", "shape", "required", SHAPE_NAMES, "",
