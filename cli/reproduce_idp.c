@@ -47,7 +47,8 @@ static void flip_rows(Result *r, const Trial *t, const char *paper) {
 
 static void volume_panels(Result *r) {
     r->sheet.plot.one_legend = true;
-    BrimPanelDef *p = result_lines(r, 0, "volume", 1, "All but what is compressed", "relative volume");
+    BrimPanelDef *p =
+        result_lines(r, 0, "volume", 1, "All but what is compressed", "relative volume");
     if (!p) return;
     result_level(r, 0.99, 1.01, NULL);
     result_lines(r, 0, "volume_ratio", 1, "By eq. 19", "relative volume");

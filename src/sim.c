@@ -95,9 +95,9 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->faces = face_kernels_for(s->isa);
     s->friction = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
     s->profile = level_set_profile(s->dim);
-    s->particles.carries = attributes_wanted(def->transfer == BRIM_TRANSFER_APIC,
-                                             def->warp > 0 || def->nodal, def->tracking != BRIM_TRACKING_OFF,
-                                             def->attributes);
+    s->particles.carries =
+        attributes_wanted(def->transfer == BRIM_TRANSFER_APIC, def->warp > 0 || def->nodal,
+                          def->tracking != BRIM_TRACKING_OFF, def->attributes);
     if (def->tracking != BRIM_TRACKING_OFF) s->track = track_kernels_for(s->isa);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);

@@ -466,8 +466,8 @@ static inline double dam_height_deviation(const DamRun *run) {
 
 enum { SLANT_FORCE, SLANT_TOP, SLANT_POINT, SLANT_SIDE, SLANT_FLOOR };
 /// Still water 0.5 m deep in a 2D box of 2 m by 0.75 m against a slanted plate: the water lies left
-/// of a plane that rises at 60 degrees from (1, 0). The force on it is rho g depth^2 / 2 / sin 60 along
-/// its normal. n cells a metre, a multiple of 4.
+/// of a plane that rises at 60 degrees from (1, 0). The force on it is rho g depth^2 / 2 / sin 60
+/// along its normal. n cells a metre, a multiple of 4.
 static inline Case case_slant(int n) {
     Case c = case_box(2, 2, 2 * n, n / 4 * 3, 1);
     case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){2, 0.5f, 0}));
@@ -478,7 +478,8 @@ static inline Case case_slant(int n) {
     case_solid(&c, plate);
     case_gauge(&c, "plate", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->solid = 0;
     case_gauge(&c, "level", BRIM_GAUGE_HEIGHT, (BrimVec3){0.3f, 0, 0}, (BrimVec3){0.3f, 0.75f, 0});
-    case_gauge(&c, "toe", BRIM_GAUGE_POINT, (BrimVec3){1.05f, 0.05f * 1.7320508f, 0}, (BrimVec3){0});
+    case_gauge(&c, "toe", BRIM_GAUGE_POINT, (BrimVec3){1.05f, 0.05f * 1.7320508f, 0},
+               (BrimVec3){0});
     case_gauge(&c, "side", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->side = 1;
     case_gauge(&c, "floor", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->side = 3;
     return c;

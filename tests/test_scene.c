@@ -375,7 +375,8 @@ TEST(scene_messages_on_shapes) {
         "sources:\n  - sphere: {radius: 1}\n    velocity: [1, 0, 0]\n    start: 2\n    stop: 1\n",
         NULL, "dam.yaml:9: sources[0].stop: must be later than start (s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n", NULL,
-                  "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers (m/s)"));
+                  "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers, each from "
+                  "-1e7 to 1e7 (m/s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n    velocity: [0, 0, 0]\n", NULL,
                   "dam.yaml:7: sources[0].velocity: must not be zero: it is the direction and "
                   "speed in which the stream leaves (m/s)"));

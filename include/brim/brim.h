@@ -243,9 +243,9 @@ typedef struct BrimGravityKey {
 typedef enum BrimGaugeKind {
     BRIM_GAUGE_HEIGHT, ///< length of the line `from`, `to` in water; farthest water along it
     BRIM_GAUGE_POINT,  ///< pressure; velocity x, y, (z) at `from`
-    BRIM_GAUGE_FORCE,  ///< force x, y, (z) and torque (x), (y), z of the pressure on a solid or side
-    BRIM_GAUGE_FLOW,   ///< flow through the rectangle `from`, `to`, flat along one axis; wet area
-    BRIM_GAUGE_FRONT,  ///< place of the farthest water in the box `from`, `to` along an axis
+    BRIM_GAUGE_FORCE, ///< force x, y, (z) and torque (x), (y), z of the pressure on a solid or side
+    BRIM_GAUGE_FLOW,  ///< flow through the rectangle `from`, `to`, flat along one axis; wet area
+    BRIM_GAUGE_FRONT, ///< place of the farthest water in the box `from`, `to` along an axis
 } BrimGaugeKind;
 
 enum { BRIM_GAUGE_COLUMNS = 6 }; ///< most that a gauge has
@@ -383,13 +383,13 @@ typedef struct BrimSimDef {
     double warp; ///< strength of a grid that bends towards the surface, 0 to 0.9; 0 = regular
     bool nodal;  ///< pressure at nodes, velocity at cell centres, also on a regular grid
 
-    BrimTracking tracking;     ///< whether particles carry the surface along
-    BrimRough tracking_rough;  ///< what it is without memory
-    float tracking_speed[2];   ///< m/s: slower water remembers its surface, faster water does not;
-                               ///< 0, 0: [0.3, 1] sqrt(g H), H the liquid's height at the start
-    BrimBlend tracking_blend;  ///< how it fades in between
-    double tracking_memory;    ///< s, in which the past fades; 0 = none
-    int tracking_passes;       ///< of the filter that what fades in goes through
+    BrimTracking tracking;    ///< whether particles carry the surface along
+    BrimRough tracking_rough; ///< what it is without memory
+    float tracking_speed[2];  ///< m/s: slower water remembers its surface, faster water does not;
+                              ///< 0, 0: [0.3, 1] sqrt(g H), H the liquid's height at the start
+    BrimBlend tracking_blend; ///< how it fades in between
+    double tracking_memory;   ///< s, in which the past fades; 0 = none
+    int tracking_passes;      ///< of the filter that what fades in goes through
 
     int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
     BrimBandCombine band_combine;
@@ -564,7 +564,7 @@ typedef struct BrimStats {
     int64_t interior;    ///< with a band: particles' worth of liquid below it, where there are none
     double volume_ratio; ///< eq. 19 of the density paper, relative to seeded + emitted - gone
     double volume_cells; ///< cells that hold liquid, relative to the start
-    double volume;       ///< of the liquid less what is compressed, relative to what should be there
+    double volume; ///< of the liquid less what is compressed, relative to what should be there
     double kinetic_energy, potential_energy; ///< J
     double max_speed;                        ///< m/s
     double max_divergence;                   ///< largest |div u| dt of the projected field

@@ -32,8 +32,7 @@ uint32_t attributes_wanted(bool apic, bool warp, bool tracked, uint32_t asked) {
     for (int i = 0; i < ROW_COUNT; i++) {
         AttributeWhen when = attribute_rows[i].when;
         bool on = when == ATTRIBUTE_ALWAYS || (when == ATTRIBUTE_APIC && apic) ||
-                  (when == ATTRIBUTE_WARP && warp) ||
-                  (when == ATTRIBUTE_TRACKED && tracked);
+                  (when == ATTRIBUTE_WARP && warp) || (when == ATTRIBUTE_TRACKED && tracked);
         if (when == ATTRIBUTE_ASKED) on = asked >> choice++ & 1;
         wanted |= (uint32_t)on << i;
     }

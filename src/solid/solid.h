@@ -23,11 +23,11 @@ void shape_free(Shape **shape);
 size_t shape_bytes(const Shape *shape);
 
 /// Signed distance at n points, m: negative inside. Exact for the simple shapes; a bound not above
-/// the distance for unions (inside), differences and smooth unions. Where parts of those share a face
-/// it is that to the rest of the surface up to 1.5 times `resolution`, as seen in 98
-/// directions (2D: 16): up to 3 % more where the surface is flat, 30 % at edges. For height fields exact within three
-/// times `resolution` of the surface and a bound beyond; for meshes interpolated, and a bound
-/// outside their box. (x, y, z) [n] => distance [n]
+/// the distance for unions (inside), differences and smooth unions. Where parts of those share a
+/// face it is that to the rest of the surface up to 1.5 times `resolution`, as seen in 98
+/// directions (2D: 16): up to 3 % more where the surface is flat, 30 % at edges. For height fields
+/// exact within three times `resolution` of the surface and a bound beyond; for meshes
+/// interpolated, and a bound outside their box. (x, y, z) [n] => distance [n]
 void shape_distance(const Shape *shape, int n, const float *x, const float *y, const float *z,
                     float *distance);
 /// Box that holds the shape; infinite extents for planes, for the sides and depth of height fields,

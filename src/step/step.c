@@ -89,7 +89,8 @@ static const Stage step_stages[] = {
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, stage_weigh_after, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
-     "scatter_at full below rigid settled pressed hidden_part weighed errors push push_depth pushed"},
+     "scatter_at full below rigid settled pressed hidden_part weighed errors push push_depth "
+     "pushed"},
     {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, stage_measure, NULL,
      "velocity tile_solid solid_at rock solid_volume phi liquid interior hidden shallowest",
      "tile_sums"},

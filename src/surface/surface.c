@@ -2,8 +2,8 @@
 // rest is known to be deep inside or far outside from which cells hold particles.
 #include "surface/surface.h"
 #include "band/band.h"
-#include "walls/solid_fine.h"
 #include "surface/track.h"
+#include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
@@ -30,8 +30,7 @@ static uint8_t mask_row(const BrimSim *s, const uint8_t *mask, int slot, int dx,
     return n < TILE ? (uint8_t)(bits | (outside << n)) : bits;
 }
 
-void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t outside,
-              PaddedRows *rows) {
+void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t outside, PaddedRows *rows) {
     int deep = s->dim == 3 ? 1 : 0;
     for (int z = -deep; z < s->grid.tile_depth + deep; z++)
         for (int y = -1; y <= TILE; y++) {
