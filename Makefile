@@ -2,8 +2,8 @@
 #
 # Optional libraries are found with pkg-config and left out when missing:
 # libyaml (scene files), libpng (pictures), libzstd (smaller checkpoints); Embree 3 (ray-traced
-# pictures) and OpenVDB (.vdb files; the one part in C++) by their headers. OPENVDB=no leaves the
-# latter out.
+# pictures) and OpenVDB (.vdb files; the one part in C++) by their headers, the latter only with
+# OPENVDB=yes.
 #
 # Knobs: BUILD, CC, CXX, OPT, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX, LIBDIR, DESTDIR; V=1 shows commands.
 
@@ -76,8 +76,9 @@ PKG_STATIC += -lembree3
 else
 $(info note: building without embree3: no ray-traced pictures. `scripts/setup.sh` installs it)
 endif
-# OpenVDB has none either; its headers need those of Boost.
-OPENVDB ?= yes
+# OpenVDB has none either; its headers need those of Boost. Only when asked for: its libraries bring
+# an allocator and address space of their own.
+OPENVDB ?= no
 ifeq ($(OPENVDB) $(shell printf '\#include <%s>\n' openvdb/version.h boost/uuid/uuid.hpp | $(CXX) $(CPPFLAGS) -E -x c++ - >/dev/null 2>&1 && echo yes),yes yes)
 PKG_CFLAGS += -DBRIM_HAVE_VDB
 PKG_LIBS += -lopenvdb -ltbb -lImath-3_1 -lstdc++
@@ -248,7 +249,7 @@ fuzz:
 # Programs that open our files, with OpenVDB built in. They are large, hence not part of `make test`.
 test-clients:
 	@scripts/setup.sh --clients
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory OPENVDB=yes all
 	@tests/clients/run.sh $(BUILD)
 
 bench:

@@ -63,7 +63,12 @@ typedef struct Sums {
 /// came so far as large a part is there.
 static void add_step(Sums *s, const BrimStats *stats) {
     const BrimSimDef *d = s->def;
-    double dt = stats->time - s->time, rate = FASTER * stats->max_speed / (d->cfl * s->cell);
+    double dt = stats->time - s->time, speed = FASTER * stats->max_speed, way = d->cfl * s->cell;
+    double pull = sqrt((double)d->gravity.x * d->gravity.x + (double)d->gravity.y * d->gravity.y +
+                       (double)d->gravity.z * d->gravity.z);
+    // as choose_dt: (v + g dt) dt = way, and no longer than water takes to fall one cell
+    double rate = (speed + sqrt(speed * speed + 4 * pull * way)) / (2 * way);
+    rate = fmax(rate, sqrt(pull / (2 * s->cell)));
     if (d->step_min > 0) rate = fmin(rate, 1 / d->step_min);
     if (d->step_max > 0) rate = fmax(rate, 1 / d->step_max);
     // steps end on frames, so a frame has a whole number of them
