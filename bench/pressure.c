@@ -86,7 +86,7 @@ static void make_tiles(const Splash *s, Grid *grid) {
             for (int x = 0; x < s->n; x++)
                 if (s->level_set[at(s, x, y, z)] < 0)
                     want[grid_box_index(grid, x / TILE, y / TILE, z / TILE)] = 1;
-    if (!grid_rebuild(grid, want, from)) give_up("no memory for the pressure problem");
+    if (!grid_rebuild(grid, want, from, NULL)) give_up("no memory for the pressure problem");
     free(want);
     free(from);
 }

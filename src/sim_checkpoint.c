@@ -259,7 +259,7 @@ static BrimResult read_tiles(Checkpoint *c, BrimSim *s, int tile_count, const ch
     }
     free(tiles);
     if (r == BRIM_OK &&
-        (!grid_rebuild(&s->grid, want, s->sort.from) || !fields_reserve(s, WHERE_ALL, n)))
+        (!grid_rebuild(&s->grid, want, s->sort.from, s->team) || !fields_reserve(s, WHERE_ALL, n)))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for %zu tiles", path, n);
     return r;
 }

@@ -22,7 +22,7 @@ static Field *field_new(int dim) {
     int32_t from[TILES];
     if (!f || grid_init(&f->grid, dim, cells, NULL) != BRIM_OK) return NULL;
     for (size_t i = 0; i < grid_box(&f->grid); i++) want[i] = hash_3(1, i, 0) % 5 != 0;
-    if (!grid_rebuild(&f->grid, want, from)) return NULL;
+    if (!grid_rebuild(&f->grid, want, from, NULL)) return NULL;
     for (uint64_t i = 0; i < ROWS; i++) {
         f->known[i] = (uint8_t)(i % 5 ? hash_3(2, i, 0) : 0);
         f->liquid[i] = (uint8_t)(i % 3 ? hash_3(3, i, 0) | hash_3(4, i, 0) : 0);

@@ -16,7 +16,7 @@ static bool patchy_grid(Grid *g, int dim, int missing) {
     int32_t *from = malloc(box * sizeof *from);
     bool ok = want && from;
     for (size_t i = 0; i < box && ok; i++) want[i] = missing ? i % (size_t)missing != 0 : 1;
-    ok = ok && grid_rebuild(g, want, from);
+    ok = ok && grid_rebuild(g, want, from, NULL);
     free(want), free(from);
     return ok;
 }
@@ -55,7 +55,7 @@ TEST(grid_rebuild_tells_where_tiles_were) {
     CHECK(box <= 64);
     memcpy(before, g.slot_of, box * sizeof *before);
     for (size_t i = 0; i < box; i++) want[i] = i % 3 != 1;
-    CHECK(grid_rebuild(&g, want, from));
+    CHECK(grid_rebuild(&g, want, from, NULL));
     int slot = 0;
     for (size_t i = 0; i < box; i++) {
         CHECK(g.slot_of[i] == (want[i] ? slot : -1));

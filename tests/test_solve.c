@@ -28,7 +28,7 @@ static System system_new(int dim, int nx, int ny, int nz, const uint8_t *want) {
     uint8_t *all = malloc(box);
     int32_t *from = malloc(box * sizeof *from);
     memset(all, 1, box);
-    grid_rebuild(&s.grid, want ? want : all, from);
+    grid_rebuild(&s.grid, want ? want : all, from, NULL);
     free(all), free(from);
     s.cells = (size_t)s.grid.tile_count * (size_t)s.grid.tile_cells;
     for (int k = 0; k < 3; k++) s.a[k] = memory_zero(s.cells * sizeof(float));

@@ -49,7 +49,11 @@ size_t grid_bytes(const Grid *grid) {
            grid->neighbour_capacity * sizeof *grid->neighbour;
 }
 
-static void find_neighbours(Grid *g, int slot) {
+/// So many tiles find their neighbours in the time that a thread takes to come.
+enum { TILES_A_THREAD = 128 };
+
+static void find_neighbours(void *context, int slot, int thread) {
+    Grid *g = context;
     TileCoord c = g->coord[slot];
     int32_t *out = g->neighbour[slot];
     for (int dz = -1; dz <= 1; dz++)
@@ -57,7 +61,7 @@ static void find_neighbours(Grid *g, int slot) {
             for (int dx = -1; dx <= 1; dx++) *out++ = grid_slot(g, c.x + dx, c.y + dy, c.z + dz);
 }
 
-bool grid_rebuild(Grid *g, const uint8_t *want, int32_t *from) {
+bool grid_rebuild(Grid *g, const uint8_t *want, int32_t *from, Team *team) {
     size_t box = grid_box(g), count = 0;
     for (size_t i = 0; i < box; i++) count += want[i] != 0;
     if (!memory_fit((void **)&g->coord, &g->coord_capacity, sizeof *g->coord, count) ||
@@ -79,6 +83,6 @@ bool grid_rebuild(Grid *g, const uint8_t *want, int32_t *from) {
                 g->slot_of[i] = slot++;
             }
     g->tile_count = slot;
-    for (int s = 0; s < slot; s++) find_neighbours(g, s);
+    team_for(team, slot, TILES_A_THREAD, find_neighbours, g);
     return true;
 }

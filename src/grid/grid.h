@@ -15,6 +15,7 @@
 // Velocities live on the faces towards the lower neighbours: u of a cell is at its x- face, so the
 // faces on the domain's far sides belong to the first cells beyond it.
 #pragma once
+#include "base/team.h"
 #include "brim/brim.h"
 #include <stdint.h>
 
@@ -46,7 +47,7 @@ size_t grid_bytes(const Grid *grid);
 
 /// Makes exactly the tiles with want[tile box] != 0. from[new slot] => slot the tile had before,
 /// or -1; room for as many as are wanted. False when out of memory: the grid is then empty.
-bool grid_rebuild(Grid *grid, const uint8_t *want, int32_t *from);
+bool grid_rebuild(Grid *grid, const uint8_t *want, int32_t *from, Team *team);
 
 /// Number of tiles in the whole box.
 static inline size_t grid_box(const Grid *g) {

@@ -168,7 +168,7 @@ bool foam_bins_sort(FoamBins *b, const FoamScale *scale, const FoamPlaces *place
     uint8_t *around = memory_new(box);
     if (!around) return false;
     spread(&b->grid, b->have, around);
-    bool ready = grid_rebuild(&b->grid, around, b->spare);
+    bool ready = grid_rebuild(&b->grid, around, b->spare, NULL);
     free(around);
     size_t cells = (size_t)b->grid.tile_count * (size_t)b->grid.tile_cells;
     ready =

@@ -215,7 +215,7 @@ static BrimResult sort(Bins *b, Sort *s, const MeshScale *scale, const BrimParti
     drop_in_solids(&sorting, team);
     b->count = s->first[box];
     want_tiles(&b->grid, s, filled);
-    if (!grid_rebuild(&b->grid, s->want, s->from)) return no_memory(p->count, error);
+    if (!grid_rebuild(&b->grid, s->want, s->from, team)) return no_memory(p->count, error);
     size_t tiles = (size_t)b->grid.tile_count;
     b->start = memory_new((tiles * CELLS + 1) * sizeof *b->start);
     if (!b->start) return no_memory(p->count, error);

@@ -11,16 +11,19 @@ void sort_free(SortScratch *s) {
     free(s->from);
     free(s->movers);
     free(s->mover_start);
+    free(s->part_start);
     free(s->old_start);
     free(s->stayed);
+    free(s->moved);
     free(s->new_start);
     *s = (SortScratch){0};
 }
 
 size_t sort_bytes(const SortScratch *s, const Grid *grid) {
     return grid_box(grid) * 6 + TILE * sizeof *s->near +
-           4 * (s->from_capacity + s->mover_capacity + s->mover_start_capacity +
-                s->old_start_capacity + s->stayed_capacity + s->new_start_capacity);
+           4 * (s->from_capacity + s->mover_capacity + s->mover_start_capacity + s->part_capacity +
+                s->old_start_capacity + s->stayed_capacity + s->moved_capacity +
+                s->new_start_capacity);
 }
 
 /// Which of the 27 neighbours of a tile lie within `reach` cells of each of its cells.
@@ -66,11 +69,13 @@ typedef struct Sorting {
     SortScratch *s;
     const uint8_t *reach;
     int reach_new;
-    TeamCount drained, left, hidden;
+    TeamCount drained, left, hidden, movers;
+    int tiles; ///< before the sort
+    int parts; ///< of the old tiles, for the movers
 } Sorting;
 
-/// A few tiles keep one thread busy.
-enum { TILES_A_THREAD = 12 };
+/// A few tiles, or rows of the box of tiles, keep one thread busy.
+enum { TILES_A_THREAD = 12, ROWS_A_THREAD = 16 };
 
 /// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
 /// counts those that leave the tile. => order, from the tile's first particle on: those
@@ -104,63 +109,127 @@ static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t fir
 
 static void survey_tile(void *context, int t, int thread) {
     Sorting *sorting = context;
+    const Particles *p = sorting->p;
     const Grid *g = sorting->g;
     SortScratch *s = sorting->s;
     SortCounts gone = {0};
-    bool tail = t == g->tile_count;
+    bool tail = t == g->tile_count; // as one more tile
     int64_t home = tail ? -1 : grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z);
-    uint32_t first = s->old_start[t], end = s->old_start[t + 1];
-    s->mover_start[t + 1] = survey(sorting->p, g, s, first, end, home,
-                                   tail ? sorting->reach_new : sorting->reach[t], &gone);
-    s->stayed[t] =
-        end - first - s->mover_start[t + 1] - (uint32_t)(gone.drained + gone.left + gone.hidden);
+    size_t cell = (size_t)t * (size_t)g->tile_cells;
+    uint32_t first = g->tile_count ? p->cell_start[cell] : 0;
+    uint32_t end = tail ? (uint32_t)p->count : p->cell_start[cell + (size_t)g->tile_cells];
+    uint32_t movers = survey(sorting->p, g, s, first, end, home,
+                             tail ? sorting->reach_new : sorting->reach[t], &gone);
+    s->old_start[t] = first, s->old_start[t + 1 + tail] = end;
+    s->moved[t] = movers;
+    s->stayed[t] = end - first - movers - (uint32_t)(gone.drained + gone.left + gone.hidden);
+    team_add(&sorting->movers, movers);
     team_add(&sorting->drained, (int64_t)gone.drained);
     team_add(&sorting->left, (int64_t)gone.left);
     team_add(&sorting->hidden, (int64_t)gone.hidden);
 }
 
-/// Marks the wanted tiles: each occupied tile's neighbours within reach, farther ones by whole
-/// tiles. Clears the reach masks for the next sort. Returns how many are wanted.
-static size_t mark_wanted(const Grid *g, SortScratch *s) {
-    memset(s->want, 0, grid_box(g));
-    size_t i = 0, count = 0;
-    for (int z = 0; z < g->tiles[2]; z++)
-        for (int y = 0; y < g->tiles[1]; y++)
-            for (int x = 0; x < g->tiles[0]; x++, i++) {
-                uint32_t mask = s->reach[i];
-                if (!mask) continue;
-                s->reach[i] = 0;
-                int far = s->far[i] > TILE ? (s->far[i] + TILE - 1) / TILE : 1;
-                int deep = g->dim == 2 ? 0 : far;
-                for (int dz = -deep; dz <= deep; dz++)
-                    for (int dy = -far; dy <= far; dy++)
-                        for (int dx = -far; dx <= far; dx++) {
-                            if (far == 1 && !(mask >> ((dz + 1) * 9 + (dy + 1) * 3 + dx + 1) & 1))
-                                continue;
-                            int tx = x + dx, ty = y + dy, tz = z + dz;
-                            if (tx < 0 || ty < 0 || tz < 0 || tx >= g->tiles[0] ||
-                                ty >= g->tiles[1] || tz >= g->tiles[2])
-                                continue;
-                            uint8_t *w = &s->want[grid_box_index(g, tx, ty, tz)];
-                            count += !*w;
-                            *w = 1;
-                        }
-            }
-    return count;
+/// Marks the wanted tiles of one row of the box: each occupied tile's neighbours within reach,
+/// farther ones by whole tiles. Clears the row's reach masks for the next sort.
+static void mark_wanted(void *context, int row, int thread) {
+    const Sorting *sorting = context;
+    const Grid *g = sorting->g;
+    SortScratch *s = sorting->s;
+    int y = row % g->tiles[1], z = row / g->tiles[1];
+    size_t i = (size_t)row * (size_t)g->tiles[0];
+    for (int x = 0; x < g->tiles[0]; x++, i++) {
+        uint32_t mask = s->reach[i];
+        if (!mask) continue;
+        s->reach[i] = 0;
+        int far = s->far[i] > TILE ? (s->far[i] + TILE - 1) / TILE : 1;
+        int deep = g->dim == 2 ? 0 : far;
+        for (int dz = -deep; dz <= deep; dz++)
+            for (int dy = -far; dy <= far; dy++)
+                for (int dx = -far; dx <= far; dx++) {
+                    if (far == 1 && !(mask >> ((dz + 1) * 9 + (dy + 1) * 3 + dx + 1) & 1)) continue;
+                    int tx = x + dx, ty = y + dy, tz = z + dz;
+                    if (tx < 0 || ty < 0 || tz < 0 || tx >= g->tiles[0] || ty >= g->tiles[1] ||
+                        tz >= g->tiles[2])
+                        continue;
+                    uint8_t *want = &s->want[grid_box_index(g, tx, ty, tz)];
+                    __atomic_store_n(want, 1, __ATOMIC_RELAXED);
+                }
+    }
 }
 
-/// Sorts the movers by the tile they go to, keeping their order: counting sort into p->order,
-/// then back. mover_start [new tiles + 1] => their ranges.
-static void sort_movers(Particles *p, const Grid *g, SortScratch *s, size_t mover_count) {
-    uint32_t *start = s->mover_start, cells = (uint32_t)g->tile_cells;
-    memset(start, 0, ((size_t)g->tile_count + 2) * sizeof *start);
-    for (size_t i = 0; i < mover_count; i++) start[g->slot_of[p->key[s->movers[i]] / cells] + 2]++;
-    for (int t = 0; t < g->tile_count; t++) start[t + 2] += start[t + 1];
-    for (size_t i = 0; i < mover_count; i++) {
-        uint32_t m = s->movers[i];
-        p->order[start[g->slot_of[p->key[m] / cells] + 1]++] = m;
+// Movers are sorted by the tile they go to, keeping their order, by counting: the old tiles in
+// parts, each with counts of its own, so that parts are counted and placed at the same time. The
+// result does not depend on how many parts there are.
+
+/// The old tiles of a part, the tail with the last: [first, end).
+static void tiles_of_part(const Sorting *sorting, int part, int *first, int *end) {
+    int64_t tiles = sorting->tiles + 1;
+    *first = (int)(tiles * part / sorting->parts);
+    *end = (int)(tiles * (part + 1) / sorting->parts);
+}
+
+static void count_movers(void *context, int part, int thread) {
+    const Sorting *sorting = context;
+    const Particles *p = sorting->p;
+    const Grid *g = sorting->g;
+    SortScratch *s = sorting->s;
+    uint32_t *count = s->part_start + (size_t)part * (size_t)g->tile_count;
+    uint32_t cells = (uint32_t)g->tile_cells;
+    int first, end;
+    tiles_of_part(sorting, part, &first, &end);
+    memset(count, 0, (size_t)g->tile_count * sizeof *count);
+    for (int t = first; t < end; t++)
+        for (uint32_t i = 0; i < s->moved[t]; i++)
+            count[g->slot_of[p->key[p->order[s->old_start[t] + i]] / cells]]++;
+}
+
+static void place_movers(void *context, int part, int thread) {
+    const Sorting *sorting = context;
+    const Particles *p = sorting->p;
+    const Grid *g = sorting->g;
+    SortScratch *s = sorting->s;
+    uint32_t *next = s->part_start + (size_t)part * (size_t)g->tile_count;
+    uint32_t cells = (uint32_t)g->tile_cells;
+    int first, end;
+    tiles_of_part(sorting, part, &first, &end);
+    for (int t = first; t < end; t++)
+        for (uint32_t i = 0; i < s->moved[t]; i++) {
+            uint32_t mover = p->order[s->old_start[t] + i];
+            s->movers[next[g->slot_of[p->key[mover] / cells]]++] = mover;
+        }
+}
+
+/// Counts of movers => where those of each tile and part begin; mover_start [tiles + 1]
+static void find_mover_starts(const Sorting *sorting) {
+    SortScratch *s = sorting->s;
+    size_t tiles = (size_t)sorting->g->tile_count;
+    uint32_t sum = 0;
+    for (size_t t = 0; t < tiles; t++) {
+        s->mover_start[t] = sum;
+        for (int part = 0; part < sorting->parts; part++) {
+            uint32_t *at = &s->part_start[(size_t)part * tiles + t], count = *at;
+            *at = sum;
+            sum += count;
+        }
     }
-    if (mover_count) memcpy(s->movers, p->order, mover_count * sizeof *s->movers);
+    s->mover_start[tiles] = sum;
+}
+
+/// (moved, order) => movers by the tile they go to, mover_start [new tiles + 1]
+static bool sort_movers(Sorting *sorting, Team *team) {
+    enum { MOVERS_A_PART = 4096, PARTS_MOST = 16 };
+    SortScratch *s = sorting->s;
+    int64_t movers = sorting->movers, parts = movers / MOVERS_A_PART;
+    sorting->parts = (int)(parts < 1 ? 1 : parts < PARTS_MOST ? parts : PARTS_MOST);
+    size_t tiles = (size_t)sorting->g->tile_count, counts = tiles * (size_t)sorting->parts;
+    if (!memory_fit((void **)&s->movers, &s->mover_capacity, 4, (size_t)movers) ||
+        !memory_fit((void **)&s->mover_start, &s->mover_start_capacity, 4, tiles + 1) ||
+        !memory_fit((void **)&s->part_start, &s->part_capacity, 4, counts))
+        return false;
+    team_for(team, sorting->parts, 1, count_movers, sorting);
+    find_mover_starts(sorting);
+    team_for(team, sorting->parts, 1, place_movers, sorting);
+    return true;
 }
 
 /// Puts a tile's particles in the order of its cells.
@@ -256,41 +325,27 @@ void sort_take_reach(SortScratch *s, const Grid *g, uint8_t *reach) {
 
 bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach, int reach_new,
                     Team *team, SortCounts *counts) {
-    int old_tiles = g->tile_count;
-    size_t old_count = (size_t)old_tiles;
+    size_t old_count = (size_t)g->tile_count;
     if (!memory_fit((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2) ||
         !memory_fit((void **)&s->stayed, &s->stayed_capacity, 4, old_count + 1) ||
-        !memory_fit((void **)&s->mover_start, &s->mover_start_capacity, 4, old_count + 2))
+        !memory_fit((void **)&s->moved, &s->moved_capacity, 4, old_count + 1))
         return false;
-    for (int t = 0; t <= old_tiles; t++)
-        s->old_start[t] = old_tiles ? p->cell_start[(size_t)t * (size_t)g->tile_cells] : 0;
-    s->old_start[old_tiles + 1] = (uint32_t)p->count; // the tail, as one more tile
-
-    Sorting sorting = {.p = p, .g = g, .s = s, .reach = reach, .reach_new = reach_new};
-    team_for(team, old_tiles + 1, TILES_A_THREAD, survey_tile, &sorting);
+    Sorting sorting = {p, g, s, reach, reach_new, .tiles = g->tile_count};
+    team_for(team, g->tile_count + 1, TILES_A_THREAD, survey_tile, &sorting);
     *counts = (SortCounts){(size_t)sorting.drained, (size_t)sorting.left, (size_t)sorting.hidden};
 
-    s->mover_start[0] = 0;
-    for (int t = 0; t <= old_tiles; t++) s->mover_start[t + 1] += s->mover_start[t];
-    size_t mover_count = s->mover_start[old_tiles + 1];
-    if (!memory_fit((void **)&s->movers, &s->mover_capacity, 4, mover_count)) return false;
-    for (int t = 0; t <= old_tiles; t++) {
-        size_t count = s->mover_start[t + 1] - s->mover_start[t];
-        if (count)
-            memcpy(s->movers + s->mover_start[t], p->order + s->old_start[t],
-                   count * sizeof *s->movers);
-    }
-
-    size_t tiles = mark_wanted(g, s), cells = tiles * (size_t)g->tile_cells;
+    memset(s->want, 0, grid_box(g));
+    team_for(team, g->tiles[1] * g->tiles[2], ROWS_A_THREAD, mark_wanted, &sorting);
+    size_t tiles = 0;
+    for (size_t i = 0; i < grid_box(g); i++) tiles += s->want[i];
+    size_t cells = tiles * (size_t)g->tile_cells;
     if (!memory_fit((void **)&s->from, &s->from_capacity, 4, tiles) ||
         !memory_fit((void **)&s->new_start, &s->new_start_capacity, 4, tiles) ||
-        !memory_fit((void **)&s->mover_start, &s->mover_start_capacity, 4, tiles + 2) ||
         !memory_fit((void **)&p->cell_start, &p->start_capacity, 4, cells + 1) ||
         !memory_fit((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows) ||
-        !grid_rebuild(g, s->want, s->from))
+        !grid_rebuild(g, s->want, s->from, team) || !sort_movers(&sorting, team))
         return false;
 
-    sort_movers(p, g, s, mover_count);
     uint32_t sum = find_starts(g, s);
     p->cell_start[cells] = sum;
     team_for(team, g->tile_count, TILES_A_THREAD, place_tile, &sorting);

@@ -9,13 +9,15 @@ typedef struct SortScratch {
     uint32_t (*near)[512]; ///< [TILE] neighbours of a tile within 1, 2.. cells of each of its cells
     uint8_t *want;         ///< [tile box]
     int32_t *from;         ///< [new tiles] slot that the tile had before the sort, or -1
-    uint32_t *movers;      ///< particles that changed tile, by the tile they came from
-    uint32_t *mover_start; ///< [old tiles + 1], then [new tiles + 1]
+    uint32_t *movers;      ///< particles that changed tile, by the tile they go to
+    uint32_t *mover_start; ///< [new tiles + 1] their ranges
+    uint32_t *part_start;  ///< [parts][new tiles] first of those that come from a part of the tiles
+    uint32_t *moved;       ///< [old tiles + 1] particles that leave the tile
     uint32_t *old_start;   ///< [old tiles + 2] ranges of particles before the sort, and the tail
     uint32_t *stayed;      ///< [old tiles + 1] particles that stay in the tile
     uint32_t *new_start;   ///< [new tiles] first particle after the sort
     size_t from_capacity, mover_capacity, mover_start_capacity, old_start_capacity;
-    size_t stayed_capacity, new_start_capacity;
+    size_t stayed_capacity, new_start_capacity, part_capacity, moved_capacity;
 } SortScratch;
 
 typedef struct SortCounts {

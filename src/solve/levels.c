@@ -88,7 +88,7 @@ static bool build_grid(Poisson *s, int k) {
         s->want[grid_box_index(&coarse->own, c.x >> 1, c.y >> 1, c.z >> 1)] = 1;
     }
     coarse->grid = &coarse->own;
-    return grid_rebuild(&coarse->own, s->want, s->from);
+    return grid_rebuild(&coarse->own, s->want, s->from, s->team);
 }
 
 static bool build_store(Level *l) {

@@ -215,32 +215,80 @@ void follow(void *array, size_t bytes, const int32_t *from, int count) {
         if (from[i] < 0) memset(at + (size_t)i * bytes, 0, bytes);
 }
 
-/// What a team moves: buffers, each by one thread.
+/// Buffers that a team moves.
 typedef struct Following {
-    const FieldBuffer *buffer[FIELD_BUFFERS];
+    FieldBuffer *buffer[FIELD_BUFFERS];
+    const void *source[FIELD_BUFFERS]; ///< what was in it; NULL: moved in place
     int buffers;
     const int32_t *from;
     int count;
 } Following;
 
+enum {
+    FOLLOW_PART = 16,   ///< tiles
+    FOLLOW_LARGE = 512, ///< bytes of a tile: less is moved in place
+};
+
+/// Moves some tiles of each buffer that came from another place in memory.
+static void follow_part(void *context, int part, int thread) {
+    const Following *f = context;
+    int first = part * FOLLOW_PART, end = first + FOLLOW_PART;
+    if (end > f->count) end = f->count;
+    for (int b = 0; b < f->buffers; b++) {
+        if (!f->source[b]) continue;
+        size_t bytes = f->buffer[b]->a_tile;
+        uint8_t *to = f->buffer[b]->at;
+        const uint8_t *source = f->source[b];
+        for (int i = first; i < end; i++)
+            if (f->from[i] >= 0)
+                memcpy(to + (size_t)i * bytes, source + (size_t)f->from[i] * bytes, bytes);
+            else
+                memset(to + (size_t)i * bytes, 0, bytes);
+    }
+}
+
 static void follow_buffer(void *context, int index, int thread) {
     const Following *f = context;
-    follow(f->buffer[index]->at, f->buffer[index]->a_tile, f->from, f->count);
+    if (!f->source[index])
+        follow(f->buffer[index]->at, f->buffer[index]->a_tile, f->from, f->count);
+}
+
+/// A buffer moves fastest into another one, which nothing needs in this stage: the two change
+/// places. Without one it stays in place, and one thread moves it.
+static void add_following(BrimSim *s, Following *f, int buffer, bool used[FIELD_BUFFERS]) {
+    FieldMemory *m = &s->memory;
+    FieldBuffer *b = &m->buffer[buffer];
+    f->source[f->buffers] = NULL;
+    for (int i = 0; i < m->buffers && b->a_tile >= FOLLOW_LARGE && GUARD_SHARES; i++) {
+        FieldBuffer *dead = &m->buffer[i];
+        if (used[i] || !dead->at || dead->where != b->where || dead->a_tile != b->a_tile ||
+            dead->tiles != b->tiles || dead->lives >> s->stage & 1)
+            continue;
+        void *at = b->at;
+        f->source[f->buffers] = at;
+        b->at = dead->at, dead->at = at;
+        used[i] = true;
+        break;
+    }
+    f->buffer[f->buffers++] = b;
 }
 
 void fields_follow(BrimSim *s, FieldWhere where, const int32_t *from, int count) {
     FieldMemory *m = &s->memory;
     Following f = {.from = from, .count = count};
-    bool moves[FIELD_BUFFERS] = {false};
+    bool moves[FIELD_BUFFERS] = {false}, used[FIELD_BUFFERS];
     for (int i = 0; i < FIELD_COUNT; i++) {
         const FieldRow *row = &field_rows[i];
         if (row->where != where || !(row->life & ONLY(SORT)) || row->keep == KEEP_HERE) continue;
         for (int part = 0; part < field_parts(s, row); part++)
             if (m->of[i][part] >= 0 && field_memory(s, i, part)) moves[m->of[i][part]] = true;
     }
+    memcpy(used, moves, sizeof used);
     for (int b = 0; b < m->buffers; b++)
-        if (moves[b]) f.buffer[f.buffers++] = &m->buffer[b];
+        if (moves[b]) add_following(s, &f, b, used);
     team_for(s->team, f.buffers, 1, follow_buffer, &f);
+    team_for(s->team, team_parts((size_t)count, FOLLOW_PART), 2, follow_part, &f);
+    point(s);
 }
 
 void fields_swap(BrimSim *s, int a, int b) {

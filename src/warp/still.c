@@ -12,7 +12,7 @@ static bool make_tiles(Grid *g) {
     bool made = want && from;
     if (made) {
         memset(want, 1, box);
-        made = grid_rebuild(g, want, from);
+        made = grid_rebuild(g, want, from, NULL);
     }
     free(want), free(from);
     return made;
