@@ -2,6 +2,7 @@
 #include "solid/solid.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "solid/keyframes.h"
 #include "solid/rotation.h"
 #include "solid/shape.h"
 #include <math.h>
@@ -43,18 +44,8 @@ static bool vector_ok(BrimVec3 v) {
 }
 
 static BrimResult set_keys(Solid *s, const BrimSolidDef *def, BrimError *error) {
-    if (def->keyframe_count < 1 || !def->keyframes)
-        return fail(error, BRIM_ERROR_INPUT, "a keyframed solid needs at least one keyframe");
-    for (int i = 0; i < def->keyframe_count; i++) {
-        const BrimKeyframe *k = &def->keyframes[i];
-        if (!(fabs(k->time) <= 1e9) || !vector_ok(k->position) || !vector_ok(k->rotation))
-            return fail(error, BRIM_ERROR_INPUT, "keyframe %d: a value is not finite or above 1e7",
-                        i + 1);
-        if (i > 0 && !(k->time > k[-1].time))
-            return fail(error, BRIM_ERROR_INPUT,
-                        "keyframe %d: its time %g s is not after %g s, that of the one before",
-                        i + 1, k->time, k[-1].time);
-    }
+    BrimResult r = keyframes_check(def->keyframes, def->keyframe_count, error);
+    if (r != BRIM_OK) return r;
     s->keys = memory_new((size_t)def->keyframe_count * sizeof *s->keys);
     if (!s->keys) return fail(error, BRIM_ERROR_MEMORY, "no memory for keyframes");
     memcpy(s->keys, def->keyframes, (size_t)def->keyframe_count * sizeof *s->keys);
@@ -149,63 +140,9 @@ size_t solid_bytes(const Solid *s) {
 
 // ------------------------------------------------------------------------------------- motion
 
-/// One of the six numbers of a keyframe; in 2D those out of the plane are 0.
-static double key_value(const Solid *s, int key, int component) {
-    const BrimKeyframe *k = &s->keys[key];
-    switch (component) {
-    case 0:
-        return k->position.x;
-    case 1:
-        return k->position.y;
-    case 2:
-        return s->dim == 2 ? 0 : k->position.z;
-    case 3:
-        return s->dim == 2 ? 0 : k->rotation.x;
-    case 4:
-        return s->dim == 2 ? 0 : k->rotation.y;
-    default:
-        return k->rotation.z;
-    }
-}
-
-/// Rate of change at a keyframe: that of the chord through its neighbours, less where it would
-/// make the path overshoot a keyframe; 0 at turning points and at both ends.
-static double key_rate(const Solid *s, int key, int component) {
-    if (key == 0 || key == s->key_count - 1) return 0;
-    double t0 = s->keys[key - 1].time, t1 = s->keys[key].time, t2 = s->keys[key + 1].time;
-    double a = key_value(s, key - 1, component), b = key_value(s, key, component);
-    double c = key_value(s, key + 1, component);
-    double before = (b - a) / (t1 - t0), after = (c - b) / (t2 - t1);
-    if (before * after <= 0) return 0;
-    // up to three times the flatter chord a cubic stays monotone
-    double limit = 3 * fmin(fabs(before), fabs(after)), chord = (c - a) / (t2 - t0);
-    return fabs(chord) < limit ? chord : copysign(limit, chord);
-}
-
-/// Cubic between keyframes. value [6] and rate of change [6]: position m, rotation degrees.
-static void key_path(const Solid *s, double time, double value[6], double rate[6]) {
-    int last = s->key_count - 1, k = 0;
-    bool before = time <= s->keys[0].time, after = time >= s->keys[last].time;
-    while (k + 1 < last && s->keys[k + 1].time <= time) k++;
-    for (int c = 0; c < 6; c++) {
-        if (before || after) {
-            value[c] = key_value(s, before ? 0 : last, c);
-            rate[c] = 0;
-            continue;
-        }
-        double h = s->keys[k + 1].time - s->keys[k].time, t = (time - s->keys[k].time) / h;
-        double a = key_value(s, k, c), b = key_value(s, k + 1, c);
-        double ra = h * key_rate(s, k, c), rb = h * key_rate(s, k + 1, c);
-        double u = 1 - t;
-        value[c] =
-            a * (1 + 2 * t) * u * u + b * (1 + 2 * u) * t * t + ra * t * u * u - rb * t * t * u;
-        rate[c] = (6 * t * u * (b - a) + ra * u * (1 - 3 * t) + rb * t * (3 * t - 2)) / h;
-    }
-}
-
 static void key_pose(const Solid *s, double time, Pose *pose) {
     double value[6], rate[6];
-    key_path(s, time, value, rate);
+    keyframes_at(s->keys, s->key_count, s->dim, time, value, rate);
     memcpy(pose->offset, value, sizeof pose->offset);
     memcpy(pose->velocity, rate, sizeof pose->velocity);
     rotation_from_degrees(value + 3, pose->rotation);
@@ -262,9 +199,9 @@ static double angle_change(const Solid *s, double from, double to) {
     if (s->state.hosted || s->motion != BRIM_MOTION_KEYFRAMES) return 0;
     double sum = 0, a[6], b[6], rate[6];
     enum { SAMPLES = 8 };
-    key_path(s, from, a, rate);
+    keyframes_at(s->keys, s->key_count, s->dim, from, a, rate);
     for (int i = 1; i <= SAMPLES; i++) {
-        key_path(s, from + (to - from) * i / SAMPLES, b, rate);
+        keyframes_at(s->keys, s->key_count, s->dim, from + (to - from) * i / SAMPLES, b, rate);
         for (int c = 3; c < 6; c++) sum += fabs(b[c] - a[c]);
         memcpy(a, b, sizeof a);
     }
