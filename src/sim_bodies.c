@@ -50,7 +50,8 @@ BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyState *sta
                              .kinetic = elastic_kinetic(e),
                              .elastic = elastic_energy(e, e->d, NULL),
                              .pressure = whole_force(b, b->pressure),
-                             .contact = whole_force(b, b->contact)};
+                             .contact = whole_force(b, b->contact),
+                             .hand = whole_force(b, b->hand)};
     memcpy(&state->low, b->low, sizeof state->low);
     memcpy(&state->high, b->high, sizeof state->high);
     if (e->dim == 2) state->low.z = state->high.z = 0;

@@ -169,6 +169,18 @@ static BrimResult put_bodies(CheckpointWriter *w, const BrimSim *s, BrimError *e
     return r;
 }
 
+/// The host's hands on bodies.
+static BrimResult put_hands(CheckpointWriter *w, const Hands *hands, BrimError *error) {
+    size_t count = hands_numbers(hands);
+    double *numbers = memory_new((count + 1) * sizeof *numbers);
+    if (!numbers) return fail(error, BRIM_ERROR_MEMORY, "out of memory for grabs");
+    hands_save(hands, numbers);
+    BrimResult r =
+        count ? checkpoint_put(w, "grabs", numbers, count * sizeof *numbers, error) : BRIM_OK;
+    free(numbers);
+    return r;
+}
+
 static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     const Particles *p = &s->particles;
     CheckpointMeta meta = {.step = s->step,
@@ -196,7 +208,8 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     }
     if (r == BRIM_OK) r = put_grid(w, s, error);
     if (r == BRIM_OK) r = put_solids(w, s, error);
-    return r == BRIM_OK && s->bodies ? put_bodies(w, s, error) : r;
+    if (r == BRIM_OK && s->bodies) r = put_bodies(w, s, error);
+    return r == BRIM_OK && s->bodies ? put_hands(w, &s->bodies->hands, error) : r;
 }
 
 BrimResult brim_sim_save(const BrimSim *sim, const char *path, BrimError *error) {
@@ -382,6 +395,20 @@ static BrimResult read_bodies(Checkpoint *c, BrimSim *s, const char *path, BrimE
     return r;
 }
 
+static BrimResult read_hands(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
+    int64_t count = section_count(c, "grabs", sizeof(double));
+    if (count <= 0) return BRIM_OK;
+    bool memory = true;
+    double *numbers = memory_new((size_t)count * sizeof *numbers);
+    if (!numbers) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    BrimResult r = checkpoint_read(c, "grabs", numbers, (size_t)count * sizeof *numbers, error);
+    if (r == BRIM_OK && !hands_restore(s, numbers, (size_t)count, &memory))
+        r = memory ? damaged(path, "a grab makes no sense", error)
+                   : fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    free(numbers);
+    return r;
+}
+
 static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     CheckpointMeta meta;
     BrimResult r = checkpoint_read(c, CHECKPOINT_META, &meta, sizeof meta, error);
@@ -411,6 +438,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
     r = read_fields(c, s, path, error);
     if (r == BRIM_OK && s->bodies) r = read_bodies(c, s, path, error);
+    if (r == BRIM_OK && s->bodies) r = read_hands(c, s, path, error);
     if (r == BRIM_OK) r = read_solids(c, s, (int)solids, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);

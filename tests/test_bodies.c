@@ -161,7 +161,8 @@ static double plate_sag(double step, BrimError *error) {
     t.body.young = 2e9f, t.body.poisson = 0.3f, t.body.density = 2000, t.body.modes = 8;
     t.body.elements = 40, t.body.damping = 40;
     t.liquid.shape = box_shape(0, 0.25f, 0, 1, 0.65f, 0);
-    BrimPinDef pins[2] = {{box_shape(-1, 0, 0, 0, 1, 0)}, {box_shape(1, 0, 0, 2, 1, 0)}};
+    BrimPinDef pins[2] = {{.shape = box_shape(-1, 0, 0, 0, 1, 0)},
+                          {.shape = box_shape(1, 0, 0, 2, 1, 0)}};
     t.body.pins = pins, t.body.pin_count = 2;
     t.def.liquid = &t.liquid, t.def.liquid_count = 1, t.def.bodies = &t.body, t.def.body_count = 1;
     BrimSim *s = NULL;

@@ -183,6 +183,17 @@ typedef struct BrimPinDef {
     BrimShapeDef shape;
 } BrimPinDef;
 
+/// A hand that drags a point of a body's surface along a path, as brim_sim_drag does.
+typedef struct BrimGrabDef {
+    BrimVec3 at;                   ///< the nearest vertex at rest is held, m
+    const BrimKeyframe *keyframes; ///< positions are added to that vertex's; none = it stays there
+    int keyframe_count;
+    double start, stop; ///< holds between these times, s
+    float force;        ///< that it pulls with at most, N; 0 = without limit
+} BrimGrabDef;
+
+BRIM_API BrimGrabDef brim_default_grab_def(void);
+
 /// A body that swims: it moves, turns and bends as water, weight and walls make it.
 typedef struct BrimBodyDef {
     BrimShapeDef shape; ///< at rest, where it is at the start
@@ -198,6 +209,8 @@ typedef struct BrimBodyDef {
     BrimVec3 spin;      ///< at the start, rad/s about its centre of mass
     const BrimPinDef *pins;
     int pin_count;
+    const BrimGrabDef *grabs;
+    int grab_count;
 } BrimBodyDef;
 
 BRIM_API BrimBodyDef brim_default_body_def(void);
@@ -509,6 +522,7 @@ typedef struct BrimBodyState {
     double elastic;     ///< energy of its deformation, J
     BrimVec3 pressure;  ///< force of the water, N, in the last step
     BrimVec3 contact;   ///< force of walls, solids and other bodies, N
+    BrimVec3 hand;      ///< force of hands, N
 } BrimBodyState;
 
 /// The surface of a body as it is now; 2D: segments, whose last two corners are one. Belongs to the
@@ -525,6 +539,32 @@ BRIM_API BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyS
                                         BrimError *error);
 BRIM_API BrimResult brim_sim_body_surface(const BrimSim *sim, int index, BrimBodySurface *surface,
                                           BrimError *error);
+
+/// Takes hold of the first body that a ray meets, at the point where it meets it, which stays where
+/// it is until it is dragged. *grab names the hold; *point (may be NULL) is that point. In 2D a ray
+/// that leaves the plane takes the body that it goes through, at the nearest point of its outline.
+/// BRIM_ERROR_INPUT when there is no body. Bodies without pins are pulled with at most 20 times
+/// their weight. What a hand does is felt after the step that is already under way.
+BRIM_API BrimResult brim_sim_grab(BrimSim *sim, BrimVec3 origin, BrimVec3 direction, int *grab,
+                                  BrimVec3 *point, BrimError *error);
+/// Takes hold of a vertex of a body's surface.
+BRIM_API BrimResult brim_sim_grab_vertex(BrimSim *sim, int body, size_t vertex, int *grab,
+                                         BrimError *error);
+/// Drags the held point to a target, straight and at an even pace during the next `duration`
+/// seconds of simulated time; with 0 as fast as the hand can pull.
+BRIM_API BrimResult brim_sim_drag(BrimSim *sim, int grab, BrimVec3 target, double duration,
+                                  BrimError *error);
+/// Lets go. The name may be given again to a later hold.
+BRIM_API BrimResult brim_sim_release(BrimSim *sim, int grab, BrimError *error);
+
+typedef struct BrimGrabState {
+    int body;
+    BrimVec3 point;  ///< that is held, m
+    BrimVec3 target; ///< to which it is pulled, m
+    BrimVec3 force;  ///< with which it is pulled, N, in the last step
+} BrimGrabState;
+BRIM_API BrimResult brim_sim_grab_state(const BrimSim *sim, int grab, BrimGrabState *state,
+                                        BrimError *error);
 
 /// Adds a solid; *index names it in brim_sim_move_solid. Solids of the def come first.
 BRIM_API BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,

@@ -112,6 +112,8 @@ BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, BrimError *error) {
         if (r == BRIM_OK) r = solid_new_body(&solid, s->dim, &s->solids[s->solid_count], error);
         if (r != BRIM_OK) return of_body(r, i, error);
         s->solid_count++;
+        r = hands_of_def(s, &def->bodies[i], i, error);
+        if (r != BRIM_OK) return of_body(r, i, error);
     }
     return BRIM_OK;
 }
@@ -120,6 +122,7 @@ void bodies_free(BrimSim *s) {
     Bodies *b = s->bodies;
     if (!b) return;
     for (int i = 0; b->body && i < b->count; i++) body_free(&b->body[i]);
+    hands_free(&b->hands);
     free(b->body), free(b->at), free(b->cell), free(b->flow), free(b->sway);
     free(b->out), free(b->kept);
     free(b);

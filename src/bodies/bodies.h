@@ -8,12 +8,14 @@
 // which is one Newton step of body and liquid together; v_free is that step without the pressure.
 #pragma once
 #include "bodies/body.h"
+#include "bodies/hands.h"
 #include "step/state.h"
 
 struct Bodies {
     int count;
     Body *body;
     int first_solid; ///< of the sim's solids, which these are from there on
+    Hands hands;
 
     int32_t *at; ///< [cells near solids] 1 + place in the list below, 0: no body there
     size_t at_room;
@@ -55,3 +57,5 @@ static inline float bodies_outflow(const BrimSim *s, int64_t cell) {
 /// Forces and stiffness of contact with walls, solids and other bodies at the end of the step that
 /// v makes: body->contact, extra, touching.
 void body_contact(const BrimSim *s, Body *body, double kick);
+/// extra += weight m (x) row row^T, m [3][3], row [r]
+void body_stiffen(Body *body, const double *row, const double m[9], double weight);

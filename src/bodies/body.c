@@ -18,8 +18,8 @@ void body_free(Body *b) {
     free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
     free(b->nearest), free(b->inside);
     free(b->cell), free(b->cell_row);
-    free(b->force), free(b->pressure), free(b->contact), free(b->reaction), free(b->extra),
-        free(b->work);
+    free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->reaction),
+        free(b->extra), free(b->work);
     *b = (Body){0};
 }
 
@@ -130,11 +130,12 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->vertex_area = memory_zero(n * sizeof *b->vertex_area);
     b->force = memory_zero(dofs * sizeof(double)), b->pressure = memory_zero(dofs * sizeof(double));
     b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
+    b->hand = memory_zero(dofs * sizeof(double));
     b->reaction = memory_zero(dofs * sizeof(double));
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
     bool ok = b->rest && b->row && b->velocity && b->normal && b->vertex_area && b->force &&
-              b->pressure && b->contact && b->reaction && b->work && b->extra && row;
+              b->pressure && b->contact && b->hand && b->reaction && b->work && b->extra && row;
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
         elastic_row(b->elastic, b->rest[i], row);

@@ -41,6 +41,7 @@ typedef struct Body {
     double *force;    ///< [r][dim] all but elastic ones, N: of the step
     double *pressure; ///< [r][dim] of the liquid's pressure, N
     double *contact;  ///< [r][dim] of walls, solids and other bodies, N
+    double *hand;     ///< [r][dim] of hands that pull it, N
     double *reaction; ///< [r][dim] of bodies that touch this one, N; part of contact
     double *extra;    ///< [dofs][dofs] what contact adds to A
     double *work;     ///< [r][dim]

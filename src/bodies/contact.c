@@ -64,9 +64,9 @@ static bool find_touch(const BrimSim *s, const Body *me, const float p[3], Touch
     return touch->depth > 0;
 }
 
-/// extra += weight m (x) row row^T, m [3][3]
-static void add_stiffness(Body *b, const float *row, const double m[9], double weight) {
+void body_stiffen(Body *b, const double *row, const double m[9], double weight) {
     int r = b->elastic->r, dim = b->dim;
+    b->touching = true;
     for (int i = 0; i < r; i++)
         for (int a = 0; a < dim; a++) {
             double *to = b->extra + (size_t)(i * dim + a) * (size_t)b->elastic->dofs;
@@ -140,11 +140,12 @@ void body_contact(const BrimSim *s, Body *b, double kick) {
         for (int a = 0; a < b->dim; a++) p[a] = b->surface.vertices[n][a] + (float)(e->dn * v[a]);
         Touch touch;
         if (!find_touch(s, b, p, &touch) || !faces(b->normal[n], &touch)) continue;
-        b->touching = true;
         touch_force(b, &touch, vertex_stiffness(s, b, n), v, s->dx, force, m);
         for (int i = 0; i < e->r; i++)
             for (int a = 0; a < b->dim; a++) b->contact[i * b->dim + a] += row[i] * force[a];
         if (touch.body) react(touch.body, p, force);
-        add_stiffness(b, row, m, kick);
+        double exact[ELASTIC_DOFS_MOST];
+        for (int i = 0; i < e->r; i++) exact[i] = row[i];
+        body_stiffen(b, exact, m, kick);
     }
 }

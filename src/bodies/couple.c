@@ -248,7 +248,11 @@ static bool iterate(BrimSim *s, double kick) {
     for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
     for (int k = 0; k < b->count; k++)
         memset(b->body[k].reaction, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
-    for (int k = 0; k < b->count; k++) body_contact(s, &b->body[k], kick);
+    for (int k = 0; k < b->count; k++) {
+        memset(b->body[k].hand, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
+        body_contact(s, &b->body[k], kick);
+    }
+    hands_pull(s, kick);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
@@ -256,7 +260,7 @@ static bool iterate(BrimSim *s, double kick) {
         memcpy(body->work, e->v, (size_t)e->dofs * sizeof *e->v);
         for (int i = 0; i < e->dofs; i++) {
             body->contact[i] += body->reaction[i];
-            f[i] = body->force[i] + body->contact[i];
+            f[i] = body->force[i] + body->contact[i] + body->hand[i];
         }
         if (!elastic_iterate(e, f, body->touching ? body->extra : NULL)) return false;
         by_component(body, e->v, v);
@@ -280,21 +284,35 @@ static void take_pressure(BrimSim *s) {
     }
 }
 
+/// Contact and hands at the velocity that came out: see elastic_iterate.
+static void settle_forces(BrimSim *s) {
+    Bodies *b = s->bodies;
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        const Elastic *e = body->elastic;
+        double change[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        if (!body->touching) continue;
+        for (int i = 0; i < e->dofs; i++) v[i] = e->v[i] - body->work[i];
+        dense_apply(body->extra, e->dofs, e->dofs, v, change);
+        for (int i = 0; i < e->dofs; i++) body->contact[i] += body->hand[i] - change[i] / e->kick;
+    }
+    hands_follow(s);
+    for (int k = 0; k < b->count; k++)
+        for (int i = 0; i < b->body[k].elastic->dofs && b->body[k].touching; i++)
+            b->body[k].contact[i] -= b->body[k].hand[i];
+}
+
 /// Ends the kick; flow => of the final velocities.
 static void finish(BrimSim *s) {
     Bodies *b = s->bodies;
+    settle_forces(s);
     for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
         double f[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
-        if (body->touching) { // contact at the velocity that came out: see elastic_iterate
-            for (int i = 0; i < e->dofs; i++) v[i] = e->v[i] - body->work[i];
-            dense_apply(body->extra, e->dofs, e->dofs, v, f);
-            for (int i = 0; i < e->dofs; i++) body->contact[i] -= f[i] / e->kick;
-        }
         for (int i = 0; i < e->dofs; i++)
-            f[i] = body->force[i] + body->contact[i] + body->pressure[i];
+            f[i] = body->force[i] + body->contact[i] + body->hand[i] + body->pressure[i];
         elastic_end(e, f, b->count == 1 && body->cell_count == 0 && !body->touching);
         by_component(body, e->v, v);
         push(body, 1, v, b->flow);

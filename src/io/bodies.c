@@ -104,16 +104,17 @@ BrimResult brim_write_body_states(const BrimSim *sim, const char *path, BrimErro
     static const char header[] =
         "time,body,center_x,center_y,center_z,velocity_x,velocity_y,velocity_z,spin_x,spin_y,"
         "spin_z,low_x,low_y,low_z,high_x,high_y,high_z,mass,kinetic,elastic,pressure_x,pressure_y,"
-        "pressure_z,contact_x,contact_y,contact_z\n";
+        "pressure_z,contact_x,contact_y,contact_z,hand_x,hand_y,hand_z\n";
     file_write(out, header, sizeof header - 1);
     for (int i = 0; r == BRIM_OK && i < brim_sim_body_count(sim); i++) {
         BrimBodyState b;
         char row[1024];
         r = brim_sim_body_state(sim, i, &b, error);
         if (r != BRIM_OK) break;
-        const BrimVec3 v[7] = {b.center, b.velocity, b.spin, b.low, b.high, b.pressure, b.contact};
+        const BrimVec3 v[8] = {b.center, b.velocity, b.spin,    b.low,
+                               b.high,   b.pressure, b.contact, b.hand};
         int n = snprintf(row, sizeof row, "%.9g,%d", brim_sim_time(sim), i);
-        for (int k = 0; k < 7; k++) {
+        for (int k = 0; k < 8; k++) {
             if (k == 5)
                 n += snprintf(row + n, sizeof row - (size_t)n, ",%.9g,%.9g,%.9g", b.mass, b.kinetic,
                               b.elastic);

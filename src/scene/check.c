@@ -135,6 +135,19 @@ static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, co
     }
 }
 
+/// Values, and times that rise.
+static bool check_keyframes(Problem *problem, const Table *table, const BrimKeyframe *keys,
+                            int count, int dim, const char *path) {
+    for (int i = 0; i < count; i++) {
+        char at[256];
+        snprintf(at, sizeof at, "%.200s.keyframes[%d]", path, i);
+        if (check_table(problem, table, &keys[i], dim, at)) return true;
+        if (i > 0 && keys[i].time <= keys[i - 1].time)
+            return found(problem, at, "time", "must be later than the keyframe before it");
+    }
+    return false;
+}
+
 static bool check_motion(Problem *problem, const BrimSolidDef *solid, int dim, const char *path) {
     if (check_list(problem, path, "keyframes", solid->keyframes, solid->keyframe_count))
         return true;
@@ -143,15 +156,8 @@ static bool check_motion(Problem *problem, const BrimSolidDef *solid, int dim, c
     if (solid->motion == BRIM_MOTION_KEYFRAMES && solid->keyframe_count == 0)
         return found(problem, path, "keyframes",
                      "is missing: a list of {time, position, rotation}");
-    for (int i = 0; i < solid->keyframe_count; i++) {
-        char at[256];
-        snprintf(at, sizeof at, "%.200s.keyframes[%d]", path, i);
-        const BrimKeyframe *key = &solid->keyframes[i];
-        if (check_table(problem, &table_keyframe, key, dim, at)) return true;
-        if (i > 0 && key->time <= key[-1].time)
-            return found(problem, at, "time", "must be later than the keyframe before it");
-    }
-    return false;
+    return check_keyframes(problem, &table_keyframe, solid->keyframes, solid->keyframe_count, dim,
+                           path);
 }
 
 static bool check_source(Problem *problem, const BrimSourceDef *source, int dim, const char *path) {
@@ -165,6 +171,16 @@ static bool check_source(Problem *problem, const BrimSourceDef *source, int dim,
                "must not be zero: it is the direction and speed in which the stream leaves (m/s)");
 }
 
+static bool check_grab(Problem *problem, const BrimGrabDef *grab, int dim, const char *path) {
+    if (check_list(problem, path, "keyframes", grab->keyframes, grab->keyframe_count) ||
+        check_table(problem, &table_grab, grab, dim, path))
+        return true;
+    if (grab->stop <= grab->start)
+        return found(problem, path, "stop", "must be later than start (s)");
+    return check_keyframes(problem, &table_grab_key, grab->keyframes, grab->keyframe_count, dim,
+                           path);
+}
+
 static bool check_body(Problem *problem, const BrimBodyDef *body, int dim, const char *path) {
     if (check_list(problem, path, "pins", body->pins, body->pin_count)) return true;
     if (body->rigid && body->pin_count > 0)
@@ -176,6 +192,12 @@ static bool check_body(Problem *problem, const BrimBodyDef *body, int dim, const
         char at[256];
         snprintf(at, sizeof at, "%.200s.pins[%d]", path, i);
         if (check_shape(problem, &body->pins[i].shape, dim, at, 0)) return true;
+    }
+    if (check_list(problem, path, "grabs", body->grabs, body->grab_count)) return true;
+    for (int i = 0; i < body->grab_count; i++) {
+        char at[256];
+        snprintf(at, sizeof at, "%.200s.grabs[%d]", path, i);
+        if (check_grab(problem, &body->grabs[i], dim, at)) return true;
     }
     return false;
 }

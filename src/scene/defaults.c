@@ -31,6 +31,12 @@ BrimBodyDef brim_default_body_def(void) {
     return def;
 }
 
+BrimGrabDef brim_default_grab_def(void) {
+    BrimGrabDef def = {0};
+    table_defaults(&table_grab, &def);
+    return def;
+}
+
 BrimGaugeDef brim_default_gauge_def(void) {
     BrimGaugeDef def = {0};
     table_defaults(&table_gauge, &def);

@@ -1,19 +1,13 @@
 #include "scene/fields.h"
+#include "scene/row.h"
 #include <stddef.h>
 #include <string.h>
 
-#define COUNT(A) ((int)(sizeof(A) / sizeof *(A)))
 #define SIM(MEMBER) offsetof(BrimSimDef, MEMBER)
 #define SHAPE(MEMBER) offsetof(ShapeRead, def.MEMBER)
-#define AT(STORE, OFFSET) .store = STORE_##STORE, .offset = OFFSET
 #define LIST(MEMBER, COUNT_MEMBER, TABLE) \
     AT(LIST, SIM(MEMBER)), .count_offset = SIM(COUNT_MEMBER), .list = &(TABLE)
 #define SIDE "wall, open"
-// floats beyond are of no use for places, speeds and their squares
-#define REACH "-1e7 to 1e7"
-#define SHAPE_NAMES                                                                         \
-    "box, sphere, cylinder, capsule, plane, torus, height_field, mesh, union, difference, " \
-    "smooth_union"
 
 // key, type, default, range, unit, help; where it goes
 
@@ -394,63 +388,6 @@ const Table table_keyframe = {"solids[].keyframes[].",
                               NULL,
                               0};
 
-#define BODY(MEMBER) offsetof(BrimBodyDef, MEMBER)
-static const Field body_fields[] = {
-    {{"bodies[].<shape>", "shape", "required", SHAPE_NAMES, "",
-      "one of these keys, and below it the keys of that shape: at rest, where it is at the start"},
-     .store = STORE_KIND},
-    {{"bodies[].density", "number", "1000", "1 to 1e5", "kg/m^3", "below that of water it floats"},
-     AT(FLOAT, BODY(density))},
-    {{"bodies[].rigid", "flag", "false", "true, false", "",
-      "keeps its shape; young, poisson and modes are then not read"},
-     AT(FLAG, BODY(rigid))},
-    {{"bodies[].young", "number", "1e5", "> 0", "Pa",
-      "Young's modulus: 1e5 is soft rubber, 1e7 hard rubber, 1e10 wood"},
-     AT(FLOAT, BODY(young))},
-    {{"bodies[].poisson", "number", "0.4", "0 to 0.49", "", "Poisson's ratio; 2D is plane strain"},
-     AT(FLOAT, BODY(poisson))},
-    {{"bodies[].modes", "integer", "0", "0 to 200", "",
-      "vibrations that it bends by; 0 = 12 with pins, 24 without"},
-     AT(INT, BODY(modes))},
-    {{"bodies[].elements", "integer", "0", "0 or 8 to 4000", "",
-      "of its lattice, at most; 0 = 150 (2D: 400). Two must fit across its thinnest part"},
-     AT(INT, BODY(elements))},
-    {{"bodies[].damping", "number", "0", ">= 0", "1/s", "of all of its motion"},
-     AT(FLOAT, BODY(damping))},
-    {{"bodies[].friction", "number", "0.3", ">= 0", "",
-      "Coulomb's coefficient against walls, solids and other bodies"},
-     AT(FLOAT, BODY(friction))},
-    {{"bodies[].velocity", "vector", "[0, 0, 0]", "", "m/s", "at the start"},
-     AT(VECTOR, BODY(velocity))},
-    {{"bodies[].spin", "vector", "[0, 0, 0]", "", "rad/s",
-      "at the start, about its centre of mass (2D: one number)"},
-     AT(TURN, BODY(spin))},
-    {{"bodies[].pins", "list", "[]", "", "", "shapes: what of the body lies in them is held"},
-     AT(LIST, BODY(pins)),
-     .count_offset = BODY(pin_count),
-     .list = &table_pin},
-};
-const Table table_body = {"bodies[].",
-                          body_fields,
-                          COUNT(body_fields),
-                          sizeof(BrimBodyDef),
-                          offsetof(BrimBodyDef, shape),
-                          NULL,
-                          0};
-
-static const Field pin_fields[] = {
-    {{"bodies[].pins[].<shape>", "shape", "required", SHAPE_NAMES, "",
-      "one of these keys, and below it the keys of that shape"},
-     .store = STORE_KIND},
-};
-const Table table_pin = {"bodies[].pins[].",
-                         pin_fields,
-                         COUNT(pin_fields),
-                         sizeof(BrimPinDef),
-                         offsetof(BrimPinDef, shape),
-                         NULL,
-                         0};
-
 static const Field source_fields[] = {
     {{"sources[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
@@ -718,6 +655,8 @@ static const Table *const item_tables[] = {
     &table_keyframe,
     &table_body,
     &table_pin,
+    &table_grab,
+    &table_grab_key,
     &table_source,
     &table_drain,
     &table_gauge,
