@@ -203,3 +203,81 @@ TEST(grab_misses_and_misuse) {
     CHECK(brim_sim_release(s, grab, &error) == BRIM_ERROR_INPUT);
     brim_sim_destroy(&s);
 }
+
+// ------------------------------------------------------------------------------------------ pins
+
+/// A beam of 0.5 m in air, held at its left end by a pin with such keyframes, after two seconds: where
+/// its right end is, relative to the pin's own place.
+static BrimVec3 beam_end(const BrimKeyframe *keys, int count, BrimError *error) {
+    Air t;
+    air_init(&t, 2, 32, false);
+    t.body.shape = box_shape(0.2f, 0.6f, 0.7f, 0.65f);
+    t.body.young = 2e6f, t.body.damping = 6, t.body.elements = 60, t.body.modes = 6;
+    BrimPinDef pin = {.shape = box_shape(0, 0.5f, 0.2f, 0.75f)};
+    pin.keyframes = keys, pin.keyframe_count = count;
+    t.body.pins = &pin, t.body.pin_count = 1;
+    BrimSim *s = air_sim(&t, error);
+    BrimBodySurface surface;
+    BrimVec3 sum = {0, 0, 0};
+    if (!s || brim_sim_body_surface(s, 0, &surface, error) != BRIM_OK) return sum;
+    size_t end = 0;
+    for (size_t i = 0; i < surface.vertex_count; i++)
+        if (surface.position[i][0] > surface.position[end][0] + 1e-6f) end = i;
+    float rest[2] = {surface.position[end][0], surface.position[end][1]};
+    for (int f = 0; f < 120; f++)
+        if (brim_sim_advance_frame(s, error) != BRIM_OK) return sum;
+    brim_sim_body_surface(s, 0, &surface, error);
+    sum.x = surface.position[end][0] - rest[0], sum.y = surface.position[end][1] - rest[1];
+    brim_sim_destroy(&s);
+    return sum;
+}
+
+TEST(pins_that_move_carry_the_body) {
+    // held by a pin that stays, by one that has keyframes but does not move, by one that goes up
+    BrimError error = {0};
+    BrimKeyframe rest[1] = {{.time = 0}};
+    BrimKeyframe up[2] = {{.time = 0}, {.time = 0.3, .position = {0.1f, 0.15f, 0}}};
+    BrimVec3 still = beam_end(NULL, 0, &error), same = beam_end(rest, 1, &error);
+    BrimVec3 lifted = beam_end(up, 2, &error);
+    CHECK(still.y < -0.01f);
+    CHECK_NEAR(same.y / still.y, 1, 0.01);
+    CHECK_NEAR((lifted.y - 0.15f) / still.y, 1, 0.01);
+    CHECK_NEAR(lifted.x - 0.1f, still.x, 0.05 / 32);
+}
+
+TEST(pins_that_part_stretch_the_body) {
+    // by 4 %, without weight: each place goes along in proportion; then the right one turns
+    Air t;
+    BrimError error;
+    air_init(&t, 2, 32, false);
+    t.def.gravity = (BrimVec3){0, 0, 0};
+    t.body.shape = box_shape(0.2f, 0.6f, 0.7f, 0.65f);
+    t.body.elements = 60, t.body.modes = 6, t.body.damping = 6;
+    BrimKeyframe away[3] = {{.time = 0},
+                            {.time = 0.3, .position = {0.02f, 0, 0}},
+                            {.time = 0.6, .position = {0.02f, 0, 0}, .rotation = {0, 0, 30}}};
+    BrimPinDef pins[2] = {{.shape = box_shape(0, 0.5f, 0.2f, 0.75f)},
+                          {.shape = box_shape(0.7f, 0.5f, 0.9f, 0.75f)}};
+    pins[1].keyframes = away, pins[1].keyframe_count = 2;
+    for (int n = 0; n < 2; n++) {
+        t.body.pins = pins, t.body.pin_count = 2;
+        BrimSim *s = air_sim(&t, &error);
+        CHECK(s);
+        const Body *b = &s->bodies->body[0];
+        float start[2] = {b->low[0], b->high[0]};
+        for (int f = 0; f < 50; f++) CHECK_OK(brim_sim_advance_frame(s, &error), error);
+        CHECK_NEAR(b->low[0], start[0], 0.01 / 32);
+        if (n == 0) CHECK_NEAR(b->high[0], start[1] + 0.02f, 0.01 / 32);
+        double worst = 0, lowest = 1;
+        for (size_t i = 0; i < b->surface.vertex_count; i++) {
+            double part = (b->rest[i][0] - 0.2) / 0.5;
+            worst = fmax(worst, fabs(b->surface.vertices[i][0] - b->rest[i][0] - 0.02 * part));
+            lowest = fmin(lowest, b->surface.vertices[i][1]);
+        }
+        if (n == 0) CHECK_BELOW(worst, 1e-3);
+        // held at 30 degrees about a point beyond its end, which thereby goes down and bends it
+        if (n == 1) CHECK(lowest < 0.6 - 0.1 * 0.5 * 0.9);
+        brim_sim_destroy(&s);
+        pins[1].keyframe_count = 3;
+    }
+}

@@ -181,6 +181,8 @@ BRIM_API BrimSolidDef brim_default_solid_def(void);
 /// A region that holds what of a body lies in it.
 typedef struct BrimPinDef {
     BrimShapeDef shape;
+    const BrimKeyframe *keyframes; ///< carry what it holds along; none = it stays where it is
+    int keyframe_count;
 } BrimPinDef;
 
 /// A hand that drags a point of a body's surface along a path, as brim_sim_drag does.

@@ -2,6 +2,7 @@
 #include "bodies/bodies.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "bodies/pins.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ static BrimResult make_elastic(Body *b, const BrimBodyDef *def, BrimError *error
         if (r == BRIM_OK) regions[i] = region_of(pins[i]);
     }
     p.pins = regions, p.pin_count = def->pin_count;
+    for (int i = 0; i < def->pin_count; i++) p.carried |= def->pins[i].keyframe_count > 0;
     Region region = region_of(b->shape);
     if (r == BRIM_OK) r = elastic_new(&region, &p, &b->elastic, error);
     for (int i = 0; pins && i < def->pin_count; i++) shape_free(&pins[i]);
@@ -82,6 +84,7 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, Body *b, B
     if (r != BRIM_OK) return r;
     double spacing = fmin(s->dx, 0.45 * thickness);
     r = body_surface(b, spacing, error);
+    if (r == BRIM_OK) r = pins_of_def(b, def, error);
     if (r != BRIM_OK) return r;
     start_moving(b->elastic, def);
     return body_place(b) ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory");

@@ -1,6 +1,7 @@
 #include "bodies/body.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "bodies/pins.h"
 #include "look/contour.h"
 #include "solid/triangle.h"
 #include <math.h>
@@ -13,6 +14,7 @@ static const float REACH = 7;
 void body_free(Body *b) {
     elastic_free(&b->elastic);
     shape_free(&b->shape);
+    pins_free(b);
     trimesh_free(&b->surface);
     distance_grid_free(&b->grid);
     free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
@@ -107,6 +109,7 @@ static void spare_held(Body *b) {
         for (size_t i = 0; i < b->surface.vertex_count; i++) {
             double sum = 0;
             for (size_t k = 0; k < r; k++) sum += (double)b->row[i * r + k] * b->row[i * r + k];
+            if (b->elastic->params.carried) sum = elastic_holds(b->elastic, b->rest[i]) ? 0 : 1;
             if (pass == 0)
                 most = fmax(most, sum);
             else if (sum < 1e-4 * most)

@@ -11,6 +11,13 @@ typedef struct BodyCell {
     float head[3]; ///< from the cell's centre to the wall, m
 } BodyCell;
 
+/// A pin that moves, or one of a body that has such.
+typedef struct BodyPin {
+    double pivot[3];    ///< about which it turns
+    BrimKeyframe *keys; ///< NULL: it stays
+    int key_count;
+} BodyPin;
+
 typedef struct Body {
     Elastic *elastic;
     Shape *shape; ///< at rest
@@ -34,6 +41,9 @@ typedef struct Body {
     uint8_t *inside;   ///< [nodes] scratch
     size_t nearest_room, inside_room;
 
+    BodyPin *pin; ///< bodies with pins that move
+    int pin_count;
+
     // coupling
     BodyCell *cell;
     float *cell_row; ///< [cells][r]
@@ -41,7 +51,7 @@ typedef struct Body {
     double *force;    ///< [r][dim] all but elastic ones, N: of the step
     double *pressure; ///< [r][dim] of the liquid's pressure, N
     double *contact;  ///< [r][dim] of walls, solids and other bodies, N
-    double *hand;     ///< [r][dim] of hands that pull it, N
+    double *hand;     ///< [r][dim] of hands and of pins that move, N
     double *reaction; ///< [r][dim] of bodies that touch this one, N; part of contact
     double *extra;    ///< [dofs][dofs] what contact adds to A
     double *work;     ///< [r][dim]

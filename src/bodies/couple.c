@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "bodies/bodies.h"
+#include "bodies/pins.h"
 #include "elastic/dense.h"
 #include "step/stages.h"
 #include "walls/solid_masks.h"
@@ -253,6 +254,7 @@ static bool iterate(BrimSim *s, double kick) {
         body_contact(s, &b->body[k], kick);
     }
     hands_pull(s, kick);
+    pins_pull(s, kick);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
@@ -297,6 +299,7 @@ static void settle_forces(BrimSim *s) {
         for (int i = 0; i < e->dofs; i++) body->contact[i] += body->hand[i] - change[i] / e->kick;
     }
     hands_follow(s);
+    pins_follow(s);
     for (int k = 0; k < b->count; k++)
         for (int i = 0; i < b->body[k].elastic->dofs && b->body[k].touching; i++)
             b->body[k].contact[i] -= b->body[k].hand[i];

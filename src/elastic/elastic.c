@@ -18,6 +18,7 @@ void elastic_free(Elastic **body) {
     if (!e) return;
     lattice_free(&e->lattice);
     free(e->basis), free(e->rest), free(e->whole);
+    free(e->pin_gram), free(e->pin_moment), free(e->pin_node);
     free(e->sample_volume), free(e->sample_gradient);
     free(e->d), free(e->v), free(e->j), free(e->w), free(e->z), free(e->force);
     free(e->k), free(e->a), free(e->brake), free(e->work);
@@ -34,13 +35,24 @@ size_t elastic_bytes(const Elastic *e) {
 
 // ---------------------------------------------------------------------------------------- pins
 
-static double pin_distance(const ElasticParams *p, const double place[3]) {
-    float x = (float)place[0], y = (float)place[1], z = (float)place[2], least = INFINITY, d;
+/// 1 + the first pin that a place lies in, as far as `close`; 0: none.
+static int pin_at(const ElasticParams *p, const double place[3], double close) {
+    float x = (float)place[0], y = (float)place[1], z = (float)place[2], d;
     for (int i = 0; i < p->pin_count; i++) {
         p->pins[i].distance(p->pins[i].context, 1, &x, &y, &z, &d);
-        least = d < least ? d : least;
+        if (d <= close) return i + 1;
     }
-    return least;
+    return 0;
+}
+
+bool elastic_holds(const Elastic *e, const double place[3]) {
+    const Lattice *l = &e->lattice;
+    double value[ELEMENT_MOST], held = 0;
+    Point p = lattice_find(l, place);
+    lattice_functions(l, &p, value, NULL);
+    for (int k = 0; k < l->per_element; k++)
+        if (e->pin_node[l->node[p.element * l->per_element + k]]) held += value[k];
+    return held > 0.99;
 }
 
 /// Planes of the pins' bounds, so that a pin's face is also a face between elements.
@@ -63,7 +75,7 @@ static BrimResult hold(const Elastic *e, const ElasticParams *p, uint8_t *held, 
     int n = p->dim + 1, nodes = 0;
     double gram[16] = {0}, values[4], size = l->plane[0][l->n[0]] - l->plane[0][0];
     for (int i = 0; i < l->node_count; i++) {
-        held[i] = pin_distance(p, l->place[i]) <= 1e-5 * size;
+        held[i] = (uint8_t)pin_at(p, l->place[i], 1e-5 * size);
         if (!held[i]) continue;
         double row[4] = {1};
         nodes++;
@@ -120,9 +132,16 @@ static bool orthonormalise(const Sparse *mass, int nodes, double *columns, doubl
     return true;
 }
 
+/// A column, if it brings anything new.
+static void add_column(const Elastic *e, const Modes *modes, double *columns, double *m_columns,
+                       int *r) {
+    if (*r >= ELASTIC_DOFS_MOST / 3) return;
+    *r += orthonormalise(&modes->mass, e->lattice.node_count, columns, m_columns, *r);
+}
+
 /// Columns 1, x, y, z (or those combinations that vanish on pins), then components of modes.
 static int fill_columns(const Elastic *e, const Modes *modes, const double *vanish, int vanishing,
-                        double *columns, double *m_columns) {
+                        int given, double *columns, double *m_columns) {
     const Lattice *l = &e->lattice;
     size_t nodes = (size_t)l->node_count;
     int d = e->dim, n = d + 1, r = 0;
@@ -133,14 +152,21 @@ static int fill_columns(const Elastic *e, const Modes *modes, const double *vani
                 value += (e->pinned ? vanish[n * i + a + 1] : i == a + 1) * l->place[k][a];
             columns[(size_t)r * nodes + k] = value;
         }
-        r += orthonormalise(&modes->mass, l->node_count, columns, m_columns, r);
+        add_column(e, modes, columns, m_columns, &r);
     }
+    for (int g = 0; g < given; g++)
+        for (int a = 0; a < d; a++) {
+            for (size_t k = 0; k < nodes; k++)
+                columns[(size_t)r * nodes + k] =
+                    modes->answer[((size_t)g * nodes + k) * (size_t)d + (size_t)a];
+            add_column(e, modes, columns, m_columns, &r);
+        }
     for (int m = 0; m < modes->count; m++)
         for (int a = 0; a < d; a++) {
             for (size_t k = 0; k < nodes; k++)
                 columns[(size_t)r * nodes + k] =
                     modes->shape[(k * (size_t)d + (size_t)a) * (size_t)modes->count + (size_t)m];
-            r += orthonormalise(&modes->mass, l->node_count, columns, m_columns, r);
+            add_column(e, modes, columns, m_columns, &r);
         }
     return r;
 }
@@ -162,13 +188,13 @@ static bool keep_columns(Elastic *e, const double *columns, const double *m_colu
 }
 
 static BrimResult make_basis(Elastic *e, const Modes *modes, const double *vanish, int vanishing,
-                             BrimError *error) {
-    size_t most = (size_t)(e->dim + 1 + modes->count * e->dim);
+                             int given, BrimError *error) {
+    size_t most = (size_t)(e->dim + 1 + (modes->count + given) * e->dim);
     size_t size = most * (size_t)e->lattice.node_count * sizeof(double);
     double *columns = memory_new(size), *m_columns = memory_new(size);
     bool ok = columns && m_columns;
     if (ok) {
-        e->r = fill_columns(e, modes, vanish, vanishing, columns, m_columns);
+        e->r = fill_columns(e, modes, vanish, vanishing, given, columns, m_columns);
         e->dofs = e->r * e->dim;
         ok = keep_columns(e, columns, m_columns);
     }
@@ -225,6 +251,9 @@ static bool make_state(Elastic *e) {
 // ------------------------------------------------------------------------------------- new body
 
 static BrimResult check_params(const ElasticParams *p, BrimError *error) {
+    if (p->pin_count > ELASTIC_PINS_MOST)
+        return fail(error, BRIM_ERROR_INPUT, "an elastic body has %d pins; %d are possible",
+                    p->pin_count, ELASTIC_PINS_MOST);
     if (p->rigid && p->pin_count > 0)
         return fail(error, BRIM_ERROR_INPUT,
                     "a rigid body with pins cannot move: make it one of the solids");
@@ -244,6 +273,56 @@ static BrimResult check_params(const ElasticParams *p, BrimError *error) {
     return BRIM_OK;
 }
 
+/// What pins beyond the first do when they move against it: their rigid motions, small ones, at the
+/// nodes that they hold. given [motions][nodes][dim].
+static double *pin_motions(const Elastic *e, const uint8_t *held, int pins, int *count) {
+    const Lattice *l = &e->lattice;
+    int d = e->dim, each = d == 3 ? 6 : 3;
+    size_t all = (size_t)l->node_count * (size_t)d;
+    *count = (pins - 1) * each;
+    double *given = memory_zero(((size_t)*count * all + 1) * sizeof *given);
+    for (int i = 0; given && i < l->node_count; i++) {
+        if (held[i] < 2) continue;
+        const double *x = l->place[i];
+        double *to = given + (size_t)((held[i] - 2) * each) * all + (size_t)(i * d);
+        for (int a = 0; a < d; a++) to[(size_t)a * all + (size_t)a] = 1;
+        for (int k = 0; k < each - d; k++) { // turns: about z in 2D
+            int a = d == 2 ? 0 : (k + 1) % 3, b = d == 2 ? 1 : (k + 2) % 3;
+            to[(size_t)(d + k) * all + (size_t)a] = -x[b];
+            to[(size_t)(d + k) * all + (size_t)b] = x[a];
+        }
+    }
+    return given;
+}
+
+static bool keep_pins(Elastic *e, const uint8_t *held, int pins) {
+    const Lattice *l = &e->lattice;
+    size_t r = (size_t)e->r;
+    e->pin_gram = memory_zero((size_t)pins * r * r * sizeof(double));
+    e->pin_moment = memory_zero((size_t)pins * r * 4 * sizeof(double));
+    e->pin_node = memory_new((size_t)l->node_count);
+    if (!e->pin_gram || !e->pin_moment || !e->pin_node) return false;
+    memcpy(e->pin_node, held, (size_t)l->node_count);
+    for (int p = 0; p < pins; p++) {
+        double part = 0;
+        for (int n = 0; n < l->node_count; n++) part += held[n] == p + 1;
+        part = part > 0 ? 1 / part : 0;
+        double *gram = e->pin_gram + (size_t)p * r * r;
+        double *moment = e->pin_moment + (size_t)p * r * 4;
+        for (int n = 0; n < l->node_count; n++) {
+            const double *row = e->basis + (size_t)n * r;
+            if (held[n] != p + 1) continue;
+            for (size_t i = 0; i < r; i++) {
+                for (size_t j = 0; j < r; j++) gram[i * r + j] += part * row[i] * row[j];
+                moment[4 * i] += part * row[i];
+                for (int a = 0; a < e->dim; a++)
+                    moment[4 * i + (size_t)a + 1] += part * row[i] * l->place[n][a];
+            }
+        }
+    }
+    return true;
+}
+
 static BrimResult find_basis(Elastic *e, const ElasticParams *p, const Points *exact,
                              const double *filled, BrimError *error) {
     double vanish[16];
@@ -251,14 +330,29 @@ static BrimResult find_basis(Elastic *e, const ElasticParams *p, const Points *e
     Modes modes = {0};
     uint8_t *held = memory_zero((size_t)e->lattice.node_count);
     BrimResult result = held ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
-    if (result == BRIM_OK && e->pinned) result = hold(e, p, held, vanish, &vanishing, error);
-    ModesParams mp = {e->material, p->density, e->pinned ? held : NULL, p->rigid ? 0 : p->modes};
+    bool holding = p->pin_count > 0;
+    if (result == BRIM_OK && holding) result = hold(e, p, held, vanish, &vanishing, error);
+    int given = 0;
+    double *motions = NULL;
+    if (result == BRIM_OK && p->carried) {
+        motions = pin_motions(e, held, p->pin_count, &given);
+        if (!motions) result = fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
+    }
+    ModesParams mp = {.material = e->material,
+                      .density = p->density,
+                      .held = holding ? held : NULL,
+                      .given = motions,
+                      .given_count = given,
+                      .wanted = p->rigid ? 0 : p->modes};
     if (result == BRIM_OK) result = modes_new(&e->lattice, exact, filled, &mp, &modes, error);
     if (result == BRIM_OK) {
         for (int i = 0; i < 8 && i < modes.count; i++) e->omega[i] = sqrt(fmax(0, modes.omega2[i]));
-        result = make_basis(e, &modes, vanish, vanishing, error);
+        result = make_basis(e, &modes, vanish, vanishing, given, error);
     }
+    if (result == BRIM_OK && p->carried && !keep_pins(e, held, p->pin_count))
+        result = fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
     modes_free(&modes);
+    free(motions);
     free(held);
     return result;
 }
@@ -282,7 +376,7 @@ BrimResult elastic_new(const Region *region, const ElasticParams *p, Elastic **b
     if (result != BRIM_OK) return result;
     Elastic *e = memory_zero(sizeof *e);
     if (!e) return fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body");
-    e->params = *p, e->dim = p->dim, e->pinned = p->pin_count > 0;
+    e->params = *p, e->dim = p->dim, e->pinned = p->pin_count > 0 && !p->carried;
     e->material = material_of(p->young, p->poisson);
     double planes[3][16], *filled = NULL;
     LatticeParams lp = {.elements = p->elements, .size = p->element_size};

@@ -17,7 +17,11 @@
 #include "elastic/lattice.h"
 #include "elastic/material.h"
 
-enum { ELASTIC_MODES_MOST = 200, ELASTIC_DOFS_MOST = 3 * (4 + 3 * ELASTIC_MODES_MOST) };
+enum {
+    ELASTIC_MODES_MOST = 200,
+    ELASTIC_DOFS_MOST = 3 * (4 + 3 * ELASTIC_MODES_MOST),
+    ELASTIC_PINS_MOST = 200
+};
 
 typedef struct ElasticParams {
     int dim;
@@ -29,7 +33,8 @@ typedef struct ElasticParams {
     double element_size;   ///< m; 0: by `elements`
     const Region *pins;    ///< what they hold cannot move
     int pin_count;
-    double tau;     ///< 0.1: of the brake on what the step does not resolve
+    bool carried; ///< pins move, and carry what they hold along: whoever steps the body sees to it
+    double tau;   ///< 0.1: of the brake on what the step does not resolve
     double damping; ///< 1/s, in proportion to mass
 } ElasticParams;
 
@@ -47,6 +52,11 @@ typedef struct Elastic {
     double *basis; ///< [nodes][r] kg^-1/2
     double *rest;  ///< [r][dim] of the rest pose, free bodies only: X = sum U_i rest_i
     double *whole; ///< [r] integral of density U_i: gravity's share, kg^1/2
+
+    // carried: what lies in each pin, as means over points in it
+    double *pin_gram;   ///< [pins][r][r] U_i U_j
+    double *pin_moment; ///< [pins][r][4] U_i, U_i X
+    uint8_t *pin_node;  ///< [nodes] 1 + the first pin that holds it, 0: none
 
     int sample_count;
     double *sample_volume;   ///< [samples]
@@ -71,6 +81,9 @@ size_t elastic_bytes(const Elastic *body);
 
 /// The functions at a place at rest: row [r].
 void elastic_row(const Elastic *body, const double place[3], double *row);
+
+/// Whether pins of a carried body hold what is at a place at rest.
+bool elastic_holds(const Elastic *body, const double place[3]);
 
 /// Elastic energy at numbers d, J, and force -dE/dd [dofs] (may be NULL).
 double elastic_energy(const Elastic *body, const double *d, double *force);

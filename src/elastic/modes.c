@@ -17,6 +17,7 @@ enum { ITERATIONS = 60 };
 void modes_free(Modes *m) {
     free(m->omega2);
     free(m->shape);
+    free(m->answer);
     sparse_free(&m->mass);
     *m = (Modes){0};
 }
@@ -48,21 +49,6 @@ static void add_point(const Lattice *l, const ModesParams *params, const Point *
         }
 }
 
-static void scatter(const Lattice *l, int element, const ElementMatrix *m, const int32_t *number,
-                    Sparse *k, Sparse *mass, Sparse *scalar) {
-    const int32_t *node = l->node + element * l->per_element;
-    int d = l->dim;
-    for (int i = 0; i < l->per_element; i++)
-        for (int j = 0; j < l->per_element; j++) {
-            *sparse_block(scalar, node[i], node[j]) += m->mass[i][j];
-            int a = number[node[i]], b = number[node[j]];
-            if (a < 0 || b < 0) continue;
-            double *to = sparse_block(k, a, b), *heavy = sparse_block(mass, a, b);
-            for (int c = 0; c < d * d; c++) to[c] += m->stiffness[i][j][c];
-            for (int c = 0; c < d; c++) heavy[c * d + c] += m->mass[i][j];
-        }
-}
-
 typedef struct System {
     int free;        ///< nodes that can move
     int32_t *number; ///< [nodes] among those, -1: held
@@ -70,12 +56,43 @@ typedef struct System {
     double (*place)[3];
     Sparse stiffness, mass;
     double shift;
+    double *pull; ///< [free dofs][given] forces that given displacements of held nodes exert
+    const double *given;
+    int given_count;
 } System;
+
+/// What given displacements of node j do to node a, by the block k of the two.
+static void add_pull(const Lattice *l, System *s, int32_t a, int32_t j, const double *k) {
+    size_t d = (size_t)l->dim, width = (size_t)s->given_count, all = (size_t)l->node_count * d;
+    for (size_t g = 0; g < width; g++)
+        for (size_t c = 0; c < d; c++)
+            for (size_t b = 0; b < d; b++)
+                s->pull[((size_t)a * d + c) * width + g] -=
+                    k[c * d + b] * s->given[g * all + (size_t)j * d + b];
+}
+
+static void scatter(const Lattice *l, int element, const ElementMatrix *m, System *s,
+                    Sparse *scalar) {
+    const int32_t *node = l->node + element * l->per_element, *number = s->number;
+    Sparse *k = &s->stiffness, *mass = &s->mass;
+    int d = l->dim;
+    for (int i = 0; i < l->per_element; i++)
+        for (int j = 0; j < l->per_element; j++) {
+            *sparse_block(scalar, node[i], node[j]) += m->mass[i][j];
+            int a = number[node[i]], b = number[node[j]];
+            if (a >= 0 && b < 0 && s->pull) add_pull(l, s, a, node[j], m->stiffness[i][j]);
+            if (a < 0 || b < 0) continue;
+            double *to = sparse_block(k, a, b), *heavy = sparse_block(mass, a, b);
+            for (int c = 0; c < d * d; c++) to[c] += m->stiffness[i][j][c];
+            for (int c = 0; c < d; c++) heavy[c * d + c] += m->mass[i][j];
+        }
+}
 
 static void system_free(System *s) {
     free(s->number);
     free(s->node);
     free(s->place);
+    free(s->pull);
     sparse_free(&s->stiffness);
     sparse_free(&s->mass);
 }
@@ -105,7 +122,7 @@ static void assemble(const Lattice *l, const Points *points, const double *fille
         Point whole[ELEMENT_MOST];
         int n = filled[e] < 1 ? lattice_gauss(l, e, whole) : 0;
         for (int i = 0; i < n; i++) add_point(l, params, &whole[i], ghost_stiffness, ghost_mass, m);
-        scatter(l, e, m, s->number, &s->stiffness, &s->mass, scalar);
+        scatter(l, e, m, s, scalar);
     }
 }
 
@@ -126,6 +143,11 @@ static bool build(const Lattice *l, const Points *points, const double *filled,
               sparse_pattern(&s->stiffness, l->dim, s->free, s->node, e, per) &&
               sparse_pattern(&s->mass, l->dim, s->free, s->node, e, per) &&
               sparse_pattern(scalar, 1, l->node_count, l->node, e, per);
+    s->given = params->given, s->given_count = params->given_count;
+    if (ok && s->given_count) {
+        s->pull = memory_zero((size_t)(s->free * l->dim * s->given_count) * sizeof(double));
+        ok = s->pull;
+    }
     if (ok) assemble(l, points, filled, params, s, m, scalar);
     free(m);
     // rigid motions of a free body have no stiffness: a little mass makes the sum definite
@@ -241,13 +263,30 @@ static bool advance(const System *s, const SparseFactor *factor, Iteration *it) 
     return true;
 }
 
-static BrimResult iterate(const System *s, int wanted, Iteration *it, BrimError *error) {
+/// Displacements of all nodes with those of held ones given.
+static bool find_answer(const Lattice *l, const System *s, const SparseFactor *factor, Modes *m) {
+    size_t d = (size_t)l->dim, width = (size_t)s->given_count, all = (size_t)l->node_count * d;
+    m->answer = memory_new(width * all * sizeof(double));
+    if (!m->answer || !sparse_factor_solve(factor, s->given_count, s->pull)) return false;
+    for (size_t g = 0; g < width; g++)
+        for (size_t i = 0; i < all; i++) {
+            int32_t node = s->number[i / d];
+            m->answer[g * all + i] =
+                node < 0 ? s->given[g * all + i] : s->pull[((size_t)node * d + i % d) * width + g];
+        }
+    return true;
+}
+
+static BrimResult iterate(const Lattice *l, const System *s, int wanted, Iteration *it, Modes *m,
+                          BrimError *error) {
     SparseFactor *factor;
     BrimResult result = sparse_factor(&s->stiffness, s->shift, &s->mass, s->place, &factor, error);
     if (result != BRIM_OK) return result;
     for (size_t i = 0; i < it->dofs * (size_t)it->p; i++)
         it->x[i] = hash_unit(hash_mix(i + 1), 0) - 0.5;
     sparse_apply(&s->mass, it->p, it->x, it->mx);
+    if (s->given_count && !find_answer(l, s, factor, m))
+        result = fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body's pins");
     bool done = false;
     for (int n = 0; result == BRIM_OK && !done && n < ITERATIONS; n++) {
         if (!advance(s, factor, it))
@@ -312,7 +351,7 @@ BrimResult modes_new(const Lattice *l, const Points *points, const double *fille
         if (!iteration_new(&it) || !m->omega2 || !m->shape)
             result = fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body's vibrations");
     }
-    if (result == BRIM_OK) result = iterate(&s, wanted, &it, error);
+    if (result == BRIM_OK) result = iterate(l, &s, wanted, &it, m, error);
     if (result == BRIM_OK) spread(l, &s, &it, skip, m);
     system_free(&s);
     iteration_free(&it);

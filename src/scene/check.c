@@ -191,7 +191,11 @@ static bool check_body(Problem *problem, const BrimBodyDef *body, int dim, const
     for (int i = 0; i < body->pin_count; i++) {
         char at[256];
         snprintf(at, sizeof at, "%.200s.pins[%d]", path, i);
-        if (check_shape(problem, &body->pins[i].shape, dim, at, 0)) return true;
+        const BrimPinDef *pin = &body->pins[i];
+        if (check_shape(problem, &pin->shape, dim, at, 0) ||
+            check_list(problem, at, "keyframes", pin->keyframes, pin->keyframe_count) ||
+            check_keyframes(problem, &table_pin_key, pin->keyframes, pin->keyframe_count, dim, at))
+            return true;
     }
     if (check_list(problem, path, "grabs", body->grabs, body->grab_count)) return true;
     for (int i = 0; i < body->grab_count; i++) {

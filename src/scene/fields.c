@@ -655,6 +655,7 @@ static const Table *const item_tables[] = {
     &table_keyframe,
     &table_body,
     &table_pin,
+    &table_pin_key,
     &table_grab,
     &table_grab_key,
     &table_source,

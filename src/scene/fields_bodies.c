@@ -54,6 +54,11 @@ static const Field pin_fields[] = {
     {{"bodies[].pins[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
      .store = STORE_KIND},
+    {{"bodies[].pins[].keyframes", "list", "[]", "", "",
+      "carry what it holds along: smooth between keyframes; none = it stays where it is"},
+     AT(LIST, offsetof(BrimPinDef, keyframes)),
+     .count_offset = offsetof(BrimPinDef, keyframe_count),
+     .list = &table_pin_key},
 };
 const Table table_pin = {"bodies[].pins[].",
                          pin_fields,
@@ -62,6 +67,26 @@ const Table table_pin = {"bodies[].pins[].",
                          offsetof(BrimPinDef, shape),
                          NULL,
                          0};
+
+static const Field pin_key_fields[] = {
+    {{"bodies[].pins[].keyframes[].time", "number", "required", ">= 0", "s",
+      "times increase from keyframe to keyframe"},
+     AT(DOUBLE, offsetof(BrimKeyframe, time)),
+     .flags = FIELD_REQUIRED},
+    {{"bodies[].pins[].keyframes[].position", "vector", "[0, 0, 0]", REACH, "m",
+      "added to where the pin is at the start"},
+     AT(VECTOR, offsetof(BrimKeyframe, position))},
+    {{"bodies[].pins[].keyframes[].rotation", "vector", "[0, 0, 0]", REACH, "deg",
+      "about x, then y, then z through the shape's center (2D: one number)"},
+     AT(TURN, offsetof(BrimKeyframe, rotation))},
+};
+const Table table_pin_key = {"bodies[].pins[].keyframes[].",
+                             pin_key_fields,
+                             COUNT(pin_key_fields),
+                             sizeof(BrimKeyframe),
+                             NO_SHAPE,
+                             NULL,
+                             0};
 
 #define GRAB(MEMBER) offsetof(BrimGrabDef, MEMBER)
 static const Field grab_fields[] = {
