@@ -9,7 +9,6 @@
 #include "scene/def_hash.h"
 #include "step/guard.h"
 #include "surface/track.h"
-#include "walls/solid_fine.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <stdio.h>
@@ -56,6 +55,7 @@ static BrimResult build_solids(BrimSim *s, const BrimSimDef *def, BrimError *err
 static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *error) {
     s->sources = calloc((size_t)def->source_count + 1, sizeof *s->sources);
     s->drains = calloc((size_t)def->drain_count + 1, sizeof *s->drains);
+    s->origins = def->liquid_count + def->source_count;
     if (!s->sources || !s->drains) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     for (int i = 0; i < def->source_count; i++) {
         Source *source = &s->sources[s->source_count++];
@@ -303,6 +303,7 @@ void brim_sim_destroy(BrimSim **sim) {
     guard_leave(s);
     fields_free(s);
     particles_free(&s->particles);
+    particles_free(&s->waiting);
     sort_free(&s->sort);
     grid_free(&s->grid);
     poisson_free(&s->poisson);
@@ -396,86 +397,4 @@ BrimParticles brim_sim_particles(const BrimSim *sim) {
 
 const BrimStats *brim_sim_stats(const BrimSim *sim) {
     return sim ? &sim->stats : NULL;
-}
-
-// ----------------------------------------------------------------------- solids at run time
-
-/// Samples all tiles again after a solid came or started to move.
-static BrimResult solids_changed(BrimSim *s, BrimError *error) {
-    s->crowded = true;
-    if (!fields_reserve(s, WHERE_ALL, s->memory.tiles[WHERE_ALL]) || !solids_arrange(s))
-        return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
-                    s->grid.tile_count);
-    tiles_for(s, solids_sample_tile, NULL);
-    if (!fine_arrange(s))
-        return fail(error, BRIM_ERROR_MEMORY, "out of memory for a thin solid on %d tiles",
-                    s->grid.tile_count);
-    return BRIM_OK;
-}
-
-/// Samples the solids that were there before a change for which the memory did not suffice. Thin
-/// walls may then be coarse.
-static void solids_restored(BrimSim *s) {
-    if (!s->solid_count) return;
-    tiles_for(s, solids_sample_tile, NULL);
-    fine_arrange(s);
-}
-
-BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
-                              BrimError *error) {
-    NEED(sim, error);
-    NEED(solid, error);
-    if (sim->warp)
-        return fail(error, BRIM_ERROR_INPUT, "a warped grid does not go with solids yet");
-    Solid **larger = realloc(sim->solids, ((size_t)sim->solid_count + 1) * sizeof *larger);
-    if (!larger) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
-    sim->solids = larger;
-    BrimResult r = solid_new(solid, sim->dim, sim->dx, &larger[sim->solid_count], error);
-    if (r != BRIM_OK) return r;
-    Solid *added = larger[sim->solid_count];
-    bool again = sim->pending_count > 0, crowded = sim->crowded;
-    if (again) { // a loaded simulation: the solid goes on where it was
-        solid_set_state(added, &sim->pending[0]);
-        memmove(sim->pending, sim->pending + 1,
-                (size_t)--sim->pending_count * sizeof *sim->pending);
-    } else {
-        solid_place(added, sim->time, 0);
-    }
-    sim->solid_count++;
-    r = solids_changed(sim, error);
-    if (r != BRIM_OK) {
-        solid_free(&larger[--sim->solid_count]);
-        solids_restored(sim);
-        return r;
-    }
-    if (again) sim->crowded = crowded; // nothing came that was not there
-    // A band carries the level set along: as a simulation that is saved now will find it.
-    if (!sim->pending_count && (again || sim->primed)) find_foreign(sim), find_surface(sim);
-    if (index) *index = sim->solid_count - 1;
-    return BRIM_OK;
-}
-
-BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimVec3 rotation,
-                               double duration, BrimError *error) {
-    NEED(sim, error);
-    if (index < 0 || index >= sim->solid_count)
-        return fail(error, BRIM_ERROR_INPUT, "solid %d: there are only %d solids", index,
-                    sim->solid_count);
-    if (!isfinite(position.x + position.y + position.z + rotation.x + rotation.y + rotation.z) ||
-        !(duration >= 0) || !isfinite(duration))
-        return fail(error, BRIM_ERROR_INPUT,
-                    "solid %d: placement and duration must be finite, duration >= 0", index);
-    if (solid_is_body(sim->solids[index]))
-        return fail(error, BRIM_ERROR_INPUT, "solid %d is a body: only water and weight move it",
-                    index);
-    bool moved_before = solid_moves(sim->solids[index]);
-    SolidState before = solid_state(sim->solids[index]);
-    solid_move(sim->solids[index], position, rotation, sim->time, duration);
-    if (moved_before) return BRIM_OK;
-    BrimResult r = solids_changed(sim, error);
-    if (r == BRIM_OK && sim->primed) find_foreign(sim), find_surface(sim); // as when it is loaded
-    if (r == BRIM_OK) return BRIM_OK;
-    solid_set_state(sim->solids[index], &before);
-    solids_restored(sim);
-    return r;
 }

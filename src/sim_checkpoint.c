@@ -46,7 +46,14 @@ typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
     N(swallow_time, REAL)    \
     N(swallow_left, REAL)    \
     N(speed_low, REAL)       \
-    N(speed_high, REAL)
+    N(speed_high, REAL)      \
+    N(gravity_set, FLAG)     \
+    N(gravity_x, REAL)       \
+    N(gravity_y, REAL)       \
+    N(gravity_z, REAL)       \
+    N(liquids_added, WHOLE)  \
+    N(host_changes, WHOLE)   \
+    N(host_hash, WHOLE)
 
 typedef struct NumberRow {
     const char *name;
@@ -181,6 +188,26 @@ static BrimResult put_hands(CheckpointWriter *w, const Hands *hands, BrimError *
     return r;
 }
 
+/// Name of an attribute of particles that wait to come in.
+static void waiting_name(int place, char name[CHECKPOINT_NAME]) {
+    char plain[ATTRIBUTE_NAME];
+    attribute_name(place, plain);
+    snprintf(name, CHECKPOINT_NAME, "new %.11s", plain);
+}
+
+/// Particles that the host added since the last step.
+static BrimResult put_waiting(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
+    const Particles *p = &s->waiting;
+    BrimResult r = BRIM_OK;
+    for (int a = 0; a < ATTR_MAX && r == BRIM_OK && p->count; a++) {
+        char name[CHECKPOINT_NAME];
+        if (!p->attr[a]) continue;
+        waiting_name(a, name);
+        r = checkpoint_put(w, name, p->attr[a], p->count * sizeof(float), error);
+    }
+    return r;
+}
+
 static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     const Particles *p = &s->particles;
     CheckpointMeta meta = {.step = s->step,
@@ -208,6 +235,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     }
     if (r == BRIM_OK) r = put_grid(w, s, error);
     if (r == BRIM_OK) r = put_solids(w, s, error);
+    if (r == BRIM_OK) r = put_waiting(w, s, error);
     if (r == BRIM_OK && s->bodies) r = put_bodies(w, s, error);
     return r == BRIM_OK && s->bodies ? put_hands(w, &s->bodies->hands, error) : r;
 }
@@ -409,6 +437,43 @@ static BrimResult read_hands(Checkpoint *c, BrimSim *s, const char *path, BrimEr
     return r;
 }
 
+/// The cells of particles that wait; false when one is outside the domain.
+static bool index_waiting(BrimSim *s) {
+    Particles *p = &s->waiting;
+    const Grid *g = &s->grid;
+    for (size_t i = 0; i < p->count; i++) {
+        const float x = p->attr[ATTR_X][i], y = p->attr[ATTR_Y][i], z = p->attr[ATTR_Z][i];
+        if (!(x >= 0 && y >= 0 && z >= 0 && x * s->inv_dx <= (float)g->cells[0] &&
+              y * s->inv_dx <= (float)g->cells[1] &&
+              (s->dim == 2 || z * s->inv_dx <= (float)g->cells[2])))
+            return false;
+        p->key[i] = cell_key(g, s->inv_dx, x, y, z);
+    }
+    return true;
+}
+
+static BrimResult read_waiting(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
+    Particles *p = &s->waiting;
+    size_t bytes = 0;
+    char name[CHECKPOINT_NAME];
+    waiting_name(ATTR_X, name);
+    if (!checkpoint_find(c, name, &bytes)) return BRIM_OK;
+    size_t count = bytes / sizeof(float);
+    if (count > UINT32_MAX - 16) return damaged(path, "its numbers make no sense", error);
+    p->carries = s->particles.carries;
+    if (!particles_reserve(p, count + 1))
+        return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for %zu particles", path, count);
+    BrimResult r = BRIM_OK;
+    for (int a = 0; a < ATTR_MAX && r == BRIM_OK; a++) {
+        if (!p->attr[a]) continue;
+        waiting_name(a, name);
+        r = checkpoint_read(c, name, p->attr[a], count * sizeof(float), error);
+    }
+    p->count = count;
+    if (r == BRIM_OK && !index_waiting(s)) r = damaged(path, "a particle is out of place", error);
+    return r;
+}
+
 static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     CheckpointMeta meta;
     BrimResult r = checkpoint_read(c, CHECKPOINT_META, &meta, sizeof meta, error);
@@ -436,6 +501,8 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
         !memory_fit((void **)&p->occupied, &p->mask_capacity, 1, sim_rows(s)))
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
+    r = read_waiting(c, s, path, error);
+    if (r != BRIM_OK) return r;
     r = read_fields(c, s, path, error);
     if (r == BRIM_OK && s->bodies) r = read_bodies(c, s, path, error);
     if (r == BRIM_OK && s->bodies) r = read_hands(c, s, path, error);

@@ -511,7 +511,7 @@ BRIM_API BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, cons
 BRIM_API void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x,
                                       const float *y, const float *z, float *out);
 
-// ----------------------------------------------------------------------- solids at run time
+// ------------------------------------------------------------------------- bodies, changes
 
 /// A body as it is now; 2D: of a metre of depth.
 typedef struct BrimBodyState {
@@ -568,6 +568,26 @@ typedef struct BrimGrabState {
 BRIM_API BrimResult brim_sim_grab_state(const BrimSim *sim, int grab, BrimGrabState *state,
                                         BrimError *error);
 
+/// What a program changes while a simulation runs is kept in checkpoints: a loaded simulation goes
+/// on with it bit for bit. Changes are made between steps.
+
+/// Gravity now, m/s^2.
+BRIM_API BrimVec3 brim_sim_gravity(const BrimSim *sim);
+/// From now on gravity is this, m/s^2, whatever the def says. Velocities stand half a step ahead of
+/// positions: it acts from the middle of the next step on.
+BRIM_API BrimResult brim_sim_set_gravity(BrimSim *sim, BrimVec3 gravity, BrimError *error);
+/// Adds liquid where its shape holds neither liquid nor solids. The particles come in with the next
+/// step, and count as emitted; *added tells how many, 0 when there is no room. Not on a warped
+/// grid. Their attribute `source` counts on behind the def's liquids and sources.
+BRIM_API BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_t *added,
+                                        BrimError *error);
+/// How many changes were made by this and the following functions, since the start of what was
+/// loaded, too; velocities that a program writes into the particles are not among them.
+BRIM_API int64_t brim_sim_change_count(const BrimSim *sim);
+/// A hash of all in the def that decides the result, and of these changes in their order: without
+/// any it is the one in run.json.
+BRIM_API uint64_t brim_sim_scene_hash(const BrimSim *sim);
+
 /// Adds a solid; *index names it in brim_sim_move_solid. Solids of the def come first.
 BRIM_API BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *index,
                                        BrimError *error);
@@ -576,6 +596,9 @@ BRIM_API BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, 
 /// once, as if it had appeared: water is pushed out of it, and gets no speed from it.
 BRIM_API BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position,
                                         BrimVec3 rotation, double duration, BrimError *error);
+/// Takes a solid away; the indices of the others stay as they are. After brim_sim_load a solid that
+/// the program had added and removed is added again like the others, and is gone.
+BRIM_API BrimResult brim_sim_remove_solid(BrimSim *sim, int index, BrimError *error);
 
 // ------------------------------------------------------------------------------ statistics
 

@@ -491,3 +491,20 @@ BrimResult def_check(const BrimSimDef *def, BrimError *error) {
     if (!def_has_problem(def, &problem)) return BRIM_OK;
     return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);
 }
+
+BrimResult liquid_check(const BrimLiquidDef *liquid, int dim, BrimError *error) {
+    Problem problem;
+    if (!check_table(&problem, &table_liquid, liquid, dim, "liquid") &&
+        !check_shape(&problem, &liquid->shape, dim, "liquid", 0))
+        return BRIM_OK;
+    return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);
+}
+
+BrimResult solid_check(const BrimSolidDef *solid, int dim, BrimError *error) {
+    Problem problem;
+    if (!check_table(&problem, &table_solid, solid, dim, "solid") &&
+        !check_shape(&problem, &solid->shape, dim, "solid", 0) &&
+        !check_motion(&problem, solid, dim, "solid"))
+        return BRIM_OK;
+    return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);
+}

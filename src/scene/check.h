@@ -12,5 +12,8 @@ typedef struct Problem {
 
 /// True when something is wrong; the first thing found is in *problem.
 bool def_has_problem(const BrimSimDef *def, Problem *problem);
+/// A liquid or a solid by itself, as a program adds it.
+BrimResult liquid_check(const BrimLiquidDef *liquid, int dim, BrimError *error);
+BrimResult solid_check(const BrimSolidDef *solid, int dim, BrimError *error);
 BrimResult def_check(const BrimSimDef *def, BrimError *error);
 BrimResult foam_def_check(const BrimFoamDef *def, BrimError *error);

@@ -131,3 +131,11 @@ static uint64_t add_table(uint64_t h, const Table *table, const void *base, int 
 uint64_t def_hash(const BrimSimDef *def) {
     return add_table(0, &table_sim, def, def->dim);
 }
+
+uint64_t solid_hash(uint64_t h, const BrimSolidDef *solid, int dim) {
+    return add_items(h, &table_solid, (const char *)solid, 1, dim);
+}
+
+uint64_t liquid_hash(uint64_t h, const BrimLiquidDef *liquid, int dim) {
+    return add_items(h, &table_liquid, (const char *)liquid, 1, dim);
+}

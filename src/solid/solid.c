@@ -269,6 +269,10 @@ void solid_move(Solid *s, BrimVec3 position, BrimVec3 rotation, double time, dou
     }
 }
 
+void solid_remove(Solid *s) {
+    s->state.removed = 1;
+}
+
 SolidState solid_state(const Solid *s) {
     return s->state;
 }
@@ -292,7 +296,7 @@ bool solid_moves(const Solid *s) {
 }
 
 bool solid_exists(const Solid *s, double time) {
-    return time >= s->start;
+    return time >= s->start && !s->state.removed;
 }
 
 // ------------------------------------------------------------------------------------ queries

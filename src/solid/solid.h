@@ -97,7 +97,10 @@ typedef struct SolidState {
     float from_position[3], to_position[3];
     float from_rotation[3], to_rotation[3]; ///< degrees
     int32_t hosted;
+    int32_t removed; ///< by the host
 } SolidState;
+/// The host takes the solid away, for good.
+void solid_remove(Solid *solid);
 SolidState solid_state(const Solid *solid);
 /// Whether all of its numbers are finite.
 bool solid_state_sound(const SolidState *state);

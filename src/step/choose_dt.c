@@ -6,6 +6,8 @@
 BrimVec3 gravity_at(const BrimSim *s, double time) {
     const BrimGravityKey *k = s->gravity_keys;
     int n = s->def.gravity_key_count;
+    if (s->gravity_set)
+        return (BrimVec3){(float)s->gravity_x, (float)s->gravity_y, (float)s->gravity_z};
     if (!n) return s->def.gravity;
     if (time <= k[0].time) return k[0].gravity;
     for (int i = 1; i < n; i++)
@@ -115,7 +117,7 @@ double step_for_tension(const BrimSim *s) {
 static double strongest_pull(const BrimSim *s) {
     double soon = soon_after(s);
     double most = fmax(length(gravity_at(s, s->time)), length(gravity_at(s, soon)));
-    for (int i = 0; i < s->def.gravity_key_count; i++)
+    for (int i = 0; i < s->def.gravity_key_count && !s->gravity_set; i++)
         if (s->gravity_keys[i].time > s->time && s->gravity_keys[i].time < soon)
             most = fmax(most, length(s->gravity_keys[i].gravity));
     return most;

@@ -6,13 +6,17 @@
 #include "step/emit.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/memory.h"
+#include "gauge/gauge.h"
 #include "particles/seed.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// Appends particles to the unsorted tail.
 typedef struct Appender {
     BrimSim *s;
+    Particles *to; ///< NULL: the simulation's own
     const Shape *shape;
     float spacing;
     BrimVec3 velocity, spin, centre;
@@ -22,9 +26,12 @@ typedef struct Appender {
     uint8_t *tiles; ///< [tile box] marks tiles that get particles, when dry; may be NULL
     const Shape *const *earlier; ///< regions seeded before: their points are taken
     int earlier_count;
-    const float *back;   ///< drift of the lattice: points that were inside before it are not new
-    int windows;         ///< parts of the drift at whose ends a point may have been inside
-    uint32_t *points;    ///< [cells] counts points, when dry; may be NULL
+    const float *back;     ///< drift of the lattice: points that were inside before it are not new
+    int windows;           ///< parts of the drift at whose ends a point may have been inside
+    uint32_t *points;      ///< [cells] counts points, when dry; may be NULL
+    bool into_air;         ///< none in liquid, nor in a cell of particles that wait
+    const uint32_t *taken; ///< [taken_count] keys of those cells, in order
+    size_t taken_count;
     bool hide;           ///< none where the band has no particles
     int64_t hidden;      ///< so many were not made
     int64_t count, most; ///< counting ends beyond `most`, when that is not 0
@@ -145,7 +152,7 @@ float liquid_velocity(const BrimLiquidDef *def, const float at[3], int axis) {
 
 static void append(Appender *a, float x, float y, float z) {
     BrimSim *s = a->s;
-    Particles *p = &s->particles;
+    Particles *p = a->to ? a->to : &s->particles;
     float at[3] = {x, y, z};
     if (a->jitter && s->def.jitter > 0) {
         uint64_t h = hash_3(s->def.seed, s->next_id, 0), h2 = hash_mix(h);
@@ -197,11 +204,31 @@ static int visit_cells(Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
     return hidden;
 }
 
+static int compare_keys(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/// Takes points in liquid out of `in`, and those in cells that particles wait for.
+static void leave_out_liquid(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
+    const BrimSim *s = a->s;
+    for (int i = 0; i < b->count; i++) {
+        if (!in[i]) continue;
+        const double at[3] = {b->x[i], b->y[i], b->z[i]};
+        uint32_t key = cell_key(&s->grid, s->inv_dx, b->x[i], b->y[i], b->z[i]);
+        in[i] =
+            probe_level(s, at) >= 0 &&
+            !(a->taken_count && bsearch(&key, a->taken, a->taken_count, sizeof key, compare_keys));
+    }
+}
+
 static bool visit(void *context, const SeedBatch *lattice) {
     Appender *a = context;
     bool in[SEED_BATCH];
     SeedBatch points = *lattice, *b = &points;
     choose(a, b, in);
+    if (a->into_air) leave_out_liquid(a, b, in);
+    Particles *to = a->to ? a->to : &a->s->particles;
     int n = 0;
     for (int i = 0; i < b->count; i++) n += in[i];
     a->count += n;
@@ -212,8 +239,7 @@ static bool visit(void *context, const SeedBatch *lattice) {
     if (a->most && a->count > a->most) return false;
     if (a->points || a->hide) n -= visit_cells(a, b, in);
     if (a->dry || !n) return true;
-    if (a->s->particles.count + (size_t)n > UINT32_MAX - 16 ||
-        !particles_reserve(&a->s->particles, a->s->particles.count + (size_t)n)) {
+    if (to->count + (size_t)n > UINT32_MAX - 16 || !particles_reserve(to, to->count + (size_t)n)) {
         a->full = true;
         return false;
     }
@@ -318,6 +344,49 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
     s->seeded += a.count;
     s->resampled -= a.hidden;
     return ok;
+}
+
+bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const Shape *shape, uint32_t origin) {
+    float low[3], high[3];
+    if (!bounds(s, shape, low, high)) return true;
+    size_t before = s->waiting.count;
+    uint32_t id = s->next_id;
+    uint32_t *taken = memory_new((before + 1) * sizeof *taken);
+    if (!taken) return false;
+    if (before) memcpy(taken, s->waiting.key, before * sizeof *taken);
+    qsort(taken, before, sizeof *taken, compare_keys);
+    s->waiting.carries = s->particles.carries;
+    Appender a = {.s = s,
+                  .to = &s->waiting,
+                  .shape = shape,
+                  .spacing = spacing_of(s),
+                  .velocity = def->velocity,
+                  .spin = def->spin,
+                  .centre = def->shape.position,
+                  .origin = origin,
+                  .jitter = true,
+                  .into_air = true,
+                  .taken = taken,
+                  .taken_count = before};
+    bool ok = visit_liquid(&a, low, high, def->particles);
+    free(taken);
+    if (!ok) s->waiting.count = before, s->next_id = id;
+    return ok;
+}
+
+/// What the host added since the last step comes in. False when out of memory.
+static bool come_in(BrimSim *s) {
+    Particles *p = &s->particles, *w = &s->waiting;
+    if (!w->count) return true;
+    if (p->count + w->count > UINT32_MAX - 16 || !particles_reserve(p, p->count + w->count))
+        return false;
+    for (int a = 0; a < ATTR_MAX; a++)
+        if (p->attr[a]) memcpy(p->attr[a] + p->count, w->attr[a], w->count * sizeof(float));
+    memcpy(p->key + p->count, w->key, w->count * sizeof *w->key);
+    p->count += w->count;
+    s->emitted += (int64_t)w->count;
+    particles_free(w);
+    return true;
 }
 
 double emit_rate(const BrimSim *s, const Source *source) {
@@ -472,7 +541,7 @@ static bool emit_all(BrimSim *s) {
     }
     for (int k = 0; k < s->source_count; k++)
         if (!emit_source(s, &s->sources[k])) return false;
-    return true;
+    return come_in(s);
 }
 
 BrimResult stage_emit(BrimSim *s, BrimError *error) {

@@ -8,6 +8,9 @@ int64_t emit_count(BrimSim *s, const BrimLiquidDef *def, const Shape *const *sha
                    int64_t most, uint8_t *tiles);
 /// Seeds the region shapes[index]. False when out of memory.
 bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shapes, int index);
+/// Adds the particles of a region of air, as the simulation is now, to those that come in with the
+/// next step. False when out of memory: then none is added.
+bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const Shape *shape, uint32_t origin);
 /// Sets a source's bounds and the speed of its stream; an error names the scene's key.
 BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error);
 /// Particles a second that a source emits while it runs.

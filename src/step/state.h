@@ -145,7 +145,8 @@ struct BrimSim {
     SortScratch sort;
     int64_t seeded, emitted, drained, left;
     uint32_t next_id;
-    WorkMemory work; ///< blocks of particles -> grid, then vectors of the solver
+    Particles waiting; ///< that the host added: they come in with the next step
+    WorkMemory work;   ///< blocks of particles -> grid, then vectors of the solver
 
     // fields, by the table
     StageId stage;      ///< at work; AT_REST between steps
@@ -198,6 +199,14 @@ struct BrimSim {
 
     // a grid that bends, or NULL: see warp/stage.h
     struct WarpState *warp;
+
+    // the host's changes since the start: see sim_host.c
+    bool gravity_set; ///< by the host; then this holds, m/s^2
+    double gravity_x, gravity_y, gravity_z;
+    int origins; ///< liquids and sources of the def: what is added counts on from there
+    int64_t liquids_added;
+    int64_t host_changes;
+    int64_t host_hash; ///< of all of them; 0 without any
 
     // measure
     double max_speed; ///< of a particle, m/s; on a warped grid in reference space
