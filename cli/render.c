@@ -112,9 +112,34 @@ static bool bodies_path(const Job *job, int index, char path[PATH_MAX]) {
     return *job->frames.folder && n < PATH_MAX && access(path, F_OK) == 0;
 }
 
+/// Adds the frame's own spray, which is no part of the surface, as drops as large as a particle.
+static bool add_drops(const Job *job, Loaded *l) {
+    const BrimFrame *f = &l->frame;
+    const BrimSimDef *def = &job->def;
+    double cell = def->size.x / def->cells[0];
+    double radius = cell * cbrt(0.75 / (3.14159265358979 * def->particles_per_cell));
+    BrimFoamFrame *foam = &l->foam;
+    BrimFoamParticle *more =
+        realloc(foam->particle, (foam->count + f->spray) * sizeof *foam->particle);
+    if (!more) return false;
+    foam->particle = more;
+    for (size_t i = f->count - f->spray; i < f->count; i++)
+        more[foam->count++] = (BrimFoamParticle){.position = {f->x[i], f->y[i], f->z[i]},
+                                                 .velocity = {f->vx[i], f->vy[i], f->vz[i]},
+                                                 .size = (float)radius,
+                                                 .id = f->id[i],
+                                                 .type = BRIM_FOAM_SPRAY};
+    return true;
+}
+
 static BrimResult load_foam(const Job *job, int index, Loaded *l, BrimError *error) {
     char path[PATH_MAX];
-    return foam_path(job, index, path) ? brim_foam_read(path, &l->foam, error) : BRIM_OK;
+    BrimResult result =
+        foam_path(job, index, path) ? brim_foam_read(path, &l->foam, error) : BRIM_OK;
+    if (result != BRIM_OK || !job->surface || !l->frame.spray || add_drops(job, l)) return result;
+    error->result = BRIM_ERROR_MEMORY;
+    snprintf(error->message, sizeof error->message, "out of memory for the frame's spray");
+    return error->result;
 }
 
 static void on_progress(void *context, double share) {
@@ -494,7 +519,8 @@ int command_render(int argc, char **argv) {
             "PNG or, named .exr, OpenEXR: linear light as half floats, for compositing.\n\n"
             "Style water traces rays through the surface of the liquid. Style particles draws\n"
             "them coloured, with a legend; --colour chooses it. 2D scenes are drawn as particles.\n"
-            "Spray, foam and bubbles of DIR/foam (brim foam) are drawn too.\n"
+            "Spray, foam and bubbles of DIR/foam (brim foam) are drawn too, and atomised spray\n"
+            "(spray.speed) as drops.\n"
             "A FILE.ply outside a run folder is drawn in a box around its particles.\n\n"
             "Prints the path of what it wrote.",
         .options = options,

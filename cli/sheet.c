@@ -91,6 +91,7 @@ static const Column known[] = {
     {"displaced_max", "Displacement", "Displacement, largest", "largest", "cells", 0, FROM_ZERO},
     {"dt", "Time step", "Time step", "step", "s", 0, FROM_ZERO},
     {"particles", "Particles", "Particles", "particles", "count", 0, FROM_ZERO},
+    {"spray", "Particles", "Spray", "spray", "count", 0, FROM_ZERO},
     {"particles_in_solids", "Particles", "Particles in solids", "in solids", "count", 0, FROM_ZERO},
     {"tiles", "Tiles", "Tiles", "tiles", "count", 0, FROM_ZERO},
     {"memory_bytes", "Memory", "Memory", "memory", "bytes", 0, FROM_ZERO},

@@ -49,4 +49,5 @@ bits cup-tension inflow-cup --set domain.cells=[24,32,24] --set surface_tension=
 bits band-tension band-waves --set surface_tension=1 --set viscosity=0.1 --frames 4
 bits cuboid-tension rotating-cuboid --set domain.cells=32 --set surface_tension=1 --frames 4
 bits dam-tracking dam --set domain.cells=48 --set surface.tracking=responsive --frames 6
+bits dam-spray dam --set domain.cells=48 --set spray.speed=[1,2] --frames 12
 bits cup-tracking inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --set surface.tracking=responsive --frames 12

@@ -97,7 +97,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->profile = level_set_profile(s->dim);
     s->particles.carries =
         attributes_wanted(def->transfer == BRIM_TRANSFER_APIC, def->warp > 0 || def->nodal,
-                          def->tracking != BRIM_TRACKING_OFF, def->attributes);
+                          def->tracking != BRIM_TRACKING_OFF, has_spray(s), def->attributes);
     if (def->tracking != BRIM_TRACKING_OFF) s->track = track_kernels_for(s->isa);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
@@ -304,6 +304,7 @@ void brim_sim_destroy(BrimSim **sim) {
     fields_free(s);
     particles_free(&s->particles);
     particles_free(&s->waiting);
+    spray_free(s);
     sort_free(&s->sort);
     grid_free(&s->grid);
     poisson_free(&s->poisson);
@@ -375,7 +376,8 @@ const char *brim_sim_isa_name(const BrimSim *sim) {
 BrimParticles brim_sim_particles(const BrimSim *sim) {
     if (!sim) return (BrimParticles){0};
     const Particles *p = &sim->particles;
-    BrimParticles all = {.count = p->count,
+    BrimParticles all = {.count = p->count + (size_t)sim->spray,
+                         .spray = (size_t)sim->spray,
                          .x = p->attr[ATTR_X],
                          .y = p->attr[ATTR_Y],
                          .z = p->attr[ATTR_Z],
@@ -387,7 +389,8 @@ BrimParticles brim_sim_particles(const BrimSim *sim) {
         all.x = sim->warp->space[0], all.y = sim->warp->space[1], all.z = sim->warp->space[2];
     for (int row = 0; row < ROW_COUNT; row++) {
         const AttributeRow *a = &attribute_rows[row];
-        bool asked = a->when == ATTRIBUTE_ASKED || a->when == ATTRIBUTE_TRACKED;
+        bool asked = a->when == ATTRIBUTE_ASKED || a->when == ATTRIBUTE_TRACKED ||
+                     a->when == ATTRIBUTE_SPRAY;
         if (!asked || !particles_carry(p, row)) continue;
         all.extra[all.extra_count++] =
             (BrimAttribute){a->files, a->unit, a->type == ATTRIBUTE_WORD, p->attr[a->first]};

@@ -53,7 +53,10 @@ typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
     N(gravity_z, REAL)       \
     N(liquids_added, WHOLE)  \
     N(host_changes, WHOLE)   \
-    N(host_hash, WHOLE)
+    N(host_hash, WHOLE)      \
+    N(spray, WHOLE)          \
+    N(atomised, WHOLE)       \
+    N(rejoined, WHOLE)
 
 typedef struct NumberRow {
     const char *name;
@@ -211,7 +214,7 @@ static BrimResult put_waiting(CheckpointWriter *w, const BrimSim *s, BrimError *
 static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     const Particles *p = &s->particles;
     CheckpointMeta meta = {.step = s->step,
-                           .particles = (int64_t)p->count,
+                           .particles = (int64_t)p->count + s->spray,
                            .seeded = s->seeded,
                            .emitted = s->emitted,
                            .drained = s->drained,
@@ -231,7 +234,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
         char name[ATTRIBUTE_NAME];
         if (!p->attr[a]) continue;
         attribute_name(a, name);
-        r = checkpoint_put(w, name, p->attr[a], p->count * sizeof(float), error);
+        r = checkpoint_put(w, name, p->attr[a], (size_t)meta.particles * sizeof(float), error);
     }
     if (r == BRIM_OK) r = put_grid(w, s, error);
     if (r == BRIM_OK) r = put_solids(w, s, error);
@@ -276,7 +279,7 @@ static BrimResult read_particles(Checkpoint *c, BrimSim *s, size_t count, const 
         else // of a version that did not know it: as new
             memset(p->attr[a], 0, count * sizeof(float));
     }
-    p->count = count;
+    p->count = count - (size_t)s->spray; // which lies behind
     return r;
 }
 
@@ -493,6 +496,8 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     s->drained = meta.drained, s->left = meta.left;
     r = read_numbers(c, s, path, error);
     if (r != BRIM_OK) return r;
+    if (s->spray < 0 || s->spray > meta.particles || (s->spray && !has_spray(s)))
+        return damaged(path, "its numbers make no sense", error);
     r = read_particles(c, s, (size_t)meta.particles, path, error);
     if (r == BRIM_OK) r = read_tiles(c, s, (int)tiles, path, error);
     if (r != BRIM_OK) return r;

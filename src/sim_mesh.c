@@ -16,6 +16,7 @@ BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMe
     for (int i = 0; i < sim->solid_count; i++)
         if (solid_exists(sim->solids[i], sim->time)) present[count++] = sim->solids[i];
     BrimParticles particles = brim_sim_particles(sim);
+    particles.count -= particles.spray, particles.spray = 0;
     FilledCells below = {&sim->grid, sim->band ? sim->hidden : NULL};
     BrimResult result =
         mesh_make(&sim->def, mesh_def, present, count, &particles, below, mesh, error);

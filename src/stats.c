@@ -8,7 +8,7 @@
     { #NAME, offsetof(BrimStats, NAME), false }
 #define STAGE(NAME, INDEX) \
     { "ms_" NAME, offsetof(BrimStats, ms[INDEX]), false }
-enum { FIRST_STAGE = 30 };
+enum { FIRST_STAGE = 33 };
 
 static const StatsColumn columns[] = {
     COUNT(step),
@@ -21,6 +21,9 @@ static const StatsColumn columns[] = {
     COUNT(left),
     COUNT(resampled),
     COUNT(interior),
+    COUNT(spray),
+    COUNT(atomised),
+    COUNT(rejoined),
     REAL(volume_ratio),
     REAL(volume_cells),
     REAL(volume),

@@ -273,7 +273,7 @@ static BrimFrame make_particles(size_t n, uint32_t (*id)(size_t)) {
 }
 
 static BrimParticles view(const BrimFrame *f) {
-    return (BrimParticles){f->count, f->x, f->y, f->z, f->vx, f->vy, f->vz, f->id, 0, {{0}}};
+    return (BrimParticles){f->count, f->x, f->y, f->z, f->vx, f->vy, f->vz, f->id, 0, 0, {{0}}};
 }
 
 /// Ids increase and each record is that of its id.
@@ -331,7 +331,7 @@ TEST(io_ply_bytes) {
     float x[2] = {1.5f, 2.5f}, y[2] = {3, 4}, v[2] = {-1, -2};
     uint32_t id[2] = {258, 1};
     // As in 2D: no z.
-    BrimParticles p = {2, x, y, NULL, v, v, NULL, id, 0, {{0}}};
+    BrimParticles p = {2, x, y, NULL, v, v, NULL, id, 0, 0, {{0}}};
     const char *path = at("bytes.ply");
     CHECK_OK(ply_write(path, &p, 0.25, 6, 1, &error), error);
     size_t bytes;
@@ -481,7 +481,9 @@ TEST(io_vti_box) {
 // -------------------------------------------------------------------------------- statistics
 
 #define STATS_HEADER                                                                              \
-    "step,time,dt,particles,seeded,emitted,drained,left,resampled,interior,volume_ratio,"         \
+    "step,time,dt,particles,seeded,emitted,drained,left,resampled,interior,spray,atomised,"       \
+    "rejoined,"                                                                                   \
+    "volume_ratio,"                                                                               \
     "volume_cells,volume,kinetic_energy,potential_energy,max_speed,max_divergence,iterations,"    \
     "residual,density_error_mean,density_error_max,density_error_mean_after,"                     \
     "density_error_max_after,displaced_mean,displaced_max,particles_in_solids,"                   \
@@ -504,12 +506,12 @@ static BrimStats stats_of(int64_t step) {
 
 static const char *stats_row(int step) {
     static char row[512];
-    snprintf(
-        row, sizeof row,
-        "%d,0.333333333,0.002,9007199254740993,0,0,0,0,0,0,1,0,0,1e-300,0,0,0,7,0,0,0,0,0,0,0,0,"
-        "0,0,0,2.5,0,"
-        "0,0,0,0,0,0,0,0,0,0,0,0.125\n",
-        step);
+    snprintf(row, sizeof row,
+             "%d,0.333333333,0.002,9007199254740993,0,0,0,0,0,0,0,0,0,1,0,0,1e-300,0,0,0,7,0,0,0,0,"
+             "0,0,0,0,"
+             "0,0,0,2.5,0,"
+             "0,0,0,0,0,0,0,0,0,0,0,0.125\n",
+             step);
     return row;
 }
 
@@ -517,10 +519,10 @@ TEST(io_stats_columns) {
     BrimStats s = stats_of(4);
     int n = 0;
     while (brim_stats_column(n)) n++;
-    CHECK(n == 30 + BRIM_STAGE_COUNT && brim_stats_column(-1) == NULL);
+    CHECK(n == 33 + BRIM_STAGE_COUNT && brim_stats_column(-1) == NULL);
     CHECK(strcmp(brim_stats_column(0), "step") == 0 && brim_stats_value(&s, 0) == 4);
     CHECK(strcmp(brim_stats_column(n - 1), "ms_measure") == 0);
-    CHECK(brim_stats_value(&s, n - 1) == 0.125 && brim_stats_value(&s, 29) == 2.5);
+    CHECK(brim_stats_value(&s, n - 1) == 0.125 && brim_stats_value(&s, 32) == 2.5);
     CHECK(strcmp(brim_stage_name(BRIM_STAGE_SOLIDS), "solids") == 0);
     CHECK(strcmp(brim_stage_name(BRIM_STAGE_TO_GRID), "to_grid") == 0);
     CHECK(brim_stage_name(BRIM_STAGE_COUNT) == NULL);
@@ -764,7 +766,7 @@ TEST(io_describe_files) {
 
     float x[2] = {1, 2}, v[2] = {3, 4};
     uint32_t id[2] = {5, 9};
-    BrimParticles p = {2, x, x, x, v, v, NULL, id, 0, {{0}}};
+    BrimParticles p = {2, x, x, x, v, v, NULL, id, 0, 0, {{0}}};
     CHECK_OK(ply_write(at("d.ply"), &p, 0.5, 12, 1, &error), error);
     CHECK_OK(brim_describe_file(at("d.ply"), text, sizeof text, &error), error);
     CHECK(strstr(text, "by Brim 0.1.0") && strstr(text, "12") && strstr(text, "0.5 s"));

@@ -37,7 +37,7 @@ static void cloud_add(Cloud *c, double x, double y, double z) {
 }
 
 static BrimParticles cloud_view(const Cloud *c) {
-    return (BrimParticles){c->count, c->x, c->y, c->z, c->vx, c->vy, c->vz, c->id, 0, {{0}}};
+    return (BrimParticles){c->count, c->x, c->y, c->z, c->vx, c->vy, c->vz, c->id, 0, 0, {{0}}};
 }
 
 static float unit(uint64_t i, uint64_t k) {

@@ -406,6 +406,11 @@ typedef struct BrimSimDef {
     double tracking_memory;   ///< s, in which the past fades; 0 = none
     int tracking_passes;      ///< of the filter that what fades in goes through
 
+    float spray_speed[2]; ///< m/s: torn liquid turns to spray, slower than the first none, faster
+                          ///< than the second all in spray_time; 0, 0: no spray
+    double spray_time;    ///< s
+    double spray_drag;    ///< coefficient of the drops' drag in air
+
     int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
     BrimBandCombine band_combine;
     int band_order; ///< of the interpolation of what the grid carries below the band: 1 or 2
@@ -480,6 +485,7 @@ typedef struct BrimParticles {
     const float *x, *y, *z; ///< m
     float *vx, *vy, *vz;    ///< m/s
     const uint32_t *id;
+    size_t spray;    ///< the last so many fly by themselves and are no part of the liquid's surface
     int extra_count; ///< attributes that the def asked for
     BrimAttribute extra[BRIM_EXTRA_MAX];
 } BrimParticles;
@@ -625,8 +631,10 @@ typedef struct BrimStats {
     double time, dt;                                   ///< s, at the end of the step
     int64_t particles, seeded, emitted, drained, left; ///< counts since the start; seeded + emitted
                                                        ///< + resampled - drained - left = particles
-    int64_t resampled;   ///< with a band: particles that it made less those it took
-    int64_t interior;    ///< with a band: particles' worth of liquid below it, where there are none
+    int64_t resampled; ///< with a band: particles that it made less those it took
+    int64_t interior;  ///< with a band: particles' worth of liquid below it, where there are none
+    int64_t spray;     ///< of the particles: those that fly by themselves
+    int64_t atomised, rejoined; ///< since the start: became spray, became liquid again
     double volume_ratio; ///< eq. 19 of the density paper, relative to seeded + emitted - gone
     double volume_cells; ///< cells that hold liquid, relative to the start
     double volume; ///< of the liquid less what is compressed, relative to what should be there
@@ -772,6 +780,7 @@ typedef struct BrimFrame {
     size_t count;
     float *x, *y, *z, *vx, *vy, *vz;
     uint32_t *id;
+    size_t spray;    ///< the last so many are spray: property `type` 1
     int extra_count; ///< what else they carry: of brim_frame_read_all
     BrimAttribute extra[BRIM_EXTRA_MAX];
     char extra_name[BRIM_EXTRA_MAX][32];

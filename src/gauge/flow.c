@@ -53,6 +53,20 @@ static double hidden_flow(const BrimSim *s, const Gate *g, int slot, int cell) {
     return v[g->normal] == v[g->normal] ? part * v[g->normal] : 0;
 }
 
+/// What a particle adds, m^3/s.
+static double particle_flow(const BrimSim *s, const Gate *g, size_t i) {
+    const Particles *p = &s->particles;
+    bool inside = true;
+    for (int a = 0; a < s->dim; a++) {
+        double x = p->attr[ATTR_X + a][i];
+        inside &= a == g->normal || (x >= g->from[a] && x < g->to[a]);
+    }
+    double way = fabs(p->attr[ATTR_X + g->normal][i] - g->from[g->normal]) * s->inv_dx;
+    if (!inside || way >= 1) return 0;
+    double volume = s->cell_volume / s->def.particles_per_cell;
+    return volume * p->attr[ATTR_VX + g->normal][i] * (1 - way) * s->inv_dx;
+}
+
 /// value[0]: flow, m^3/s.
 static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge, TileShare *share) {
     const Gate g = gate_of(s, gauge);
@@ -63,17 +77,8 @@ static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
         double low = (corner[a] - 1) * (double)s->dx, high = (corner[a] + TILE + 1) * (double)s->dx;
         if (g.to[a] < low || g.from[a] > high) return;
     }
-    double volume = s->cell_volume / s->def.particles_per_cell;
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++) {
-        bool inside = true;
-        for (int a = 0; a < s->dim; a++) {
-            double x = p->attr[ATTR_X + a][i];
-            inside &= a == g.normal || (x >= g.from[a] && x < g.to[a]);
-        }
-        double way = fabs(p->attr[ATTR_X + g.normal][i] - g.from[g.normal]) * s->inv_dx;
-        if (!inside || way >= 1) continue;
-        share->value[0] += volume * p->attr[ATTR_VX + g.normal][i] * (1 - way) * s->inv_dx;
-    }
+    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++)
+        share->value[0] += particle_flow(s, &g, i);
     for (int cell = 0; s->band && cell < s->grid.tile_cells; cell++)
         if (cell_in(s->hidden, (int64_t)slot * s->grid.tile_cells + cell))
             share->value[0] += hidden_flow(s, &g, slot, cell);
@@ -113,6 +118,8 @@ bool gauge_flow(const BrimSim *s, const BrimGaugeDef *gauge, double *value) {
     if (!shares) return false;
     value[0] = 0, value[1] = wet_area(s, &g);
     for (int t = 0; t < s->grid.tile_count; t++) value[0] += shares[t].value[0];
+    for (int64_t i = 0; i < s->spray; i++) // it lies behind the liquid
+        value[0] += g.scale * particle_flow(s, &g, s->particles.count + (size_t)i);
     free(shares);
     return true;
 }

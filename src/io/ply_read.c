@@ -56,6 +56,7 @@ typedef struct Reader {
     Column columns[COLUMNS];
     const char *wanted; ///< a property besides those columns; NULL: none
     Column extra;       ///< that property
+    Column kind;        ///< property `type` of particles: 1 is spray
     bool all;           ///< other properties as well
     Column others[BRIM_EXTRA_MAX];
     char other_names[BRIM_EXTRA_MAX][32];
@@ -176,6 +177,7 @@ static void add_other(Reader *r, const char *name, Type type, uint64_t offset) {
 
 static BrimResult add_column(Reader *r, const char *name, Type type, uint64_t offset,
                              BrimError *error) {
+    if (strcmp(name, "type") == 0 && type == UINT32) r->kind = (Column){true, type, offset};
     if (r->wanted && strcmp(name, r->wanted) == 0) r->extra = (Column){true, type, offset};
     for (int i = 0; i < COLUMNS; i++) {
         if (strcmp(name, column_names[i]) != 0) continue;
@@ -335,6 +337,47 @@ static void decode(const Reader *r, const unsigned char *records, size_t first, 
         decode_other(r, i, records, n, (uint32_t *)f->extra[i].values + first);
 }
 
+/// Notes which of n records are spray. spray [count], a bit each, or NULL: nobody asks
+static void decode_kinds(const Reader *r, const unsigned char *records, size_t first, size_t n,
+                         bool *spray) {
+    const unsigned char *p = records + r->kind.offset;
+    for (size_t i = 0; spray && i < n; i++, p += r->stride)
+        spray[first + i] = load(p, types[r->kind.type].bytes, r->big_endian) == 1;
+}
+
+/// Brings spray behind the rest, both in the order that they have, in an array of four-byte values;
+/// spare [count].
+static void part_values(const bool *spray, size_t count, uint32_t *values, uint32_t *spare) {
+    size_t kept = 0, apart = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (spray[i])
+            spare[apart++] = values[i];
+        else
+            values[kept++] = values[i];
+    }
+    memcpy(values + kept, spare, apart * sizeof *values);
+}
+
+/// The same for arrays of a frame or of one property. Returns how many are spray; SIZE_MAX when out
+/// of memory.
+static size_t part_spray(const bool *spray, size_t count, void *const *arrays, int array_count) {
+    size_t apart = 0;
+    for (size_t i = 0; spray && i < count; i++) apart += spray[i];
+    if (!apart) return 0;
+    uint32_t *spare = memory_new(apart * sizeof *spare);
+    if (!spare) return SIZE_MAX;
+    for (int k = 0; k < array_count; k++) part_values(spray, count, arrays[k], spare);
+    free(spare);
+    return apart;
+}
+
+static bool part_frame(const bool *spray, BrimFrame *f) {
+    void *arrays[COLUMNS + BRIM_EXTRA_MAX] = {f->x, f->y, f->z, f->vx, f->vy, f->vz, f->id};
+    for (int i = 0; i < f->extra_count; i++) arrays[COLUMNS + i] = (void *)f->extra[i].values;
+    f->spray = part_spray(spray, f->count, arrays, COLUMNS + f->extra_count);
+    return f->spray != SIZE_MAX;
+}
+
 static bool allocate(BrimFrame *f, size_t count) {
     f->count = count;
     float **const arrays[] = {&f->x, &f->y, &f->z, &f->vx, &f->vy, &f->vz};
@@ -360,18 +403,21 @@ static bool allocate_others(const Reader *r, BrimFrame *f) {
 static BrimResult read_vertices(const Reader *r, BrimFrame *frame, BrimError *error) {
     size_t per_chunk = r->stride < CHUNK_BYTES ? CHUNK_BYTES / (size_t)r->stride : 1;
     unsigned char *chunk = memory_new(per_chunk * (size_t)r->stride);
-    bool whole = true;
-    if (!chunk || !allocate(frame, (size_t)r->count) || !allocate_others(r, frame)) {
-        free(chunk);
+    bool whole = true, *spray = r->kind.present ? memory_new((size_t)r->count + 1) : NULL;
+    if (!chunk || (r->kind.present && !spray) || !allocate(frame, (size_t)r->count) ||
+        !allocate_others(r, frame)) {
+        free(chunk), free(spray);
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for the %llu particles of '%s'",
                     (unsigned long long)r->count, r->path);
     }
     for (size_t at = 0; at < frame->count && whole; at += per_chunk) {
         size_t n = frame->count - at < per_chunk ? frame->count - at : per_chunk;
         whole = fread(chunk, (size_t)r->stride, n, r->in) == n;
-        if (whole) decode(r, chunk, at, n, frame);
+        if (whole) decode(r, chunk, at, n, frame), decode_kinds(r, chunk, at, n, spray);
     }
-    free(chunk);
+    bool parted = !whole || part_frame(spray, frame);
+    free(chunk), free(spray);
+    if (!parted) return fail(error, BRIM_ERROR_MEMORY, "out of memory for '%s'", r->path);
     if (whole) return BRIM_OK;
     if (ferror(r->in)) return file_fail(error, "read", r->path, errno);
     return ends_early(r, error);
@@ -513,13 +559,20 @@ static float decode_number(const Reader *r, Type type, const unsigned char *p) {
 
 static BrimResult read_values(const Reader *r, float *values, BrimError *error) {
     unsigned char *record = memory_new((size_t)r->stride);
-    if (!record) return fail(error, BRIM_ERROR_MEMORY, "out of memory for '%s'", r->path);
-    bool whole = true;
+    bool whole = true, *spray = r->kind.present ? memory_new((size_t)r->count + 1) : NULL;
+    if (!record || (r->kind.present && !spray)) {
+        free(record), free(spray);
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for '%s'", r->path);
+    }
     for (size_t i = 0; i < (size_t)r->count && whole; i++) {
         whole = fread(record, (size_t)r->stride, 1, r->in) == 1;
         if (whole) values[i] = decode_number(r, r->extra.type, record + r->extra.offset);
+        if (whole) decode_kinds(r, record, i, 1, spray);
     }
-    free(record);
+    void *array = values;
+    bool parted = !whole || part_spray(spray, (size_t)r->count, &array, 1) != SIZE_MAX;
+    free(record), free(spray);
+    if (!parted) return fail(error, BRIM_ERROR_MEMORY, "out of memory for '%s'", r->path);
     return whole ? BRIM_OK : ends_early(r, error);
 }
 
@@ -561,6 +614,7 @@ void brim_frame_free(BrimFrame *frame) {
 BrimParticles brim_frame_particles(const BrimFrame *frame) {
     if (!frame) return (BrimParticles){0};
     BrimParticles p = {.count = frame->count,
+                       .spray = frame->spray,
                        .x = frame->x,
                        .y = frame->y,
                        .z = frame->z,

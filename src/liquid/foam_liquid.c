@@ -117,6 +117,9 @@ static bool take(FoamLiquid *l, const FoamScale *s, const BrimParticles *p, size
 BrimResult foam_liquid_set(FoamLiquid *l, const FoamScale *s, const BrimParticles *p, int frame,
                            BrimError *error) {
     ById *order;
+    BrimParticles all = *p, liquid = all; // spray is not of it
+    liquid.count -= all.spray < all.count ? all.spray : all.count;
+    p = &liquid;
     if (p->count > UINT32_MAX - 1)
         return fail(error, BRIM_ERROR_INPUT, "foam of %zu particles: at most 2^32 - 2", p->count);
     if (!liquid_fit(l, p->count ? p->count : 1) || !find_order(p, &order))

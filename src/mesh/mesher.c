@@ -336,7 +336,9 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
         solid_place(m->solids[i], time, 0);
         m->present[present++] = m->solids[i];
     }
-    return mesh_make(&m->def, &m->mesh, m->present, present, particles, (FilledCells){0}, mesh,
+    BrimParticles liquid = *particles;
+    liquid.count -= liquid.spray < liquid.count ? liquid.spray : liquid.count;
+    return mesh_make(&m->def, &m->mesh, m->present, present, &liquid, (FilledCells){0}, mesh,
                      error);
 }
 

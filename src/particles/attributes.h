@@ -23,7 +23,8 @@
     A(PHI, "phi", 1, FLOAT, TRACKED, FRAME, ZERO, "cells",                                       \
       "distance to the surface, below 0 in the liquid, as it was carried along")                 \
     A(NORMAL, "normal", 1, WORD, TRACKED, FRAME, ZERO, "",                                       \
-      "of that surface, and how smooth it is there, packed (surface/normal.h); 0: unknown")
+      "of that surface, and how smooth it is there, packed (surface/normal.h); 0: unknown")      \
+    A(TYPE, "type", 1, WORD, SPRAY, FRAME, ZERO, "", "0: liquid, 1: spray that flies by itself")
 
 /// Places of the numbers: ATTR_X, ATTR_Y, ATTR_Z, ...; all have four bytes.
 enum {
@@ -51,7 +52,8 @@ typedef enum AttributeWhen {
     ATTRIBUTE_APIC,
     ATTRIBUTE_WARP,
     ATTRIBUTE_ASKED,
-    ATTRIBUTE_TRACKED
+    ATTRIBUTE_TRACKED,
+    ATTRIBUTE_SPRAY
 } AttributeWhen;
 typedef enum AttributeStart { ATTRIBUTE_GIVEN, ATTRIBUTE_ZERO, ATTRIBUTE_ORIGIN } AttributeStart;
 
@@ -73,4 +75,4 @@ int attribute_row(int place);
 /// Name of a place in files.
 void attribute_name(int place, char name[ATTRIBUTE_NAME]);
 /// Rows that a simulation has, as bits. asked: bits of particles.attributes.
-uint32_t attributes_wanted(bool apic, bool warp, bool tracked, uint32_t asked);
+uint32_t attributes_wanted(bool apic, bool warp, bool tracked, bool spray, uint32_t asked);

@@ -441,6 +441,7 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->drain_count > 0     ? "drains"
                         : def->gauge_count > 0     ? "gauges"
                         : open                     ? "open sides"
+                        : def->spray_speed[1] > 0  ? "spray.speed"
                         : def->viscosity > 0       ? "viscosity"
                         : def->surface_tension > 0 ? "surface_tension"
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED

@@ -147,6 +147,18 @@ static const Field sim_fields[] = {
       "lies half a cell too high; for comparison"},
      AT(CHOICE, SIM(tracking_rough))},
 
+    {{"spray.speed", "pair", "[0, 0]", ">= 0", "m/s",
+      "torn liquid faster than the first turns to spray, faster than the second within spray.time; "
+      "spray flies by itself until it meets liquid, a wall or a solid; [0, 0] = no spray"},
+     AT(PAIR, SIM(spray_speed))},
+    {{"spray.time", "number", "0.05", "> 0", "s",
+      "in which torn liquid faster than the second speed turns to spray"},
+     AT(DOUBLE, SIM(spray_time))},
+    {{"spray.drag", "number", "0.5", "0 to 100", "",
+      "drag coefficient of the drops in air at rest, each as large as a particle; 0.5 is a sphere, "
+      "0 none"},
+     AT(DOUBLE, SIM(spray_drag))},
+
     {{"band.width", "integer", "0", "0 or 2 to 16", "cells",
       "narrow band: only so deep below the surface are there particles, the grid carries the rest; "
       "0 = particles everywhere, 3 is a good width"},

@@ -7,9 +7,11 @@
 /// AT_REST is between steps: output, checkpoints, the host.
 typedef enum StageId {
     AT_SOLIDS,
+    AT_ATOMISE,
     AT_ADVECT,
     AT_TRACE,
     AT_EMIT,
+    AT_LAND,
     AT_EXCHANGE,
     AT_SORT,
     AT_WEIGH,
@@ -130,6 +132,9 @@ typedef enum StageId {
       "cells beside the surface, whose distance stands")                                           \
     F(track_tile, uint8_t, 1, TILE, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                     \
       "what the tile has to do with the surface: TRACK_SLOW and the like")                         \
+    /* spray */                                                                                    \
+    F(sprayed, uint32_t, 1, TILE, ALL, SPRAY, ONLY(ATOMISE), NO, "",                               \
+      "particles of the tile that take off, then those of the tiles before it")                    \
     /* band */                                                                                     \
     F(interior, uint8_t, 1, ROW, ALL, BAND, ALWAYS_LIVE, YES, "",                                  \
       "a cell or more below the surface by the level set carried along: liquid even where no "     \

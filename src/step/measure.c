@@ -11,8 +11,8 @@ enum { LANES = 8, PIECE = 4096 };
 
 /// Sums over eight lanes in floats, folded into doubles after each piece: fast, exact enough and
 /// the same for any instruction set.
-static void sum_particles(const BrimSim *s, uint32_t first, uint32_t end, TileSums *out) {
-    const float *const *attr = (const float *const *)s->particles.attr;
+static void sum_particles(const Particles *p, uint32_t first, uint32_t end, TileSums *out) {
+    const float *const *attr = (const float *const *)p->attr;
     float fastest[LANES] = {0};
     for (uint32_t from = first; from < end; from += PIECE) {
         uint32_t n = end - from < PIECE ? end - from : PIECE;
@@ -107,6 +107,7 @@ static size_t memory_used(const BrimSim *s) {
                    fields_bytes(s) + poisson_bytes(s->poisson);
     for (int a = 0; a < 3; a++)
         if (s->component[a]) bytes += poisson_bytes(s->component[a]);
+    if (has_spray(s)) bytes += spray_bytes(s);
     if (s->warp) bytes += warp_state_bytes(s);
     for (int i = 0; i < s->solid_count; i++) bytes += solid_bytes(s->solids[i]);
     for (int i = 0; i < s->threads_most; i++)
@@ -122,7 +123,7 @@ static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
         count_cells(s, slot, sums);
         return;
     }
-    sum_particles(s, tile_first(&s->particles, &s->grid, slot),
+    sum_particles(&s->particles, tile_first(&s->particles, &s->grid, slot),
                   tile_end(&s->particles, &s->grid, slot), sums);
     count_cells(s, slot, sums);
     if (s->band) add_hidden(s, slot, sums);
@@ -143,9 +144,14 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         all.fastest2 = (float)larger_of(all.fastest2, sums[t].fastest2);
         all.rate = (float)larger_of(all.rate, sums[t].rate);
     }
+    if (s->spray) { // each drop is as much liquid as it is
+        sum_particles(&s->spray_state.flying, 0, (uint32_t)s->spray, &all);
+        all.filled += (double)s->spray;
+    }
     BrimVec3 g = gravity_at(s, s->time);
     BrimStats *o = &s->stats;
-    double count = (double)s->particles.count + all.hidden, full = s->def.particles_per_cell;
+    double count = (double)s->particles.count + (double)s->spray + all.hidden,
+           full = s->def.particles_per_cell;
     if (!s->start_particles && !s->start_cells && s->step == 0)
         s->start_particles = count, s->start_cells = all.cells, s->start_volume = all.volume;
     // What was there at the start, or, where all was emitted since, what the particles stand for.
@@ -153,13 +159,14 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     s->band_missing = due - count;
     if (s->swallowed_count) // what has not yet flown on
         s->band_missing -= (double)s->swallowed_count * s->swallow_left / s->swallow_time;
-    double cells = due / full;
-    if (s->start_particles > 0) cells = s->start_cells * due / s->start_particles;
+    double there = due - (double)s->spray, cells = there / full;
+    if (s->start_particles > 0) cells = s->start_cells * there / s->start_particles;
     s->max_speed = sqrt((double)all.fastest2);
     o->step = s->step;
     o->time = s->time;
     o->dt = s->dt;
-    o->particles = (int64_t)s->particles.count;
+    o->particles = (int64_t)s->particles.count + s->spray;
+    o->spray = s->spray, o->atomised = s->atomised, o->rejoined = s->rejoined;
     o->seeded = s->seeded, o->emitted = s->emitted, o->drained = s->drained, o->left = s->left;
     o->resampled = s->resampled, o->interior = (int64_t)all.hidden;
     o->volume_ratio = count > 0 ? all.filled / count : 1;

@@ -14,6 +14,10 @@ double step_for_tension(const BrimSim *s);
 
 /// Places the solids for the end of the step; samples them on the tiles that they touch.
 BrimResult stage_solids(BrimSim *s, BrimError *error);
+/// Spray: takes fast particles of torn liquid, and flies. (x, v, phi) => flying
+BrimResult stage_atomise(BrimSim *s, BrimError *error);
+/// Spray: what took off goes from the liquid, what met something comes back. => (key, tail)
+BrimResult stage_land(BrimSim *s, BrimError *error);
 /// Moves particles through the flow and out of solids. (x, v) => (x, key)
 BrimResult stage_advect(BrimSim *s, BrimError *error);
 /// Band: carries velocity and depth along.

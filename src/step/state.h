@@ -9,6 +9,7 @@
 #include "base/team.h"
 #include "grid/block.h"
 #include "grid/grid.h"
+#include "liquid/spray.h"
 #include "liquid/viscosity.h"
 #include "particles/density.h"
 #include "particles/particles.h"
@@ -178,6 +179,11 @@ struct BrimSim {
     double speed_low, speed_high; ///< m/s; below the first all of the past counts, above the other
                                   ///< none; chosen when a simulation begins
 
+    // spray
+    Spray spray_state;
+    int64_t spray;              ///< particles that fly; written by land
+    int64_t atomised, rejoined; ///< took off and came back since the start
+
     // density; NULL when nothing keeps the volume
     const DensityKernels *weigh;
     double waited;    ///< since the last projection, s
@@ -248,6 +254,11 @@ static inline size_t sim_rows(const BrimSim *s) {
 }
 static inline size_t sim_cells(const BrimSim *s) {
     return (size_t)s->grid.tile_count * (size_t)s->grid.tile_cells;
+}
+
+/// Whether fast particles may fly by themselves.
+static inline bool has_spray(const BrimSim *s) {
+    return s->def.spray_speed[1] > 0;
 }
 
 /// Cells with particles, and with a band those of its interior.

@@ -16,6 +16,10 @@ static bool has_band(const BrimSim *s) {
     return s->band != NULL;
 }
 
+static bool spray_on(const BrimSim *s) {
+    return has_spray(s);
+}
+
 static bool has_viscosity(const BrimSim *s) {
     return s->def.viscosity > 0;
 }
@@ -29,6 +33,7 @@ static const Stage step_stages[] = {
     {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, stage_solids, NULL, "",
      "tile_solid solid_at shut cut rock solid_from solid_phi open solid_volume solid_part "
      "wall_speed fine_at fine_from fine_slot solid_fine"},
+    {AT_ATOMISE, "atomise", BRIM_STAGE_ADVECT, stage_atomise, spray_on, "phi", "sprayed"},
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, stage_advect, NULL,
      "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine",
      "tile_reach"},
@@ -36,6 +41,7 @@ static const Stage step_stages[] = {
      "velocity tile_speed tile_solid rock phi interior hidden deepest shallowest",
      "carried traced path next_interior next_hidden rim edge"},
     {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
+    {AT_LAND, "land", BRIM_STAGE_EMIT, stage_land, spray_on, "", ""},
     {AT_EXCHANGE, "exchange", BRIM_STAGE_BAND, stage_exchange, has_band,
      "velocity tile_speed tile_solid solid_at solid_phi fine_at solid_fine path next_interior "
      "next_hidden rim edge",
@@ -166,6 +172,7 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     for (int i = 0; i < BRIM_STAGE_COUNT; i++) s->stats.ms[i] = 0;
     BrimResult result = s->primed ? BRIM_OK : prime(s, error);
     if (result != BRIM_OK) return result;
+    if (has_spray(s) && !spray_take(s)) return step_out_of_memory(s, "spray", error);
     fields_release(s);
     s->dt = s->dt_next;
     double next = s->time + s->dt, frame_end = (double)(s->frame + 1) / s->def.frame_rate;
@@ -180,6 +187,8 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     s->time = next, s->frame = frame;
     s->step++;
     result = stages_run(s, AT_WEIGH_AFTER, AT_MEASURE, error);
+    if (result == BRIM_OK && has_spray(s) && !spray_put_back(s))
+        result = step_out_of_memory(s, "spray", error);
     s->stats.ms_total = timer_ms() - begin;
     return result;
 }
