@@ -1,6 +1,6 @@
 #!/bin/bash
-# One hash for each scene, small and short, of its last frame and its statistics without timings and
-# memory. BITS_FLAGS holds further options of brim run. A change that only moves
+# Two hashes for each scene, small and short: of its last frame, and of its statistics without timings and
+# memory (a new column changes the second). BITS_FLAGS holds further options of brim run. A change that only moves
 # code leaves all of them as they were:
 #
 #   scripts/bits.sh build > before; ...; scripts/bits.sh build | diff before -
@@ -16,7 +16,8 @@ bits() { # bits NAME SCENE [--set ...]
     "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 ${BITS_FLAGS:-} "$@"
     # columns named ms_* and memory_bytes are not part of the result
     columns=$(head -n 1 "$out/stats.csv" | tr ',' '\n' | grep -nvE '^(ms_|memory_bytes)' | cut -d: -f1 | paste -sd,)
-    printf '%s %s\n' "$({ cat "$(ls "$out"/particles/*.ply | tail -n 1)"; cut -d, -f"$columns" "$out/stats.csv"; } | sha256sum | cut -c1-16)" "$name"
+    printf '%s %s %s\n' "$(sha256sum <"$(ls "$out"/particles/*.ply | tail -n 1)" | cut -c1-16)" \
+        "$(cut -d, -f"$columns" "$out/stats.csv" | sha256sum | cut -c1-16)" "$name"
 }
 
 bits dam dam --set domain.cells=48 --frames 12
