@@ -29,6 +29,19 @@ static BrimResult of_item(BrimResult r, const char *list, int index, BrimError *
     return fail(error, r, "%s[%d]: %.960s", list, index, plain.message);
 }
 
+static BrimResult build_formulas(BrimSim *s, const BrimSimDef *def, BrimError *error) {
+    BrimResult r = BRIM_OK;
+    s->flows = calloc((size_t)def->liquid_count + 1, sizeof *s->flows);
+    if (!s->flows) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    for (int i = 0; i < def->liquid_count && r == BRIM_OK; i++, s->flow_count++)
+        r = of_item(flow_new(&s->flows[i], &def->liquid[i], s->dim, error), "liquid", i, error);
+    for (int a = 0; a < s->dim && r == BRIM_OK; a++)
+        if (def->gravity_formula[a])
+            r = formula_new(def->gravity_formula[a], &def->names, FORMULA_T, &s->gravity_formula[a],
+                            error);
+    return r;
+}
+
 static BrimResult build_shapes(BrimSim *s, const BrimSimDef *def, Shape ***shapes,
                                BrimError *error) {
     *shapes = calloc((size_t)def->liquid_count + 1, sizeof **shapes);
@@ -125,6 +138,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
         r = fail(error, BRIM_ERROR_MEMORY, "out of memory for a box of %zu tiles",
                  grid_box(&s->grid));
     if (r == BRIM_OK && (def->warp > 0 || def->nodal)) r = warp_create(s, error);
+    if (r == BRIM_OK) r = build_formulas(s, def, error);
     if (r == BRIM_OK) r = build_solids(s, def, error);
     if (r == BRIM_OK && def->body_count > 0) r = bodies_new(s, def, error);
     if (r == BRIM_OK) r = build_sources(s, def, error);
@@ -144,6 +158,8 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.drains = NULL, s->def.drain_count = 0;
     s->def.gauges = NULL, s->def.gauge_count = 0;
     s->def.gravity_keys = s->gravity_keys;
+    memset((void *)s->def.gravity_formula, 0, sizeof s->def.gravity_formula);
+    s->def.names = (BrimNames){0};
     s->def.threads = s->threads_most, s->def.isa = s->isa;
     *sim = s;
     return BRIM_OK;
@@ -260,6 +276,8 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
         ok = emit_liquid(s, &def->liquid[i], regions, i);
     if (!ok)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for %lld particles", (long long)count);
+    r = flow_check(&s->particles, 0, error);
+    if (r != BRIM_OK) return r;
     s->max_speed = seeded_speed(s);
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!sort_particles(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
@@ -296,6 +314,9 @@ void brim_sim_destroy(BrimSim **sim) {
     free(s->sources);
     free(s->drains);
     free(s->gravity_keys);
+    for (int i = 0; i < s->flow_count; i++) flow_free(&s->flows[i]);
+    free(s->flows);
+    for (int a = 0; a < 3; a++) formula_free(&s->gravity_formula[a]);
     gauges_free(s);
     for (int i = 0; s->scratch && i < s->threads_most; i++) free(s->scratch[i].risen);
     free(s->scratch);

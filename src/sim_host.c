@@ -48,6 +48,8 @@ BrimResult brim_sim_set_gravity(BrimSim *sim, BrimVec3 gravity, BrimError *error
     sim->gravity_set = true;
     sim->gravity_x = gravity.x, sim->gravity_y = gravity.y, sim->gravity_z = gravity.z;
     changed(sim, hash_bytes(change(sim, "gravity"), &gravity, sizeof gravity));
+    // the surface on a floor goes by gravity: as a simulation that is saved now will find it
+    if (sim->primed && !sim->warp) find_foreign(sim), find_surface(sim);
     return BRIM_OK;
 }
 
@@ -90,14 +92,19 @@ BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_
                     "liquid cannot be added on a warped grid yet: set grid.warp to 0");
     r = liquid_check(liquid, sim->dim, error);
     if (r != BRIM_OK) return r;
-    Shape *shape;
-    r = shape_new(&liquid->shape, sim->dim, sim->dx, &shape, error);
+    Shape *shape = NULL;
+    LiquidFlow flow;
+    r = flow_new(&flow, liquid, sim->dim, error);
+    if (r == BRIM_OK) r = shape_new(&liquid->shape, sim->dim, sim->dx, &shape, error);
     if (r == BRIM_OK) r = check_room(sim, liquid, shape, error);
     size_t before = sim->waiting.count;
-    uint32_t origin = (uint32_t)(sim->origins + sim->liquids_added);
-    if (r == BRIM_OK && !emit_waiting(sim, liquid, shape, origin))
+    uint32_t origin = (uint32_t)(sim->origins + sim->liquids_added), id = sim->next_id;
+    if (r == BRIM_OK && !emit_waiting(sim, liquid, &flow, shape, origin))
         r = fail(error, BRIM_ERROR_MEMORY, "out of memory for the particles of a liquid");
+    if (r == BRIM_OK) r = flow_check(&sim->waiting, before, error);
+    if (r != BRIM_OK) sim->waiting.count = before, sim->next_id = id;
     shape_free(&shape);
+    flow_free(&flow);
     if (r != BRIM_OK) return r;
     sim->max_speed = fmax(sim->max_speed, fastest_waiting(sim, before));
     sim->liquids_added++;

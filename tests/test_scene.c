@@ -189,9 +189,10 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
                   "dots"));
     CHECK(refuses(HEAD "solver: {transfer: pic}\n", NULL,
                   "dam.yaml:5: solver.transfer: pic is not allowed: one of flip, apic"));
-    CHECK(refuses(HEAD "gravity: [0, -9.81]\n", NULL,
-                  "dam.yaml:5: gravity: a list of 2 is not allowed: a list of 3 numbers (m/s^2), "
-                  "or a list of {time, gravity}"));
+    CHECK(refuses(
+        HEAD "gravity: [0, -9.81]\n", NULL,
+        "dam.yaml:5: gravity: a list of 2 is not allowed: a list of 3 numbers or formulas (m/s^2), "
+        "or a list of {time, gravity}"));
     CHECK(refuses(HEAD "seed: 1.5\n", NULL,
                   "dam.yaml:5: seed: 1.5 is not allowed: a whole number from 0 to 4294967295"));
     CHECK(refuses(HEAD "seed: \"1\"\n", NULL,
@@ -353,8 +354,9 @@ TEST(scene_messages_on_shapes) {
     CHECK(
         refuses(HEAD "solids:\n  - torus: {radius: 1, tube: 2}\n", NULL,
                 "dam.yaml:6: solids[0].torus.tube: 2 m is more than the radius of the ring, 1 m"));
-    CHECK(refuses(HEAD "solids:\n  - height_field: {length: 1, width: 1}\n", NULL,
-                  "dam.yaml:6: solids[0].height_field: give one of file, heights and canyon"));
+    CHECK(refuses(
+        HEAD "solids:\n  - height_field: {length: 1, width: 1}\n", NULL,
+        "dam.yaml:6: solids[0].height_field: give one of file, heights, formula and canyon"));
     CHECK(refuses(HEAD "solids:\n"
                        "  - sphere: {radius: 1}\n"
                        "    keyframes:\n"
@@ -365,7 +367,7 @@ TEST(scene_messages_on_shapes) {
                   "before it"));
     CHECK(refuses(HEAD
                   "solids:\n  - sphere: {radius: 1}\n    rate: 1\n    keyframes: [{time: 0}]\n",
-                  NULL, "dam.yaml:8: solids[0]: give rate or keyframes, not both"));
+                  NULL, "dam.yaml:8: solids[0]: give one of rate, keyframes, and path with turn"));
     CHECK(refuses(
         HEAD
         "sources:\n  - sphere: {radius: 1}\n    velocity: [1, 0, 0]\n    flow: 1\n    rate: 1\n",
@@ -549,9 +551,10 @@ TEST(scene_2d_takes_two_numbers) {
     CHECK(refuses(turned, "solids[0].sphere.rotation=[30, 0, 0]",
                   "--set solids[0].sphere.rotation=[30, 0, 0]: solids[0].sphere.rotation[0]: 30 is "
                   "not allowed: one number, about z (deg)"));
-    CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8}\ngravity: [0, 0, 1]\n", NULL,
-                  "dam.yaml:4: gravity[2]: 1 is not allowed: a list of 2 numbers (m/s^2), or a "
-                  "list of {time, gravity}"));
+    CHECK(refuses(
+        "brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8}\ngravity: [0, 0, 1]\n", NULL,
+        "dam.yaml:4: gravity[2]: 1 is not allowed: a list of 2 numbers or formulas (m/s^2), or a "
+        "list of {time, gravity}"));
 }
 
 TEST(scene_gravity_may_have_keys) {

@@ -93,11 +93,29 @@ typedef struct BrimError {
     char message[1024]; ///< what, where and what to do; one or more lines, no newline at the end
 } BrimError;
 
-// ---------------------------------------------------------------------------------- shapes
+// -------------------------------------------------------------------------------- formulas
 
 typedef struct BrimVec3 {
     float x, y, z;
 } BrimVec3;
+
+/// A CSV file that formulas read: lines that begin with # are comments, the first other one names
+/// the columns, the first column increases.
+typedef struct BrimNamedTable {
+    const char *name;
+    const char *file;
+} BrimNamedTable;
+
+/// What formulas may use besides x, y, z (m), t (s) and pi. A formula is text such as
+/// "0.3 + a * sin(2 * pi * t)"; the manual lists its functions. `table.column(x)` is a column of a
+/// table over its first one, as a smooth curve.
+typedef struct BrimNames {
+    const char *let; ///< "a = 0.1; k = 2 * pi / a": names for parts of formulas; NULL: none
+    const BrimNamedTable *tables;
+    int table_count;
+} BrimNames;
+
+// ---------------------------------------------------------------------------------- shapes
 
 typedef enum BrimShapeKind {
     BRIM_SHAPE_BOX,          ///< size; centred on position
@@ -144,6 +162,8 @@ typedef struct BrimShapeDef {
     const float *heights; ///< height field: [rows_z][rows_x] heights over size.x by size.z, m
     int heights_x, heights_z;
     const BrimCanyonDef *canyon; ///< height field: procedural
+    const char *formula;         ///< height field: its height over x and z from its corner, m
+    const BrimNames *names;      ///< for its formula and those of what has this shape; may be NULL
     const struct BrimShapeDef *children;
     int child_count;
 } BrimShapeDef;
@@ -162,6 +182,7 @@ typedef enum BrimMotionKind {
     BRIM_MOTION_STILL,
     BRIM_MOTION_KEYFRAMES, ///< cubic between keyframes, at rest before the first, after the last
     BRIM_MOTION_ROTATION,  ///< constant rate about an axis through the shape's position
+    BRIM_MOTION_FORMULA,   ///< path and turn, from the solid's start on
 } BrimMotionKind;
 
 typedef struct BrimSolidDef {
@@ -172,6 +193,9 @@ typedef struct BrimSolidDef {
     BrimVec3 axis; ///< rotation
     float rate;    ///< rotation, degrees per second
     double start;  ///< the solid exists from this time on, s
+    BrimVec3 path; ///< formula: added to the shape's own position, m
+    BrimVec3 turn; ///< formula: degrees about x, then y, then z, as in a keyframe
+    const char *path_formula[3], *turn_formula[3]; ///< of t; NULL: the number above
 } BrimSolidDef;
 
 BRIM_API BrimSolidDef brim_default_solid_def(void);
@@ -224,6 +248,7 @@ typedef struct BrimLiquidDef {
     BrimVec3 velocity; ///< m/s
     BrimVec3 spin;     ///< rad/s about the shape's position, added to velocity
     int particles;     ///< so many at random places, however dense; 0 = the usual sampling
+    const char *velocity_formula[3]; ///< of x, y and z; NULL: the component of velocity
 } BrimLiquidDef;
 
 /// Emits a stream that fills its shape and leaves it with `velocity`. The volume that enters is
@@ -370,6 +395,8 @@ typedef struct BrimSimDef {
     BrimVec3 gravity;  ///< m/s^2
     const BrimGravityKey *gravity_keys; ///< linear in between; replaces gravity when present
     int gravity_key_count;
+    const char *gravity_formula[3]; ///< of t; NULL: the component of gravity
+    BrimNames names;                ///< for formulas of the def itself; those of shapes have theirs
 
     double duration;           ///< s
     double frame_rate;         ///< frames/s

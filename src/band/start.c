@@ -73,7 +73,7 @@ static void start_tile(BrimSim *s, int slot, int thread, void *context) {
                     float face[3] = {at[0][x], at[1][x], at[2][x]};
                     face[a] -= 0.5f * s->dx;
                     s->carried[a][base + (size_t)(r * TILE + x)] =
-                        liquid_velocity(&l->liquid[k], face, a);
+                        liquid_velocity(&l->liquid[k], &s->flows[k], face, a);
                 }
             }
         }

@@ -16,6 +16,7 @@
 #include "base/simd.h"
 #include "base/team.h"
 #include "brim/brim.h"
+#include "formula/formula.h"
 #include "grid/grid.h"
 #include "solid/solid.h"
 
@@ -169,6 +170,7 @@ typedef struct FoamWalls {
     BrimGravityKey *keys; ///< of gravity
     int key_count;
     BrimVec3 gravity;
+    Formula *formula[3]; ///< of its components; NULL: the number above
 } FoamWalls;
 
 BrimResult foam_walls_init(FoamWalls *walls, const BrimSimDef *def, BrimError *error);

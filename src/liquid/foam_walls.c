@@ -26,6 +26,12 @@ static BrimResult make_drains(FoamWalls *w, const BrimSimDef *def, float cell, B
 
 BrimResult foam_walls_init(FoamWalls *w, const BrimSimDef *def, BrimError *error) {
     *w = (FoamWalls){.gravity = def->gravity};
+    for (int a = 0; a < def->dim; a++) {
+        const char *text = def->gravity_formula[a];
+        BrimResult result =
+            text ? formula_new(text, &def->names, FORMULA_T, &w->formula[a], error) : BRIM_OK;
+        if (result != BRIM_OK) return result;
+    }
     memcpy(w->sides, def->sides, sizeof w->sides);
     float cell = def->size.x / (float)def->cells[0];
     w->solids = calloc((size_t)def->solid_count + 1, sizeof(Solid *));
@@ -45,6 +51,7 @@ BrimResult foam_walls_init(FoamWalls *w, const BrimSimDef *def, BrimError *error
 void foam_walls_free(FoamWalls *w) {
     for (int i = 0; i < w->solid_count; i++) solid_free(&w->solids[i]);
     for (int i = 0; i < w->drain_count; i++) shape_free(&w->drains[i]);
+    for (int a = 0; a < 3; a++) formula_free(&w->formula[a]);
     free((void *)w->solids), free((void *)w->present), free((void *)w->drains);
     free(w->drain_time), free(w->keys);
     *w = (FoamWalls){0};
@@ -53,7 +60,13 @@ void foam_walls_free(FoamWalls *w) {
 BrimVec3 foam_gravity(const FoamWalls *w, double time) {
     const BrimGravityKey *k = w->keys;
     int n = w->key_count;
-    if (!n) return w->gravity;
+    if (!n) {
+        BrimVec3 g = w->gravity;
+        if (w->formula[0]) g.x = (float)formula_at(w->formula[0], 0, 0, 0, time);
+        if (w->formula[1]) g.y = (float)formula_at(w->formula[1], 0, 0, 0, time);
+        if (w->formula[2]) g.z = (float)formula_at(w->formula[2], 0, 0, 0, time);
+        return g;
+    }
     if (time <= k[0].time) return k[0].gravity;
     for (int i = 1; i < n; i++) {
         if (time >= k[i].time) continue;

@@ -28,6 +28,39 @@ static const char *number(double value, char out[32]) {
     return out;
 }
 
+/// What the formulas of a struct may use.
+static const BrimNames *names_of(const Table *table, const void *base) {
+    if (table == &table_sim) return &((const BrimSimDef *)base)->names;
+    if (table >= table_shape && table < table_shape + SHAPE_KINDS)
+        return ((const BrimShapeDef *)base)->names;
+    if (table->shape_offset == NO_SHAPE) return NULL;
+    return ((const BrimShapeDef *)(const void *)((const char *)base + table->shape_offset))->names;
+}
+
+/// Formulas that stand for numbers of a field, or are the field.
+static bool check_formulas(Problem *problem, const Table *table, const Field *field,
+                           const void *base, const char *path) {
+    bool alone = field->store == STORE_FORMULA;
+    bool vector =
+        field->store == STORE_VECTOR || field->store == STORE_TURN || field->store == STORE_GRAVITY;
+    if (!alone && !field->formula) return false;
+    const char *const *texts =
+        (const char *const *)(const void *)((const char *)base +
+                                            (alone ? field->offset : field->formula));
+    for (int i = 0; i < (vector ? 3 : 1); i++) {
+        Formula *formula;
+        BrimError error;
+        char key[80];
+        if (!texts[i]) continue;
+        BrimResult r =
+            formula_new(texts[i], names_of(table, base), field->variables, &formula, &error);
+        formula_free(&formula);
+        snprintf(key, sizeof key, vector ? "%.60s[%d]" : "%.60s", field_key(table, field), i);
+        if (r != BRIM_OK) return found(problem, path, key, "%s", error.message);
+    }
+    return false;
+}
+
 /// Every number of a struct against its range in the table.
 static bool check_table(Problem *problem, const Table *table, const void *base, int dim,
                         const char *path) {
@@ -35,6 +68,7 @@ static bool check_table(Problem *problem, const Table *table, const void *base, 
         const Field *field = &table->fields[i];
         if (field->flags & FIELD_SHORTHAND || (dim == 2 && field->flags & FIELD_3D)) continue;
         if (!field_applies(table, field, base)) continue;
+        if (check_formulas(problem, table, field, base, path)) return true;
         double value[3];
         int count = field_get(field, base, dim, value);
         for (int k = 0; k < count; k++) {
@@ -79,8 +113,9 @@ static bool check_canyon(Problem *problem, const BrimCanyonDef *canyon, int dim,
 static bool check_height_field(Problem *problem, const BrimShapeDef *shape, int dim,
                                const char *path) {
     char at[256];
-    if (!!shape->file + !!shape->heights + !!shape->canyon != 1)
-        return found(problem, path, "", "give one of file, heights and canyon");
+    if (!!shape->file + !!shape->heights + !!shape->canyon + !!shape->formula != 1)
+        return found(problem, path, "", "give one of file, heights, formula and canyon");
+    if (shape->formula) return false;
     if (shape->canyon) {
         snprintf(at, sizeof at, "%.200s.canyon", path);
         return check_canyon(problem, shape->canyon, dim, at);
@@ -360,8 +395,35 @@ static bool check_time(Problem *problem, const BrimSimDef *def) {
     return false;
 }
 
+/// Names of tables, and what `let` defines.
+static bool check_names(Problem *problem, const BrimNames *names) {
+    BrimError error;
+    if (check_list(problem, "", "tables", names->tables, names->table_count)) return true;
+    for (int i = 0; i < names->table_count; i++) {
+        static const char letters[] =
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+        const BrimNamedTable *t = &names->tables[i];
+        char path[32];
+        snprintf(path, sizeof path, "tables[%d]", i);
+        if (!t->name || !*t->name || strlen(t->name) > 40 ||
+            strspn(t->name, letters) != strlen(t->name) || strspn(t->name, letters + 53) > 0)
+            return found(problem, path, "name",
+                         "%.60s is not allowed: 1 to 40 letters, digits and '_', no digit first",
+                         t->name ? t->name : "none");
+        if (!t->file) return found(problem, path, "file", "is missing: a CSV file");
+        for (int k = 0; k < i; k++)
+            if (strcmp(names->tables[k].name, t->name) == 0)
+                return found(problem, path, "name", "%s is the name of tables[%d], too", t->name,
+                             k);
+    }
+    return names_check(names, &error) != BRIM_OK && found(problem, "", "let", "%s", error.message);
+}
+
 static bool check_gravity(Problem *problem, const BrimSimDef *def) {
     if (check_list(problem, "", "gravity", def->gravity_keys, def->gravity_key_count)) return true;
+    bool formula = def->gravity_formula[0] || def->gravity_formula[1] || def->gravity_formula[2];
+    if (formula && def->gravity_key_count)
+        return found(problem, "", "gravity", "give formulas or keys, not both");
     for (int i = 0; i < def->gravity_key_count; i++) {
         char at[32];
         snprintf(at, sizeof at, "gravity[%d]", i);
@@ -459,6 +521,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
         return found(problem, "", "BrimSimDef", "start from brim_default_sim_def()");
     if (def->dim != 2 && def->dim != 3)
         return found(problem, "", "dim", "%d is not allowed: 2 or 3", def->dim);
+    if (check_names(problem, &def->names)) return true;
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
         check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def) ||

@@ -68,8 +68,21 @@ static uint64_t add_items(uint64_t h, const Table *table, const char *items, int
     return h;
 }
 
+/// Formulas that stand for numbers of a field.
+static uint64_t add_formulas(uint64_t h, const Field *field, const void *base) {
+    bool vector =
+        field->store == STORE_VECTOR || field->store == STORE_TURN || field->store == STORE_GRAVITY;
+    for (int i = 0; i < (vector ? 3 : 1); i++) {
+        const char *text;
+        memcpy(&text, (const char *)base + field->formula + (size_t)i * sizeof text, sizeof text);
+        if (text) h = add_text(add_count(add_text(h, field->info.key), i), text);
+    }
+    return h;
+}
+
 static uint64_t add_numbers(uint64_t h, const Field *field, const void *base, int dim) {
     double value[3];
+    if (field->formula) h = add_formulas(h, field, base);
     int count = field_get(field, base, dim, value);
     if (count == 0 || field_is_default(field, base, dim)) return h;
     h = add_text(h, field->info.key);
@@ -84,14 +97,19 @@ static uint64_t add_field(uint64_t h, const Field *field, const void *base, int 
     int count = 0;
     switch (field->store) {
     case STORE_FILE:
+    case STORE_TEXT:
+    case STORE_FORMULA:
     case STORE_LIST:
     case STORE_CANYON:
         memcpy(&pointer, at, sizeof pointer);
-        if (!pointer) return h;
+        if (field->store == STORE_LIST)
+            memcpy(&count, (const char *)base + field->count_offset, sizeof count);
+        if (!pointer || (field->store == STORE_LIST && count == 0)) return h;
         h = add_text(h, field->info.key);
         if (field->store == STORE_FILE) return add_file(h, pointer);
+        if (field->store == STORE_TEXT || field->store == STORE_FORMULA)
+            return add_text(h, pointer);
         if (field->store == STORE_CANYON) return add_table(h, &table_canyon, pointer, dim);
-        memcpy(&count, (const char *)base + field->count_offset, sizeof count);
         return add_items(h, field->list, pointer, count, dim);
     case STORE_GRAVITY:
         if (sim->gravity_key_count == 0) return add_numbers(h, field, base, dim);

@@ -250,7 +250,7 @@ static void range_words(const char *range, const char *before, char out[64]) {
 
 void field_allowed(const Field *field, int dim, char *out, size_t size) {
     const BrimFieldInfo *info = &field->info;
-    char range[64], numbers[32] = "a number";
+    char range[64], numbers[48] = "a number";
     const char *unit = *info->unit ? info->unit : "dimensionless";
     range_words(info->range, " ", range);
     bool turn = field->store == STORE_TURN && dim == 2;
@@ -278,7 +278,9 @@ void field_allowed(const Field *field, int dim, char *out, size_t size) {
     case STORE_TURN:
     case STORE_GRAVITY:
         if (turn) snprintf(numbers, sizeof numbers, "one number, about z");
-        if (!turn) snprintf(numbers, sizeof numbers, "a list of %d numbers", dim);
+        if (!turn)
+            snprintf(numbers, sizeof numbers, "a list of %d numbers%s", dim,
+                     field->formula ? " or formulas" : "");
         if (!turn) range_words(info->range, ", each ", range);
         snprintf(out, size, "%s%s (%s)%s", numbers, range, unit,
                  field->store == STORE_GRAVITY ? ", or a list of {time, gravity}" : "");
@@ -290,7 +292,13 @@ void field_allowed(const Field *field, int dim, char *out, size_t size) {
         break;
     case STORE_FLOAT:
     case STORE_DOUBLE:
-        snprintf(out, size, "a number%s (%s)", range, unit);
+        snprintf(out, size, "a number%s (%s)%s", range, unit,
+                 field->formula ? " or a formula" : "");
+        break;
+    case STORE_TEXT:
+    case STORE_FORMULA:
+        snprintf(out, size, "%s: %s", field->store == STORE_TEXT ? "text" : "a formula",
+                 info->help);
         break;
     case STORE_FILE:
         snprintf(out, size, "the name of a file: %s", info->help);

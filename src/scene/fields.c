@@ -46,9 +46,17 @@ static const Field sim_fields[] = {
      .flags = FIELD_3D},
 
     {{"gravity", "vector", "[0, -9.81, 0]", "", "m/s^2",
-      "constant; or a list of {time, gravity}, linear in between"},
+      "constant; or formulas of t; or a list of {time, gravity}, linear in between"},
      AT(GRAVITY, SIM(gravity)),
-     .list = &table_gravity},
+     .list = &table_gravity,
+     .formula = SIM(gravity_formula),
+     .variables = FORMULA_T},
+
+    {{"let", "text", "", "", "",
+      "names for formulas, a line or a semicolon each: `a = 0.1`; each may use those before it"},
+     AT(TEXT, SIM(names.let))},
+    {{"tables", "list", "[]", "", "", "CSV files that formulas read: NAME.COLUMN(x)"},
+     LIST(names.tables, names.table_count, table_named)},
 
     {{"time.duration", "number", "4", "> 0", "s", "simulated time"},
      AT(DOUBLE, SIM(duration)),
@@ -332,12 +340,27 @@ static const Field gravity_fields[] = {
 const Table table_gravity = {
     "gravity[].", gravity_fields, COUNT(gravity_fields), sizeof(BrimGravityKey), NO_SHAPE, NULL, 0};
 
+static const Field named_fields[] = {
+    {{"tables[].name", "text", "required", "", "", "that formulas know it by"},
+     AT(TEXT, offsetof(BrimNamedTable, name)),
+     .flags = FIELD_REQUIRED},
+    {{"tables[].file", "text", "required", "", "",
+      "CSV: a line of column names, then numbers; the first column increases"},
+     AT(FILE, offsetof(BrimNamedTable, file)),
+     .flags = FIELD_REQUIRED},
+};
+const Table table_named = {
+    "tables[].", named_fields, COUNT(named_fields), sizeof(BrimNamedTable), NO_SHAPE, NULL, 0};
+
 static const Field liquid_fields[] = {
     {{"liquid[].<shape>", "shape", "required", SHAPE_NAMES, "",
       "one of these keys, and below it the keys of that shape"},
      .store = STORE_KIND},
-    {{"liquid[].velocity", "vector", "[0, 0, 0]", REACH, "m/s", "at the start"},
-     AT(VECTOR, offsetof(BrimLiquidDef, velocity))},
+    {{"liquid[].velocity", "vector", "[0, 0, 0]", REACH, "m/s",
+      "at the start; numbers, or formulas of x, y and z"},
+     AT(VECTOR, offsetof(BrimLiquidDef, velocity)),
+     .formula = offsetof(BrimLiquidDef, velocity_formula),
+     .variables = FORMULA_PLACE},
     {{"liquid[].spin", "vector", "[0, 0, 0]", REACH, "rad/s",
       "rotation about the shape's center, added to velocity (2D: one number)"},
      AT(TURN, offsetof(BrimLiquidDef, spin))},
@@ -369,6 +392,18 @@ static const Field solid_fields[] = {
      AT(LIST, offsetof(BrimSolidDef, keyframes)),
      .count_offset = offsetof(BrimSolidDef, keyframe_count),
      .list = &table_keyframe},
+    {{"solids[].path", "vector", "[0, 0, 0]", REACH, "m",
+      "motion by formulas of t: added to the shape's own position"},
+     AT(VECTOR, offsetof(BrimSolidDef, path)),
+     .formula = offsetof(BrimSolidDef, path_formula),
+     .variables = FORMULA_T,
+     .flags = FIELD_QUIET},
+    {{"solids[].turn", "vector", "[0, 0, 0]", REACH, "deg",
+      "motion by formulas of t: about x, then y, then z through the shape's center (2D: one)"},
+     AT(TURN, offsetof(BrimSolidDef, turn)),
+     .formula = offsetof(BrimSolidDef, turn_formula),
+     .variables = FORMULA_T,
+     .flags = FIELD_QUIET},
     {{"solids[].start", "number", "0", ">= 0", "s", "the solid exists from this time on"},
      AT(DOUBLE, offsetof(BrimSolidDef, start))},
 };
@@ -565,6 +600,10 @@ static const Field height_field_fields[] = {
     {{"height_field.heights", "list", "", "", "m",
       "rows along z of heights along x; in 2D one list"},
      AT(HEIGHTS, SHAPE(heights))},
+    {{"height_field.formula", "formula", "", "", "m",
+      "height over x and z, both measured from the field's corner"},
+     AT(FORMULA, SHAPE(formula)),
+     .variables = FORMULA_X | FORMULA_Z},
     {{"height_field.canyon", "map", "", "", "", "a procedural river canyon"},
      AT(CANYON, SHAPE(canyon)),
      .list = &table_canyon},
@@ -662,6 +701,7 @@ const Table table_fall = {"height_field.canyon.falls[].",
 /// The tables of lists and shapes in the order of the manual.
 static const Table *const item_tables[] = {
     &table_gravity,
+    &table_named,
     &table_liquid,
     &table_solid,
     &table_keyframe,

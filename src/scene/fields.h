@@ -6,6 +6,7 @@
 // there.
 #pragma once
 #include "brim/brim.h"
+#include "formula/formula.h"
 
 typedef enum FieldStore {
     STORE_VERSION, ///< `brim: 1`; goes nowhere
@@ -23,6 +24,7 @@ typedef enum FieldStore {
     STORE_SIDES,   ///< one word for all sides; the six of them are fields of their own
     STORE_GRAVITY, ///< BrimVec3, or a list of keys
     STORE_TEXT,    ///< const char *
+    STORE_FORMULA, ///< const char *: text, or a number as text
     STORE_FILE,    ///< const char *, resolved against the folder of the scene
     STORE_LIST,    ///< pointer and count, items of `list`
     STORE_SHAPES,  ///< the children of a shape
@@ -36,6 +38,7 @@ enum {
     FIELD_REQUIRED = 1,
     FIELD_3D = 2,        ///< has no meaning in 2D
     FIELD_SHORTHAND = 4, ///< read, never written: another field says the same
+    FIELD_QUIET = 16,    ///< not written where it is at its default
     FIELD_ASIDE = 8,     ///< does not change the result: a checkpoint goes on with another value
 };
 
@@ -46,7 +49,9 @@ typedef struct Field {
     unsigned flags;
     size_t count_offset;      ///< STORE_LIST
     const struct Table *list; ///< STORE_LIST, STORE_GRAVITY, STORE_FALLS: the items
-    int of; ///< 1 + the kind of item that has it, in a table of kinds; 0: all have it
+    size_t formula; ///< offset of const char *[numbers], where text may stand for numbers; 0: none
+    unsigned variables; ///< of such formulas: bits of formula.h
+    int of;             ///< 1 + the kind of item that has it, in a table of kinds; 0: all have it
 } Field;
 
 typedef struct Table {
@@ -73,7 +78,7 @@ typedef struct Fall {
 } Fall;
 
 extern const Table table_sim, table_gravity, table_liquid, table_solid, table_keyframe, table_body,
-    table_pin, table_pin_key, table_grab, table_grab_key, table_source, table_drain, table_gauge,
+    table_pin, table_pin_key, table_grab, table_grab_key, table_named, table_source, table_drain, table_gauge,
     table_canyon, table_fall;
 /// By BrimShapeKind; the prefix without its dot is the name of the kind. Struct: ShapeRead.
 extern const Table table_shape[SHAPE_KINDS];

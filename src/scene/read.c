@@ -89,12 +89,28 @@ static bool read_pair(Reader *r, const Field *field, const Node *node, double va
     return good;
 }
 
+/// Text that stands for a number where the field takes formulas; whether it is one.
+static bool read_formula(Reader *r, const Field *field, const Node *node, void *base, int place) {
+    const char *text = NULL;
+    if (!field->formula || node->kind != NODE_TEXT || node_is_nothing(node) || !*node->text)
+        return false;
+    double number;
+    if (!read_number(node, &number)) {
+        text = pool_text(r->pool, node->text, strlen(node->text));
+        if (!text) r->out_of_memory = true;
+    }
+    memcpy((char *)base + field->formula + (size_t)place * sizeof text, &text, sizeof text);
+    return text != NULL;
+}
+
 /// A list of as many numbers as the simulation has dimensions. In 2D a third one may be given if
 /// it says nothing: 0, or for a turn, which is about z, the first two 0.
-static bool read_vector(Reader *r, const Field *field, const Node *node, double value[3]) {
+static bool read_vector(Reader *r, const Field *field, const Node *node, void *base,
+                        double value[3]) {
     bool turn = field->store == STORE_TURN && r->dim == 2;
     value[0] = value[1] = value[2] = 0;
-    if (turn && node->kind == NODE_TEXT) return read_allowed(r, field, node, &value[2]);
+    if (turn && node->kind == NODE_TEXT)
+        return read_formula(r, field, node, base, 2) || read_allowed(r, field, node, &value[2]);
     bool fits = node->kind == NODE_LIST &&
                 (node->count == 3 || (node->count == r->dim && r->dim == 2 && !turn));
     if (!fits) {
@@ -104,6 +120,7 @@ static bool read_vector(Reader *r, const Field *field, const Node *node, double 
     int i = 0;
     for (const Node *n = node->first; n; n = n->next, i++) {
         bool spare = r->dim == 2 && (turn ? i < 2 : i == 2);
+        if (!spare && read_formula(r, field, n, base, i)) continue;
         bool number = read_number(n, &value[i]);
         if (number && (spare ? value[i] == 0 : field_allows(field, value[i]))) continue;
         size_t before = path_index(r, i);
@@ -271,7 +288,7 @@ static void read_gravity(Reader *r, const Field *field, const Node *node, BrimSi
         def->gravity_keys = keys;
         def->gravity_key_count = count;
         if (count > 0) def->gravity = keys[0].gravity;
-    } else if (read_vector(r, field, node, value)) {
+    } else if (read_vector(r, field, node, def, value)) {
         field_set(field, def, value);
     }
 }
@@ -301,6 +318,7 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
     case STORE_INT:
     case STORE_UINT:
     case STORE_VERSION:
+        if (read_formula(r, field, node, base, 0)) break;
         good = read_allowed(r, field, node, value);
         break;
     case STORE_FLAG:
@@ -312,7 +330,7 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
         break;
     case STORE_VECTOR:
     case STORE_TURN:
-        good = read_vector(r, field, node, value);
+        good = read_vector(r, field, node, base, value);
         break;
     case STORE_PAIR:
         good = read_pair(r, field, node, value);
@@ -327,6 +345,7 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
         read_gravity(r, field, node, base);
         break;
     case STORE_TEXT:
+    case STORE_FORMULA:
         read_text(r, field, node, (const char **)at);
         break;
     case STORE_FILE:

@@ -9,6 +9,7 @@ typedef struct Reader {
     Pool *pool;         ///< for all that the def points to
     const char *folder; ///< that file names are relative to
     int dim;
+    const BrimNames *names; ///< of the def: shapes point to it
     bool out_of_memory;
     size_t path_length;
     char path[256]; ///< key of the node being read: "solids[0].box.low"

@@ -142,14 +142,22 @@ void read_scope(Reader *r, const Scope *scope, const Node *map) {
     if (map->kind == NODE_MAP || node_is_nothing(map)) check_required(r, scope, (Node *)map);
 }
 
-/// A rate means rotation, keyframes mean keyframes.
+static bool is_zero(BrimVec3 v) {
+    return v.x == 0 && v.y == 0 && v.z == 0;
+}
+
+/// A rate means rotation, keyframes mean keyframes, path and turn formulas.
 static void finish_solid(Reader *r, const Node *map, BrimSolidDef *solid) {
+    bool formula = !is_zero(solid->path) || !is_zero(solid->turn);
+    for (int i = 0; i < 3; i++) formula |= solid->path_formula[i] || solid->turn_formula[i];
     if (r->dim == 2) solid->axis = (BrimVec3){0, 0, 1};
     if (solid->rate != 0) solid->motion = BRIM_MOTION_ROTATION;
     if (solid->keyframe_count > 0) solid->motion = BRIM_MOTION_KEYFRAMES;
-    if (solid->rate != 0 && solid->keyframe_count > 0)
-        report_add(r->report, node_get(map, "keyframes"), r->path,
-                   "give rate or keyframes, not both");
+    if (formula) solid->motion = BRIM_MOTION_FORMULA;
+    const Node *last = node_get(map, solid->keyframe_count > 0 ? "keyframes" : "rate");
+    if ((solid->rate != 0) + (solid->keyframe_count > 0) + formula > 1)
+        report_add(r->report, last ? last : map, r->path,
+                   "give one of rate, keyframes, and path with turn");
 }
 
 /// Of which kind an item is: the one group of keys that it has.
@@ -244,5 +252,6 @@ void read_shape(Reader *r, const Node *map, BrimShapeDef *shape) {
     size_t before = path_key(r, body->key);
     read_shape_body(r, body, &read);
     path_pop(r, before);
+    read.def.names = r->names;
     *shape = read.def;
 }

@@ -117,7 +117,8 @@ static BrimResult build(BrimScene *scene, const char *text, size_t length, const
     char folder[2 * PATH_MAX];
     folder_of(name, folder);
     Report report = {.name = name};
-    Reader reader = {.report = &report, .pool = &scene->pool, .folder = folder};
+    Reader reader = {
+        .report = &report, .pool = &scene->pool, .folder = folder, .names = &scene->def.names};
     read_def(&reader, scene->root, &scene->def, scene->note, sizeof scene->note);
     if (reader.out_of_memory) return no_memory(name, error);
     result = report_result(&report, error);

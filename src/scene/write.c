@@ -125,8 +125,18 @@ static void write_list(Writer *w, const Field *field, const void *base) {
     write_items(w, field->list, items, count);
 }
 
+/// The formula that stands for a number of a field; NULL: none.
+static const char *formula_of(const Field *field, const void *base, int place) {
+    const char *text = NULL;
+    if (field->formula)
+        memcpy(&text, (const char *)base + field->formula + (size_t)place * sizeof text,
+               sizeof text);
+    return text;
+}
+
 static void write_numbers(Writer *w, const Field *field, const void *base) {
     double value[3];
+    bool flat_turn = field->store == STORE_TURN && w->dim == 2;
     int count = field_get(field, base, w->dim, value);
     bool single = field->store == STORE_FLOAT || field->store == STORE_VECTOR ||
                   field->store == STORE_PAIR || field->store == STORE_TURN ||
@@ -135,8 +145,12 @@ static void write_numbers(Writer *w, const Field *field, const void *base) {
                 field->store == STORE_GRAVITY || count > 1;
     if (list) fputc('[', w->out);
     for (int i = 0; i < count; i++) {
+        const char *formula = formula_of(field, base, flat_turn ? 2 : i);
         if (i) fputs(", ", w->out);
-        write_number(w, value[i], single);
+        if (formula)
+            write_text(w, formula);
+        else
+            write_number(w, value[i], single);
     }
     if (list) fputc(']', w->out);
 }
@@ -178,6 +192,7 @@ static void write_value(Writer *w, const Field *field, const void *base) {
             write_numbers(w, field, base);
         break;
     case STORE_TEXT:
+    case STORE_FORMULA:
     case STORE_FILE:
         write_text(w, *(const char *const *)at);
         break;
@@ -206,9 +221,13 @@ static void write_value(Writer *w, const Field *field, const void *base) {
 static bool is_written(const Writer *w, const Field *field, const void *base) {
     if (field->flags & FIELD_SHORTHAND || (w->dim == 2 && field->flags & FIELD_3D)) return false;
     const void *pointer = NULL;
+    if (field->flags & FIELD_QUIET && field_is_default(field, base, w->dim) &&
+        !formula_of(field, base, 0) && !formula_of(field, base, 1) && !formula_of(field, base, 2))
+        return false;
     switch (field->store) {
     case STORE_KIND:
         return false;
+    case STORE_FORMULA:
     case STORE_TEXT:
     case STORE_FILE:
     case STORE_HEIGHTS:

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/team.h"
+#include "formula/formula.h"
 #include "solid/bytes.h"
 #include "solid/triangle.h"
 #include <math.h>
@@ -169,6 +170,39 @@ static BrimResult from_canyon(const BrimShapeDef *def, int dim, double resolutio
     return BRIM_OK;
 }
 
+/// A formula of x and z at nodes half a cell apart.
+static BrimResult from_formula(const BrimShapeDef *def, int dim, double resolution, HeightField *f,
+                               BrimError *error) {
+    Formula *formula;
+    BrimResult result =
+        formula_new(def->formula, def->names, FORMULA_X | FORMULA_Z, &formula, error);
+    if (result != BRIM_OK) return result;
+    bool deep = dim == 3 && formula_uses(formula) & FORMULA_Z;
+    double nx = fmax(2, ceil(2 * def->size.x / resolution) + 1);
+    double nz = deep ? fmax(2, ceil(2 * def->size.z / resolution) + 1) : 1;
+    if (!(nx * nz <= most_nodes))
+        result =
+            fail(error, BRIM_ERROR_INPUT,
+                 "height field: %g x %g m at a resolution of %g m need %.3g heights, the limit "
+                 "is %.3g",
+                 (double)def->size.x, (double)def->size.z, resolution, nx * nz, most_nodes);
+    else if (!allocate(f, def, (int)nx, (int)nz))
+        result = out_of_memory(error);
+    for (int j = 0; j < f->nz && result == BRIM_OK; j++)
+        for (int i = 0; i < f->nx && result == BRIM_OK; i++) {
+            double x = (double)f->dx * i, z = deep ? (double)f->dz * j : 0;
+            double y = formula_at(formula, x, 0, z, 0);
+            if (!(fabs(y) <= 1e7))
+                result = fail(error, BRIM_ERROR_INPUT,
+                              "height field: \"%.100s\" is %g at x = %g m, z = %g m: it must be a "
+                              "number up to 1e7 m everywhere",
+                              def->formula, y, x, z);
+            f->height[(size_t)j * (size_t)f->nx + (size_t)i] = (float)y;
+        }
+    formula_free(&formula);
+    return result;
+}
+
 /// Lowest and highest node of each block of cells.
 static bool bound_blocks(HeightField *f) {
     f->blocks_x = (f->nx - 2) / BLOCK + 1;
@@ -203,11 +237,13 @@ BrimResult height_field_new(const BrimShapeDef *def, int dim, double resolution,
         return fail(error, BRIM_ERROR_INPUT,
                     "height field: size x = %g, z = %g must be above 0 and at most 1e7",
                     (double)def->size.x, (double)def->size.z);
-    BrimResult result = def->canyon    ? from_canyon(def, dim, resolution, f, error)
-                        : def->heights ? from_heights(def, dim, resolution, f, error)
-                        : def->file    ? from_file(def, dim, resolution, f, error)
-                                       : fail(error, BRIM_ERROR_INPUT,
-                                              "height field: needs heights, a PGM file or a canyon");
+    BrimResult result =
+        def->canyon    ? from_canyon(def, dim, resolution, f, error)
+        : def->formula ? from_formula(def, dim, resolution, f, error)
+        : def->heights ? from_heights(def, dim, resolution, f, error)
+        : def->file    ? from_file(def, dim, resolution, f, error)
+                       : fail(error, BRIM_ERROR_INPUT,
+                              "height field: needs heights, a formula, a PGM file or a canyon");
     if (result == BRIM_OK && !bound_blocks(f)) result = out_of_memory(error);
     if (result != BRIM_OK) {
         height_field_free(f);

@@ -2,6 +2,7 @@
 #include "solid/solid.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "formula/formula.h"
 #include "solid/keyframes.h"
 #include "solid/rotation.h"
 #include "solid/shape.h"
@@ -17,8 +18,10 @@ struct Solid {
     BrimMotionKind motion;
     BrimKeyframe *keys;
     int key_count;
-    double axis[3]; ///< unit
-    double rate;    ///< degrees/s
+    double axis[3];  ///< unit
+    double rate;     ///< degrees/s
+    double fixed[6]; ///< path m and turn degrees where there is no formula
+    Formula *formula[6];
     double start;
     SolidState state;
 };
@@ -70,6 +73,23 @@ static BrimResult set_rotation(Solid *s, const BrimSolidDef *def, BrimError *err
     return BRIM_OK;
 }
 
+static BrimResult set_formulas(Solid *s, const BrimSolidDef *def, BrimError *error) {
+    if (!vector_ok(def->path) || !vector_ok(def->turn))
+        return fail(error, BRIM_ERROR_INPUT, "path or turn is not finite or above 1e7");
+    const float fixed[6] = {def->path.x, def->path.y, def->path.z,
+                            def->turn.x, def->turn.y, def->turn.z};
+    for (int c = 0; c < 6; c++) {
+        const char *text = c < 3 ? def->path_formula[c] : def->turn_formula[c - 3];
+        bool out = s->dim == 2 && c >= 2 && c <= 4; // of the plane
+        if (out) continue;
+        s->fixed[c] = fixed[c];
+        if (!text) continue;
+        BrimResult r = formula_new(text, def->shape.names, FORMULA_T, &s->formula[c], error);
+        if (r != BRIM_OK) return r;
+    }
+    return BRIM_OK;
+}
+
 static BrimResult set_motion(Solid *s, const BrimSolidDef *def, BrimError *error) {
     if (!(fabs(def->start) <= 1e9))
         return fail(error, BRIM_ERROR_INPUT, "a solid's start of %g s is not finite or too large",
@@ -83,6 +103,8 @@ static BrimResult set_motion(Solid *s, const BrimSolidDef *def, BrimError *error
         return set_keys(s, def, error);
     case BRIM_MOTION_ROTATION:
         return set_rotation(s, def, error);
+    case BRIM_MOTION_FORMULA:
+        return set_formulas(s, def, error);
     }
     return fail(error, BRIM_ERROR_INPUT, "a solid's motion %d does not exist", (int)def->motion);
 }
@@ -106,6 +128,11 @@ BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid *
         return result;
     }
     solid_place(s, s->start, 0);
+    if (!solid_state_sound(&s->state)) {
+        solid_free(&s);
+        return fail(error, BRIM_ERROR_INPUT, "path or turn is not a number at t = %g s",
+                    def->start);
+    }
     *solid = s;
     return BRIM_OK;
 }
@@ -128,21 +155,42 @@ void solid_free(Solid **solid) {
     Solid *s = *solid;
     if (!s) return;
     shape_free(&s->shape);
+    for (int c = 0; c < 6; c++) formula_free(&s->formula[c]);
     free(s->keys);
     free(s);
     *solid = NULL;
 }
 
 size_t solid_bytes(const Solid *s) {
-    return sizeof *s + (size_t)s->key_count * sizeof *s->keys +
+    size_t formulas = 0;
+    for (int c = 0; c < 6; c++) formulas += s->formula[c] ? formula_bytes(s->formula[c]) : 0;
+    return formulas + sizeof *s + (size_t)s->key_count * sizeof *s->keys +
            (s->shape ? shape_bytes(s->shape) : 0);
 }
 
 // ------------------------------------------------------------------------------------- motion
 
-static void key_pose(const Solid *s, double time, Pose *pose) {
+/// By formulas: value [6] and rate of change [6].
+static void formula_path(const Solid *s, double time, double value[6], double rate[6]) {
+    const double h = 1e-4; // s: as exact as doubles allow for motions of seconds
+    for (int c = 0; c < 6; c++) {
+        const Formula *f = s->formula[c];
+        value[c] = f ? formula_at(f, 0, 0, 0, time) : s->fixed[c];
+        rate[c] =
+            f ? (formula_at(f, 0, 0, 0, time + h) - formula_at(f, 0, 0, 0, time - h)) / (2 * h) : 0;
+    }
+}
+
+static void motion_path(const Solid *s, double time, double value[6], double rate[6]) {
+    if (s->motion == BRIM_MOTION_FORMULA)
+        formula_path(s, time, value, rate);
+    else
+        keyframes_at(s->keys, s->key_count, s->dim, time, value, rate);
+}
+
+static void path_pose(const Solid *s, double time, Pose *pose) {
     double value[6], rate[6];
-    keyframes_at(s->keys, s->key_count, s->dim, time, value, rate);
+    motion_path(s, time, value, rate);
     memcpy(pose->offset, value, sizeof pose->offset);
     memcpy(pose->velocity, rate, sizeof pose->velocity);
     rotation_from_degrees(value + 3, pose->rotation);
@@ -181,13 +229,18 @@ static void hosted_pose(const Solid *s, double time, Pose *pose) {
         rotation_multiply(part, from, pose->rotation);
 }
 
+/// Whether it goes by position and angles over time.
+static bool has_path(const Solid *s) {
+    return s->motion == BRIM_MOTION_KEYFRAMES || s->motion == BRIM_MOTION_FORMULA;
+}
+
 static void pose_at(const Solid *s, double time, Pose *pose) {
     static const Pose rest = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     *pose = rest;
     if (s->state.hosted) {
         hosted_pose(s, time, pose);
-    } else if (s->motion == BRIM_MOTION_KEYFRAMES) {
-        key_pose(s, time, pose);
+    } else if (has_path(s)) {
+        path_pose(s, time, pose);
     } else if (s->motion == BRIM_MOTION_ROTATION) {
         rotation_about(s->axis, s->rate * (time - s->start), pose->rotation);
         for (int i = 0; i < 3; i++) pose->spin[i] = s->axis[i] * s->rate * M_PI / 180;
@@ -196,12 +249,12 @@ static void pose_at(const Solid *s, double time, Pose *pose) {
 
 /// How far the angles change over a time at most, degrees, as far as samples tell.
 static double angle_change(const Solid *s, double from, double to) {
-    if (s->state.hosted || s->motion != BRIM_MOTION_KEYFRAMES) return 0;
+    if (s->state.hosted || !has_path(s)) return 0;
     double sum = 0, a[6], b[6], rate[6];
     enum { SAMPLES = 8 };
-    keyframes_at(s->keys, s->key_count, s->dim, from, a, rate);
+    motion_path(s, from, a, rate);
     for (int i = 1; i <= SAMPLES; i++) {
-        keyframes_at(s->keys, s->key_count, s->dim, from + (to - from) * i / SAMPLES, b, rate);
+        motion_path(s, from + (to - from) * i / SAMPLES, b, rate);
         for (int c = 3; c < 6; c++) sum += fabs(b[c] - a[c]);
         memcpy(a, b, sizeof a);
     }
@@ -232,6 +285,14 @@ static bool jumps(const Solid *s, double time, double dt) {
            m->move_start < time;
 }
 
+bool solid_follows(const Solid *s, double time) {
+    double value[6], rate[6], sum = 0;
+    if (s->motion != BRIM_MOTION_FORMULA || s->state.hosted || s->state.removed) return true;
+    formula_path(s, time, value, rate);
+    for (int c = 0; c < 6; c++) sum += fabs(value[c]);
+    return sum <= 1e8;
+}
+
 void solid_place(Solid *s, double time, double dt) {
     Pose now, before;
     if (solid_is_body(s)) return;
@@ -239,7 +300,7 @@ void solid_place(Solid *s, double time, double dt) {
     memcpy(s->state.velocity, now.velocity, sizeof s->state.velocity);
     memcpy(s->state.spin, now.spin, sizeof s->state.spin);
     // a constant rotation has one spin, however far it turns in a step
-    bool varies = s->state.hosted || s->motion == BRIM_MOTION_KEYFRAMES;
+    bool varies = s->state.hosted || has_path(s);
     if (dt > 0 && varies && !jumps(s, time, dt)) {
         pose_at(s, time - dt, &before);
         for (int i = 0; i < 3; i++) s->state.velocity[i] = (now.offset[i] - before.offset[i]) / dt;

@@ -69,6 +69,8 @@ size_t solid_bytes(const Solid *solid);
 bool solid_moves(const Solid *solid);
 /// Whether the solid is there at `time`.
 bool solid_exists(const Solid *solid, double time);
+/// Whether its motion has a finite value at `time`, as that of formulas may not.
+bool solid_follows(const Solid *solid, double time);
 /// Places the solid for `time`; its velocity is the mean over [time - dt, time], so that what it
 /// sweeps is what it moved (dt = 0: the instantaneous velocity).
 void solid_place(Solid *solid, double time, double dt);

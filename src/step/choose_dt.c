@@ -8,7 +8,14 @@ BrimVec3 gravity_at(const BrimSim *s, double time) {
     int n = s->def.gravity_key_count;
     if (s->gravity_set)
         return (BrimVec3){(float)s->gravity_x, (float)s->gravity_y, (float)s->gravity_z};
-    if (!n) return s->def.gravity;
+    if (!n) {
+        BrimVec3 g = s->def.gravity;
+        Formula *const *f = s->gravity_formula;
+        if (f[0]) g.x = (float)formula_at(f[0], 0, 0, 0, time);
+        if (f[1]) g.y = (float)formula_at(f[1], 0, 0, 0, time);
+        if (f[2]) g.z = (float)formula_at(f[2], 0, 0, 0, time);
+        return g;
+    }
     if (time <= k[0].time) return k[0].gravity;
     for (int i = 1; i < n; i++)
         if (time < k[i].time) {
@@ -117,6 +124,10 @@ double step_for_tension(const BrimSim *s) {
 static double strongest_pull(const BrimSim *s) {
     double soon = soon_after(s);
     double most = fmax(length(gravity_at(s, s->time)), length(gravity_at(s, soon)));
+    enum { SAMPLES = 8 };
+    bool formula = s->gravity_formula[0] || s->gravity_formula[1] || s->gravity_formula[2];
+    for (int i = 1; i < SAMPLES && formula && !s->gravity_set; i++)
+        most = fmax(most, length(gravity_at(s, s->time + (soon - s->time) * i / SAMPLES)));
     for (int i = 0; i < s->def.gravity_key_count && !s->gravity_set; i++)
         if (s->gravity_keys[i].time > s->time && s->gravity_keys[i].time < soon)
             most = fmax(most, length(s->gravity_keys[i].gravity));

@@ -20,7 +20,8 @@ typedef struct Appender {
     const Shape *shape;
     float spacing;
     BrimVec3 velocity, spin, centre;
-    uint32_t origin; ///< for the attribute `source`
+    const LiquidFlow *flow; ///< formulas that replace components of velocity; NULL: none
+    uint32_t origin;        ///< for the attribute `source`
     bool jitter;
     bool dry;       ///< only counts
     uint8_t *tiles; ///< [tile box] marks tiles that get particles, when dry; may be NULL
@@ -141,13 +142,58 @@ static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
                  (a->s->dim == 2 || (b->z[i] > 0 && b->z[i] < (float)g->cells[2] * a->s->dx));
 }
 
-float liquid_velocity(const BrimLiquidDef *def, const float at[3], int axis) {
+BrimResult flow_new(LiquidFlow *flow, const BrimLiquidDef *def, int dim, BrimError *error) {
+    BrimResult r = BRIM_OK;
+    *flow = (LiquidFlow){{NULL}};
+    for (int a = 0; a < dim && r == BRIM_OK; a++)
+        if (def->velocity_formula[a])
+            r = formula_new(def->velocity_formula[a], def->shape.names, FORMULA_PLACE,
+                            &flow->velocity[a], error);
+    return r;
+}
+
+void flow_free(LiquidFlow *flow) {
+    for (int a = 0; a < 3; a++) formula_free(&flow->velocity[a]);
+}
+
+BrimResult flow_check(const Particles *p, size_t from, BrimError *error) {
+    for (size_t i = from; i < p->count; i++)
+        for (int a = 0; a < 3; a++) {
+            float v = p->attr[ATTR_VX + a][i];
+            if (fabsf(v) <= 1e7f) continue;
+            return fail(error, BRIM_ERROR_INPUT,
+                        "liquid: the velocity along %c is %g m/s at (%g, %g, %g) m: change its "
+                        "formula",
+                        "xyz"[a], (double)v, (double)p -> attr[ATTR_X][i],
+                        (double)p -> attr[ATTR_Y][i], (double)p -> attr[ATTR_Z][i]);
+        }
+    return BRIM_OK;
+}
+
+float liquid_velocity(const BrimLiquidDef *def, const LiquidFlow *flow, const float at[3],
+                      int axis) {
     const float d[3] = {at[0] - def->shape.position.x, at[1] - def->shape.position.y,
                         at[2] - def->shape.position.z};
-    const float v[3] = {def->velocity.x + def->spin.y * d[2] - def->spin.z * d[1],
-                        def->velocity.y + def->spin.z * d[0] - def->spin.x * d[2],
-                        def->velocity.z + def->spin.x * d[1] - def->spin.y * d[0]};
+    float own[3] = {def->velocity.x, def->velocity.y, def->velocity.z};
+    if (flow && flow->velocity[axis])
+        own[axis] = (float)formula_at(flow->velocity[axis], at[0], at[1], at[2], 0);
+    const float v[3] = {own[0] + def->spin.y * d[2] - def->spin.z * d[1],
+                        own[1] + def->spin.z * d[0] - def->spin.x * d[2],
+                        own[2] + def->spin.x * d[1] - def->spin.y * d[0]};
     return v[axis];
+}
+
+/// Adds what formulas change over a cell to a gradient of velocity [9].
+static void add_gradient(const BrimSim *s, const LiquidFlow *flow, const float at[3],
+                         float *gradient) {
+    for (int a = 0; a < s->dim; a++)
+        for (int b = 0; b < s->dim && flow->velocity[a]; b++) {
+            double low[3] = {at[0], at[1], at[2]}, high[3] = {at[0], at[1], at[2]};
+            low[b] -= 0.25 * (double)s->dx, high[b] += 0.25 * (double)s->dx;
+            double change = formula_at(flow->velocity[a], high[0], high[1], high[2], 0) -
+                            formula_at(flow->velocity[a], low[0], low[1], low[2], 0);
+            if (isfinite(change)) gradient[3 * a + b] += (float)(2 * change);
+        }
 }
 
 static void append(Appender *a, float x, float y, float z) {
@@ -166,18 +212,23 @@ static void append(Appender *a, float x, float y, float z) {
     }
     size_t i = p->count++;
     const float dx = at[0] - a->centre.x, dy = at[1] - a->centre.y, dz = at[2] - a->centre.z;
-    const float v[3] = {a->velocity.x + a->spin.y * dz - a->spin.z * dy,
-                        a->velocity.y + a->spin.z * dx - a->spin.x * dz,
-                        a->velocity.z + a->spin.x * dy - a->spin.y * dx};
+    float own[3] = {a->velocity.x, a->velocity.y, a->velocity.z};
+    for (int k = 0; k < s->dim && a->flow; k++)
+        if (a->flow->velocity[k])
+            own[k] = (float)formula_at(a->flow->velocity[k], at[0], at[1], at[2], 0);
+    const float v[3] = {own[0] + a->spin.y * dz - a->spin.z * dy,
+                        own[1] + a->spin.z * dx - a->spin.x * dz,
+                        own[2] + a->spin.x * dy - a->spin.y * dx};
     for (int k = 0; k < 3; k++) {
         p->attr[ATTR_X + k][i] = k < s->dim ? at[k] : 0;
         p->attr[ATTR_VX + k][i] = k < s->dim ? v[k] : 0;
     }
     // change of velocity over a cell: a rigid rotation's gradient is its cross product matrix
-    const float turn[9] = {0,          -a->spin.z, a->spin.y, a->spin.z, 0,
-                           -a->spin.x, -a->spin.y, a->spin.x, 0};
+    float turn[9] = {0, -a->spin.z, a->spin.y, a->spin.z, 0, -a->spin.x, -a->spin.y, a->spin.x, 0};
+    for (int k = 0; k < 9; k++) turn[k] *= s->dx;
+    if (a->flow && p->attr[ATTR_AFFINE]) add_gradient(s, a->flow, at, turn);
     for (int k = ATTR_AFFINE; p->attr[ATTR_AFFINE] && k <= ATTR_END_AFFINE; k++)
-        p->attr[k][i] = turn[k - ATTR_AFFINE] * s->dx;
+        p->attr[k][i] = turn[k - ATTR_AFFINE];
     particle_words(p, ATTR_ID)[i] = s->next_id++;
     particle_start(p, i, a->origin);
     p->key[i] = cell_key(&s->grid, s->inv_dx, at[0], at[1], at[2]);
@@ -334,6 +385,7 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
                   .spacing = spacing_of(s),
                   .velocity = def->velocity,
                   .spin = def->spin,
+                  .flow = &s->flows[index],
                   .centre = def->shape.position,
                   .origin = (uint32_t)index,
                   .jitter = true,
@@ -346,7 +398,8 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
     return ok;
 }
 
-bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const Shape *shape, uint32_t origin) {
+bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const LiquidFlow *flow, const Shape *shape,
+                  uint32_t origin) {
     float low[3], high[3];
     if (!bounds(s, shape, low, high)) return true;
     size_t before = s->waiting.count;
@@ -362,6 +415,7 @@ bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const Shape *shape, uint
                   .spacing = spacing_of(s),
                   .velocity = def->velocity,
                   .spin = def->spin,
+                  .flow = flow,
                   .centre = def->shape.position,
                   .origin = origin,
                   .jitter = true,

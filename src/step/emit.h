@@ -10,15 +10,22 @@ int64_t emit_count(BrimSim *s, const BrimLiquidDef *def, const Shape *const *sha
 bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shapes, int index);
 /// Adds the particles of a region of air, as the simulation is now, to those that come in with the
 /// next step. False when out of memory: then none is added.
-bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const Shape *shape, uint32_t origin);
+bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const LiquidFlow *flow, const Shape *shape,
+                  uint32_t origin);
 /// Sets a source's bounds and the speed of its stream; an error names the scene's key.
 BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error);
 /// Particles a second that a source emits while it runs.
 double emit_rate(const BrimSim *s, const Source *source);
 /// Adds the lattice points of the region shapes[index] to those of each cell, on tiles that exist.
 void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *points);
-/// A component of a region's velocity at a point, m/s.
-float liquid_velocity(const BrimLiquidDef *def, const float at[3], int axis);
+/// Formulas of a liquid's velocity.
+BrimResult flow_new(LiquidFlow *flow, const BrimLiquidDef *def, int dim, BrimError *error);
+void flow_free(LiquidFlow *flow);
+/// Whether particles from one on have velocities that make sense.
+BrimResult flow_check(const Particles *p, size_t from, BrimError *error);
+/// A component of a region's velocity at a point, m/s. flow: its formulas, or NULL.
+float liquid_velocity(const BrimLiquidDef *def, const LiquidFlow *flow, const float at[3],
+                      int axis);
 
 /// Band: finds the cells too deep for particles, before any is seeded: tiles, interior, hidden.
 /// tiles [tile box]: where the regions are. False when out of memory.

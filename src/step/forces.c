@@ -1,5 +1,7 @@
 // Stage 9: body forces.
+#include "base/error.h"
 #include "step/stages.h"
+#include <math.h>
 
 /// Adds to the velocity on a tile's known faces. context: what, along each axis, m/s
 static void push_tile(BrimSim *s, int slot, int thread, void *context) {
@@ -17,9 +19,12 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult stage_forces(BrimSim *s, BrimError *error) {
-    (void)error;
     double kick = s->kick_now;
     BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
+    if (!isfinite(g.x + g.y + g.z))
+        return fail(error, BRIM_LOST_DIVERGED,
+                    "step %lld: gravity is not a number at t = %.6g s: change its formulas",
+                    (long long)s->step + 1, s->velocity_time + 0.5 * kick);
     float add[3] = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)};
     tiles_for(s, push_tile, add);
     s->velocity_time += kick;

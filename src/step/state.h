@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/simd.h"
 #include "base/team.h"
+#include "formula/formula.h"
 #include "grid/block.h"
 #include "grid/grid.h"
 #include "liquid/spray.h"
@@ -41,6 +42,11 @@ enum {
     FINE_EDGE = 2 * TILE + 1,
     FINE_BLOCK_EDGE = 2 * (TILE + 2 * BLOCK_HALO_MAX),
 };
+
+/// Formulas of a liquid's velocity; NULL where a component is a number.
+typedef struct LiquidFlow {
+    Formula *velocity[3];
+} LiquidFlow;
 
 /// A source at work: the lattice of its stream moves with the stream's speed.
 typedef struct Source {
@@ -127,6 +133,9 @@ struct BrimSim {
     Drain *drains;
     int drain_count;
     BrimGravityKey *gravity_keys;
+    Formula *gravity_formula[3]; ///< NULL where a component is a number
+    LiquidFlow *flows;           ///< [flow_count] of the def's liquids
+    int flow_count;
     BrimGaugeDef *gauges;
     int gauge_count;
     ThreadScratch *scratch; ///< [threads_most]

@@ -1,4 +1,5 @@
 // Stage 2: solids on the grid: distance at cell corners, open parts of faces, wall velocity.
+#include "base/error.h"
 #include "grid/mask.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
@@ -328,5 +329,11 @@ static bool place_solids(BrimSim *s) {
 }
 
 BrimResult stage_solids(BrimSim *s, BrimError *error) {
+    for (int i = 0; i < s->solid_count; i++)
+        if (!solid_follows(s->solids[i], s->time + s->dt))
+            return fail(error, BRIM_LOST_DIVERGED,
+                        "step %lld: solids[%d]: path or turn is not a number at t = %.6g s: change "
+                        "its formulas",
+                        (long long)s->step + 1, i, s->time + s->dt);
     return place_solids(s) ? BRIM_OK : step_out_of_memory(s, "solids", error);
 }

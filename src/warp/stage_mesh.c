@@ -171,7 +171,7 @@ static bool append(BrimSim *s, const BrimLiquidDef *def, uint32_t origin, const 
     const float at[3] = {(float)x[0] * s->dx, (float)x[1] * s->dx, (float)x[2] * s->dx};
     for (int a = 0; a < 3; a++) {
         p->attr[ATTR_X + a][i] = a < s->dim ? (float)(xi[a] * (double)s->dx) : 0;
-        p->attr[ATTR_VX + a][i] = a < s->dim ? liquid_velocity(def, at, a) : 0;
+        p->attr[ATTR_VX + a][i] = a < s->dim ? liquid_velocity(def, &s->flows[origin], at, a) : 0;
     }
     const BrimVec3 w = def->spin;
     const float turn[9] = {0, -w.z, w.y, w.z, 0, -w.x, -w.y, w.x, 0};
