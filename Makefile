@@ -52,7 +52,8 @@ ALL_CXXFLAGS = -std=c++17 $(subst -std=gnu17,,$(filter-out -Wstrict-prototypes -
                -Wshadow,$(ALL_CFLAGS))) $(if $(SANITIZE),,-O2 -g0) -Isrc
 LIBS = -pthread $(PKG_LIBS) -lm
 # Only the library itself and its tests see internal headers; the rest has brim.h alone.
-INTERNAL = $(if $(filter src/% tests/% fuzz/% bench/pressure.c bench/bandwidth.c,$<),-Isrc)
+INTERNAL = $(if $(filter src/% tests/% fuzz/% bench/pressure.c bench/bandwidth.c,$<),-Isrc) \
+           $(if $(filter cli/% tests/% fuzz/%,$<),-Icli)
 
 # pkg-config name, macro, what goes without it
 ifneq ($(BUILDS),)
@@ -68,6 +69,20 @@ endef
 $(eval $(call find_package,yaml-0.1,YAML,no scene files))
 $(eval $(call find_package,libpng,PNG,no pictures))
 $(eval $(call find_package,libzstd,ZSTD,larger checkpoints))
+# The server of brim live and brim view is the command's alone: the library does not link it.
+ifeq ($(shell pkg-config --exists libwebsockets 2>/dev/null && echo yes),yes)
+CLI_CFLAGS := -DBRIM_HAVE_WEBSOCKETS $(shell pkg-config --cflags libwebsockets)
+CLI_LIBS := $(shell pkg-config --libs libwebsockets)
+# Its page is built where npm has fetched what that takes.
+ifneq ($(wildcard viewer/node_modules/.package-lock.json),)
+PAGE := $(BUILD)/viewer/page
+CLI_CFLAGS += -DBRIM_VIEWER='"$(abspath $(BUILD)/viewer)"'
+else
+$(info note: building without the page of brim live. `scripts/setup.sh --page` gets what it needs)
+endif
+else
+$(info note: building without libwebsockets: no brim live, no brim view. `scripts/setup.sh` installs it)
+endif
 # Embree 3 has no pkg-config file.
 ifeq ($(shell echo '\#include <embree3/rtcore.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo yes),yes)
 PKG_CFLAGS += -DBRIM_HAVE_EMBREE
@@ -102,7 +117,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(1)))
 SRC := $(shell find src -name '*.c' ! -name '*.simd.c')
 SIMD := $(sort $(shell find src -name '*.simd.c'))
 OBJ := $(call objects,$(SRC)) $(CXX_SRC:%.cc=$(BUILD)/%.o) $(foreach i,$(ISAS),$(SIMD:%.simd.c=$(BUILD)/%.$(i).o))
-CLI_OBJ := $(call objects,$(wildcard cli/*.c))
+CLI_OBJ := $(call objects,$(wildcard cli/*.c cli/live/*.c))
 TEST_OBJ := $(call objects,$(wildcard tests/*.c))
 BENCH_OBJ := $(call objects,$(filter-out bench/validate.c,$(wildcard bench/*.c)))
 EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
@@ -117,6 +132,7 @@ fuzzers: $(FUZZERS)
 
 # Stamps: one changes with compiler, flags and libraries, the other with the list of sources.
 FLAGS := $(BUILD)/flags
+CLI_FLAGS := $(BUILD)/cli-flags
 FILES := $(BUILD)/files
 ifneq ($(BUILDS),)
 define stamp
@@ -126,13 +142,26 @@ $$(file >$(1),$(strip $(2)))
 endif
 endef
 $(eval $(call stamp,$(FLAGS),$(shell $(CC) --version | head -n 1) $(ALL_CFLAGS) $(LDFLAGS) $(LIBS)))
+$(eval $(call stamp,$(CLI_FLAGS),$(CLI_CFLAGS) $(CLI_LIBS)))
 $(eval $(call stamp,$(FILES),$(OBJ) $(CLI_OBJ) $(TEST_OBJ) $(BENCH_OBJ)))
 endif
 
 $(BUILD)/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CC  $<")
-	$(Q)$(CC) $(ALL_CFLAGS) $(INTERNAL) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(OWN_CFLAGS) $(INTERNAL) -MMD -MP -c $< -o $@
+
+$(BUILD)/cli/live/%.o: OWN_CFLAGS = $(CLI_CFLAGS)
+$(call objects,$(wildcard cli/live/*.c)): $(CLI_FLAGS)
+$(BUILD)/cli/live/assets.o: $(PAGE)
+
+# Three files, compressed, for the command to embed.
+$(BUILD)/viewer/page: $(wildcard viewer/*.json viewer/*.ts viewer/*.html viewer/src/*)
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  NPM viewer")
+	$(Q)cd viewer && npx --no-install vite build --logLevel warn --emptyOutDir \
+	    --outDir $(abspath $(@D))
+	$(Q)cd $(@D) && gzip -9 -n -f index.html viewer.js viewer.css && touch page
 
 $(BUILD)/%.o: %.cc $(FLAGS)
 	@mkdir -p $(@D)
@@ -180,7 +209,7 @@ comma := ,
 
 $(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
-	$(Q)$(link)
+	$(Q)$(link) $(CLI_LIBS)
 
 # The tests let allocations and threads fail, and run more threads than there are cores.
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \

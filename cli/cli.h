@@ -40,6 +40,8 @@ int command_convert(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_reproduce(int argc, char **argv);
+int command_live(int argc, char **argv);
+int command_view(int argc, char **argv);
 
 // -------------------------------------------------------------------------------- arguments
 

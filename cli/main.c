@@ -6,6 +6,7 @@
 
 static const Command commands[] = {
     {"run", "simulate a scene into a folder", command_run},
+    {"live", "run a scene and touch it in a browser", command_live},
     {"check", "validate a scene and tell what it will cost", command_check},
     {"info", "describe a checkpoint or a frame", command_info},
     {"fields", "list the keys of scene files", command_fields},

@@ -317,6 +317,7 @@ void brim_sim_destroy(BrimSim **sim) {
     for (int i = 0; i < s->flow_count; i++) flow_free(&s->flows[i]);
     free(s->flows);
     for (int a = 0; a < 3; a++) formula_free(&s->gravity_formula[a]);
+    free(s->settings);
     gauges_free(s);
     for (int i = 0; s->scratch && i < s->threads_most; i++) free(s->scratch[i].risen);
     free(s->scratch);

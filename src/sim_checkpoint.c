@@ -4,6 +4,7 @@
 #include "bodies/bodies.h"
 #include "io/checkpoint.h"
 #include "io/stats.h"
+#include "live/settings.h"
 #include "sim.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
@@ -239,6 +240,9 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     if (r == BRIM_OK) r = put_grid(w, s, error);
     if (r == BRIM_OK) r = put_solids(w, s, error);
     if (r == BRIM_OK) r = put_waiting(w, s, error);
+    if (r == BRIM_OK && s->setting_count)
+        r = checkpoint_put(w, "settings", s->settings,
+                           (size_t)s->setting_count * sizeof *s->settings, error);
     if (r == BRIM_OK && s->bodies) r = put_bodies(w, s, error);
     return r == BRIM_OK && s->bodies ? put_hands(w, &s->bodies->hands, error) : r;
 }
@@ -477,6 +481,22 @@ static BrimResult read_waiting(Checkpoint *c, BrimSim *s, const char *path, Brim
     return r;
 }
 
+static BrimResult read_settings(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
+    int64_t count = section_count(c, "settings", sizeof(SettingChange));
+    if (count <= 0) return BRIM_OK;
+    if (count > SETTINGS_MOST) return damaged(path, "its settings make no sense", error);
+    SettingChange changes[SETTINGS_MOST];
+    BrimResult r =
+        checkpoint_read(c, "settings", changes, (size_t)count * sizeof *changes, error);
+    for (int64_t i = 0; i < count && r == BRIM_OK; i++) {
+        changes[i].key[sizeof changes[i].key - 1] = 0;
+        if (brim_sim_set(s, changes[i].key, changes[i].values, (int)changes[i].count, NULL) !=
+            BRIM_OK)
+            r = damaged(path, "a setting is not allowed", error);
+    }
+    return r;
+}
+
 static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     CheckpointMeta meta;
     BrimResult r = checkpoint_read(c, CHECKPOINT_META, &meta, sizeof meta, error);
@@ -495,6 +515,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     s->seeded = meta.seeded, s->emitted = meta.emitted;
     s->drained = meta.drained, s->left = meta.left;
     r = read_numbers(c, s, path, error);
+    if (r == BRIM_OK) r = read_settings(c, s, path, error);
     if (r != BRIM_OK) return r;
     if (s->spray < 0 || s->spray > meta.particles || (s->spray && !has_spray(s)))
         return damaged(path, "its numbers make no sense", error);

@@ -633,6 +633,79 @@ BRIM_API BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 positi
 /// the program had added and removed is added again like the others, and is gone.
 BRIM_API BrimResult brim_sim_remove_solid(BrimSim *sim, int index, BrimError *error);
 
+/// How a solid stands.
+typedef struct BrimSolidState {
+    bool present;      ///< it is there: its start has come
+    float rotation[9]; ///< row major; point = rotation * local + position
+    BrimVec3 position; ///< of its pivot, the shape's own position, m
+} BrimSolidState;
+
+/// The solids of the def, those added later, and one for each body.
+BRIM_API int brim_sim_solid_count(const BrimSim *sim);
+/// As the last step left it. A body's says only that it is there: see brim_sim_body_surface.
+BRIM_API BrimResult brim_sim_solid_state(const BrimSim *sim, int index, BrimSolidState *state,
+                                         BrimError *error);
+
+/// A key of the scene that may change between steps, with its value now.
+typedef struct BrimSetting {
+    char key[48]; ///< "solver.flip_ratio", "sources[1].velocity"
+    const char *range, *unit, *help;
+    int count;        ///< of values: 3 for a vector
+    double values[3]; ///< in the unit
+} BrimSetting;
+
+/// The settings that this simulation has, one after the other; false past the last.
+BRIM_API bool brim_sim_setting(const BrimSim *sim, int index, BrimSetting *setting);
+/// Changes one. Checkpoints hold it. BRIM_ERROR_INPUT when the simulation has no such setting or
+/// the value is not allowed.
+BRIM_API BrimResult brim_sim_set(BrimSim *sim, const char *key, const double *values, int count,
+                                 BrimError *error);
+
+// ---------------------------------------------------------------------------------- events
+
+/// Something that was done to a simulation between two steps.
+typedef enum BrimEventKind {
+    BRIM_EVENT_SET,     ///< set KEY VALUE...: brim_sim_set
+    BRIM_EVENT_MOVE,    ///< move SOLID POSITION ROTATION DURATION: brim_sim_move_solid
+    BRIM_EVENT_GRAB,    ///< grab BODY POSITION: a hand takes hold of it there
+    BRIM_EVENT_DRAG,    ///< drag BODY POSITION: and pulls it there
+    BRIM_EVENT_RELEASE, ///< release BODY
+    BRIM_EVENT_POUR,    ///< pour POSITION VELOCITY RADIUS: a ball of liquid, where there is room
+    BRIM_EVENT_STIR,    ///< stir POSITION VELOCITY RADIUS: liquid in a ball takes on a velocity
+} BrimEventKind;
+
+typedef struct BrimEvent {
+    int64_t step; ///< comes after so many steps
+    BrimEventKind kind;
+    int index;                             ///< of a solid or body
+    BrimVec3 position, rotation, velocity; ///< m, degrees, m/s
+    float radius;                          ///< m
+    double duration;                       ///< s
+    char key[48];                          ///< set
+    int count;
+    double values[3];
+} BrimEvent;
+
+/// Reads "move 0 0.1 0 0 0 0 0 0.05": a verb and its numbers, vectors as three, in the order above.
+/// `step` is left at 0. `text` need not end with a zero. Allocates nothing.
+BRIM_API BrimResult brim_event_parse(const char *text, size_t length, BrimEvent *event,
+                                     BrimError *error);
+/// Writes what brim_event_parse reads back to the same bits. False when it does not fit.
+BRIM_API bool brim_event_print(const BrimEvent *event, char *text, size_t size);
+/// Does it. The same events between the same steps give the same bits.
+BRIM_API BrimResult brim_sim_apply(BrimSim *sim, const BrimEvent *event, BrimError *error);
+
+/// Events in the order of their steps.
+typedef struct BrimEvents {
+    size_t count;
+    BrimEvent *event;
+} BrimEvents;
+
+/// A file with a line for each: the step, a space, the event's text. Lines with # are remarks; a
+/// last line without its end is left out.
+BRIM_API BrimResult brim_events_read(const char *path, BrimEvents *events, BrimError *error);
+BRIM_API void brim_events_free(BrimEvents *events);
+
 // ------------------------------------------------------------------------------ statistics
 
 typedef enum BrimStage {
@@ -870,6 +943,20 @@ BRIM_API BrimResult brim_mesher_mesh(BrimMesher *mesher, const BrimParticles *pa
 BRIM_API BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMesh *mesh,
                                   BrimError *error);
 BRIM_API void brim_mesh_free(BrimMesh *mesh);
+
+/// The solids of a def by themselves, for whoever draws them.
+typedef struct BrimSolids BrimSolids;
+
+BRIM_API BrimResult brim_solids_create(const BrimSimDef *def, BrimSolids **solids,
+                                       BrimError *error);
+BRIM_API void brim_solids_destroy(BrimSolids **solids);
+/// How a solid stands at a time by the def's own motion.
+BRIM_API BrimResult brim_solids_state(BrimSolids *solids, int index, double time,
+                                      BrimSolidState *state, BrimError *error);
+/// The surface of a solid around its pivot, edges kept, without normals and velocities; what has no
+/// end is cut a little outside the domain. 2D: a slice one cell deep. Free it with brim_mesh_free.
+BRIM_API BrimResult brim_solids_mesh(const BrimSolids *solids, int index, BrimMesh *mesh,
+                                     BrimError *error);
 /// Volume inside, m^3.
 BRIM_API double brim_mesh_volume(const BrimMesh *mesh);
 

@@ -40,6 +40,7 @@ enum {
     FIELD_SHORTHAND = 4, ///< read, never written: another field says the same
     FIELD_QUIET = 16,    ///< not written where it is at its default
     FIELD_ASIDE = 8,     ///< does not change the result: a checkpoint goes on with another value
+    FIELD_LIVE = 16,     ///< may change between steps: brim_sim_set
 };
 
 typedef struct Field {

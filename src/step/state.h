@@ -98,6 +98,13 @@ typedef struct ViscousSums {
     float most[2]; ///< largest |r| and |u|
 } ViscousSums;
 
+/// A setting that changed since the simulation was made.
+typedef struct SettingChange {
+    char key[48];
+    int64_t count;
+    double values[3];
+} SettingChange;
+
 /// Arrays of one thread.
 typedef struct ThreadScratch {
     float block[7][BLOCK_MAX]; ///< blocks of fields
@@ -139,6 +146,8 @@ struct BrimSim {
     BrimGaugeDef *gauges;
     int gauge_count;
     ThreadScratch *scratch; ///< [threads_most]
+    SettingChange *settings; ///< [setting_count] by brim_sim_set, in its order
+    int setting_count;
 
     // step: choose dt
     double time, dt;

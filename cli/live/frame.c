@@ -1,0 +1,280 @@
+// Frames as bytes.
+#include "live/frame.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE_CELLS = 8, MARGIN = 4, REACH = TILE_CELLS + 2 * MARGIN, TILES_MOST = 65535 };
+
+Parcel *parcel_new(size_t size, bool text) {
+    Parcel *p = malloc(sizeof *p + size);
+    if (!p) return NULL;
+    atomic_init(&p->holders, 1);
+    p->serial = 0, p->text = text, p->size = size;
+    return p;
+}
+
+Parcel *parcel_text(const char *text) {
+    Parcel *p = parcel_new(strlen(text), true);
+    if (p) memcpy(p->bytes, text, p->size);
+    return p;
+}
+
+Parcel *parcel_hold(Parcel *p) {
+    if (p) atomic_fetch_add_explicit(&p->holders, 1, memory_order_relaxed);
+    return p;
+}
+
+void parcel_drop(Parcel **parcel) {
+    Parcel *p = *parcel;
+    *parcel = NULL;
+    if (p && atomic_fetch_sub_explicit(&p->holders, 1, memory_order_acq_rel) == 1) free(p);
+}
+
+// ------------------------------------------------------------------------------------ writing
+
+static unsigned char *put(unsigned char *at, const void *value, size_t size) {
+    if (size) memcpy(at, value, size);
+    return at + size;
+}
+
+static unsigned char *put_word(unsigned char *at, uint32_t value) {
+    return put(at, &value, sizeof value);
+}
+
+static unsigned char *put_float(unsigned char *at, float value) {
+    return put(at, &value, sizeof value);
+}
+
+static size_t moved_bytes(const FrameHead *h) {
+    size_t bytes = (size_t)h->solid_count * FRAME_SOLID;
+    for (int i = 0; i < h->body_count; i++) bytes += 4 + h->bodies[i].vertex_count * 12;
+    return bytes;
+}
+
+/// Head, solids and bodies; returns what comes after.
+static unsigned char *put_head(unsigned char *at, const FrameHead *h, int kind, int value,
+                               const float range[2], size_t count, size_t runs) {
+    const unsigned char bytes[4] = {(unsigned char)kind, (unsigned char)h->dim,
+                                    (unsigned char)value, 0};
+    at = put_word(at, FRAME_MAGIC);
+    at = put(at, bytes, sizeof bytes);
+    at = put_word(at, 0); // the serial, known when it is handed on
+    at = put_word(at, (uint32_t)h->step);
+    at = put(at, &h->time, sizeof h->time);
+    at = put(at, range, 8);
+    at = put_word(put_word(at, (uint32_t)count), (uint32_t)runs);
+    at = put_word(put_word(at, (uint32_t)h->solid_count), (uint32_t)h->body_count);
+    at = put_float(at, h->cell);
+    at = put_word(put_word(at, (uint32_t)h->frame), (uint32_t)h->frames);
+    at = put_float(at, h->steps_a_second);
+    for (int i = 0; i < h->solid_count; i++) {
+        at = put_word(at, h->solids[i].present);
+        at = put(at, h->solids[i].rotation, sizeof h->solids[i].rotation);
+        at = put(at, &h->solids[i].position, sizeof h->solids[i].position);
+    }
+    for (int i = 0; i < h->body_count; i++) {
+        at = put_word(at, (uint32_t)h->bodies[i].vertex_count);
+        at = put(at, h->bodies[i].position, h->bodies[i].vertex_count * 12);
+    }
+    return at;
+}
+
+// ---------------------------------------------------------------------------------- particles
+
+int value_names(const BrimParticles *p, ValueName *names) {
+    static const ValueName own[VALUES_OWN] = {
+        {"speed", "m/s"}, {"velocity x", "m/s"}, {"velocity y", "m/s"}, {"velocity z", "m/s"}};
+    memcpy(names, own, sizeof own);
+    int n = VALUES_OWN;
+    for (int i = 0; i < p->extra_count; i++, n++) {
+        names[n] = (ValueName){0};
+        strncpy(names[n].name, p->extra[i].name, sizeof names[n].name - 1);
+        if (p->extra[i].unit) strncpy(names[n].unit, p->extra[i].unit, sizeof names[n].unit - 1);
+    }
+    return n;
+}
+
+static float value_at(const BrimParticles *p, int value, size_t i) {
+    switch (value) {
+    case 0:
+        return sqrtf(p->vx[i] * p->vx[i] + p->vy[i] * p->vy[i] + p->vz[i] * p->vz[i]);
+    case 1:
+        return p->vx[i];
+    case 2:
+        return p->vy[i];
+    case 3:
+        return p->vz[i];
+    default: {
+        const BrimAttribute *a = &p->extra[value - VALUES_OWN];
+        return a->whole ? (float)((const uint32_t *)a->values)[i] : ((const float *)a->values)[i];
+    }
+    }
+}
+
+/// (values) => 8 bits each between their least and largest, which go to `range`. Speeds begin at 0.
+static void put_values(unsigned char *out, const BrimParticles *p, int value, float range[2]) {
+    float low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < p->count; i++) {
+        float v = value_at(p, value, i);
+        low = v < low ? v : low;
+        high = v > high ? v : high;
+    }
+    if (value == 0) low = 0;
+    if (!(low <= high)) low = high = 0;
+    float scale = high > low ? 255 / (high - low) : 0;
+    for (size_t i = 0; i < p->count; i++) {
+        float v = (value_at(p, value, i) - low) * scale + 0.5f;
+        out[i] = (unsigned char)(v > 0 ? v < 255 ? v : 255 : 0);
+    }
+    range[0] = low, range[1] = high;
+}
+
+typedef struct Run {
+    int tile[3];
+    uint32_t count;
+} Run;
+
+/// The tile of a particle; particles out of all bounds count as in the nearest one.
+static void tile_of(const float cells[3], int tile[3]) {
+    for (int a = 0; a < 3; a++) {
+        float t = floorf(cells[a] / TILE_CELLS);
+        tile[a] = t > 0 ? t < TILES_MOST ? (int)t : TILES_MOST : 0;
+    }
+}
+
+/// Whether positions from a tile's corner, less the margin, reach it.
+static bool reaches(const float from[3]) {
+    return from[0] >= 0 && from[1] >= 0 && from[2] >= 0 && from[0] <= REACH && from[1] <= REACH &&
+           from[2] <= REACH;
+}
+
+static uint16_t quantum(float cells) {
+    float q = cells * (65535.0f / REACH) + 0.5f;
+    return (uint16_t)(q > 0 ? q < 65535 ? q : 65535 : 0);
+}
+
+/// (x) => positions of 16 bits, and the runs that they are in. A new run begins where the tile of
+/// the one before no longer reaches. Returns their number, -1 when out of memory.
+static int64_t put_positions(unsigned char *out, const BrimParticles *p, float cell, Run **runs) {
+    const float inverse = 1 / cell;
+    int64_t count = 0, capacity = 0;
+    float corner[3] = {INFINITY, INFINITY, INFINITY};
+    for (size_t i = 0; i < p->count; i++) {
+        const float at[3] = {p->x[i] * inverse, p->y[i] * inverse, p->z[i] * inverse};
+        float from[3] = {at[0] - corner[0], at[1] - corner[1], at[2] - corner[2]};
+        if (!reaches(from) || count == 0) {
+            if (count == capacity) {
+                capacity = capacity ? 2 * capacity : 1024;
+                Run *larger = realloc(*runs, (size_t)capacity * sizeof *larger);
+                if (!larger) return -1;
+                *runs = larger;
+            }
+            Run *run = &(*runs)[count++];
+            run->count = 0;
+            tile_of(at, run->tile);
+            for (int a = 0; a < 3; a++) {
+                corner[a] = (float)(run->tile[a] * TILE_CELLS - MARGIN);
+                from[a] = at[a] - corner[a];
+            }
+        }
+        (*runs)[count - 1].count++;
+        const uint16_t q[3] = {quantum(from[0]), quantum(from[1]), quantum(from[2])};
+        memcpy(out + 6 * i, q, sizeof q);
+    }
+    return count;
+}
+
+Parcel *frame_particles(const FrameHead *h, const BrimParticles *p, int value) {
+    Run *runs = NULL;
+    unsigned char *positions = malloc(6 * p->count + 1);
+    int64_t count = positions ? put_positions(positions, p, h->cell, &runs) : -1;
+    size_t bytes = FRAME_HEAD + moved_bytes(h) + (size_t)(count > 0 ? count : 0) * FRAME_RUN;
+    Parcel *parcel = count >= 0 ? parcel_new(bytes + 7 * p->count, false) : NULL;
+    if (parcel) {
+        float range[2];
+        put_values(parcel->bytes + bytes + 6 * p->count, p, value, range);
+        unsigned char *at =
+            put_head(parcel->bytes, h, FRAME_PARTICLES, value, range, p->count, (size_t)count);
+        for (int64_t i = 0; i < count; i++) {
+            const uint16_t tile[4] = {(uint16_t)runs[i].tile[0], (uint16_t)runs[i].tile[1],
+                                      (uint16_t)runs[i].tile[2], 0};
+            at = put_word(put(at, tile, sizeof tile), runs[i].count);
+        }
+        put(at, positions, 6 * p->count);
+    }
+    free(runs);
+    free(positions);
+    return parcel;
+}
+
+// ----------------------------------------------------------------------------------- surfaces
+
+static uint16_t spread(float x, float cell, float size) {
+    float q = (x + cell) / (size + 2 * cell) * 65535 + 0.5f;
+    return (uint16_t)(q > 0 ? q < 65535 ? q : 65535 : 0);
+}
+
+static int8_t signed_byte(float x) {
+    return (int8_t)lrintf(127 * fminf(fmaxf(x, -1), 1));
+}
+
+/// A unit vector as a point of a square: the octahedron's upper half, its lower one folded out.
+static void octahedral(const float n[3], int8_t out[2]) {
+    float sum = fabsf(n[0]) + fabsf(n[1]) + fabsf(n[2]);
+    float x = sum > 0 ? n[0] / sum : 0, y = sum > 0 ? n[1] / sum : 0;
+    if (n[2] < 0) {
+        float folded = (1 - fabsf(y)) * (x < 0 ? -1.0f : 1.0f);
+        y = (1 - fabsf(x)) * (y < 0 ? -1.0f : 1.0f);
+        x = folded;
+    }
+    out[0] = signed_byte(x), out[1] = signed_byte(y);
+}
+
+Parcel *frame_surface(const FrameHead *h, const BrimMesh *m) {
+    size_t bytes = FRAME_HEAD + moved_bytes(h) + 8 * m->vertex_count + 12 * m->triangle_count;
+    Parcel *parcel = parcel_new(bytes, false);
+    if (!parcel) return NULL;
+    unsigned char *at = put_head(parcel->bytes, h, FRAME_SURFACE, 0, (float[2]){0, 0},
+                                 m->vertex_count, m->triangle_count);
+    for (size_t i = 0; i < m->vertex_count; i++) {
+        const float *x = m->position[i];
+        const uint16_t q[3] = {spread(x[0], h->cell, h->size.x), spread(x[1], h->cell, h->size.y),
+                               spread(x[2], h->cell, h->size.z)};
+        int8_t normal[2];
+        octahedral(m->normal[i], normal);
+        at = put(put(at, q, sizeof q), normal, sizeof normal);
+    }
+    put(at, m->triangle, 12 * m->triangle_count);
+    return parcel;
+}
+
+// ----------------------------------------------------------------------------------- geometry
+
+static unsigned char *put_mesh(unsigned char *at, size_t vertices, const void *position,
+                               size_t triangles, const void *triangle) {
+    at = put_word(put_word(at, (uint32_t)vertices), (uint32_t)triangles);
+    at = put(at, position, 12 * vertices);
+    return put(at, triangle, 12 * triangles);
+}
+
+Parcel *frame_geometry(const BrimMesh *solids, int solid_count, const BrimBodySurface *bodies,
+                       int body_count) {
+    size_t bytes = 16;
+    for (int i = 0; i < solid_count; i++)
+        bytes += 8 + 12 * (solids[i].vertex_count + solids[i].triangle_count);
+    for (int i = 0; i < body_count; i++)
+        bytes += 8 + 12 * (bodies[i].vertex_count + bodies[i].triangle_count);
+    Parcel *parcel = parcel_new(bytes, false);
+    if (!parcel) return NULL;
+    const unsigned char kind[4] = {FRAME_GEOMETRY, 0, 0, 0};
+    unsigned char *at = put(put_word(parcel->bytes, FRAME_MAGIC), kind, sizeof kind);
+    at = put_word(put_word(at, (uint32_t)solid_count), (uint32_t)body_count);
+    for (int i = 0; i < solid_count; i++)
+        at = put_mesh(at, solids[i].vertex_count, solids[i].position, solids[i].triangle_count,
+                      solids[i].triangle);
+    for (int i = 0; i < body_count; i++)
+        at = put_mesh(at, bodies[i].vertex_count, bodies[i].position, bodies[i].triangle_count,
+                      bodies[i].triangle);
+    return parcel;
+}

@@ -1,0 +1,39 @@
+// Doing what events say.
+#include "base/error.h"
+#include "sim.h"
+#include <math.h>
+
+/// Liquid in a ball takes on the velocity, all of it at the centre, none at the rim.
+static void stir(BrimSim *s, const BrimEvent *e) {
+    BrimParticles p = brim_sim_particles(s);
+    const float r2 = e->radius * e->radius;
+    for (size_t i = 0; i < p.count && r2 > 0; i++) {
+        float x = p.x[i] - e->position.x, y = p.y[i] - e->position.y;
+        float z = s->dim == 3 ? p.z[i] - e->position.z : 0;
+        float d2 = x * x + y * y + z * z;
+        if (d2 >= r2) continue;
+        float w = (1 - d2 / r2) * (1 - d2 / r2);
+        p.vx[i] += w * (e->velocity.x - p.vx[i]);
+        p.vy[i] += w * (e->velocity.y - p.vy[i]);
+        if (s->dim == 3) p.vz[i] += w * (e->velocity.z - p.vz[i]);
+    }
+}
+
+BrimResult brim_sim_apply(BrimSim *sim, const BrimEvent *event, BrimError *error) {
+    NEED(sim, error);
+    NEED(event, error);
+    BrimResult r = sim_check_intact(sim, error);
+    if (r != BRIM_OK) return r;
+    switch (event->kind) {
+    case BRIM_EVENT_SET:
+        return brim_sim_set(sim, event->key, event->values, event->count, error);
+    case BRIM_EVENT_MOVE:
+        return brim_sim_move_solid(sim, event->index, event->position, event->rotation,
+                                   event->duration, error);
+    case BRIM_EVENT_STIR:
+        stir(sim, event);
+        return BRIM_OK;
+    default:
+        return fail(error, BRIM_ERROR_MISSING, "this build does not know how to do that");
+    }
+}
