@@ -55,6 +55,17 @@ static void put_gauges(Text *t, const BrimSim *sim) {
     fputc(']', t->out);
 }
 
+/// Where the scene puts its solids.
+static void put_pivots(Text *t, const BrimSimDef *d) {
+    fputs(",\"pivots\":[", t->out);
+    for (int i = 0; i < d->solid_count; i++) {
+        BrimVec3 p = d->solids[i].shape.position;
+        fprintf(t->out, "%s[%.9g,%.9g,%.9g]", i ? "," : "", (double)p.x, (double)p.y,
+                d->dim == 3 ? (double)p.z : 0);
+    }
+    fputc(']', t->out);
+}
+
 Parcel *describe_hello(const Hello *h) {
     const BrimSimDef *d = h->def;
     Text t;
@@ -69,7 +80,8 @@ Parcel *describe_hello(const Hello *h) {
             d->dim == 3 ? (double)d->size.z : 0);
     member_number(&t, "perCell", d->particles_per_cell);
     member_number(&t, "frameRate", d->frame_rate);
-    fprintf(t.out, ",\"solids\":%d,\"bodies\":%d,\"values\":[", d->solid_count, h->bodies);
+    put_pivots(&t, d);
+    fprintf(t.out, ",\"bodies\":%d,\"values\":[", h->bodies);
     ValueName names[VALUES_MOST];
     int count = value_names(h->particles, names);
     for (int i = 0; i < count; i++) {

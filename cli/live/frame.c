@@ -260,7 +260,7 @@ static unsigned char *put_mesh(unsigned char *at, size_t vertices, const void *p
 
 Parcel *frame_geometry(const BrimMesh *solids, int solid_count, const BrimBodySurface *bodies,
                        int body_count) {
-    size_t bytes = 16;
+    size_t bytes = 20;
     for (int i = 0; i < solid_count; i++)
         bytes += 8 + 12 * (solids[i].vertex_count + solids[i].triangle_count);
     for (int i = 0; i < body_count; i++)
@@ -269,6 +269,7 @@ Parcel *frame_geometry(const BrimMesh *solids, int solid_count, const BrimBodySu
     if (!parcel) return NULL;
     const unsigned char kind[4] = {FRAME_GEOMETRY, 0, 0, 0};
     unsigned char *at = put(put_word(parcel->bytes, FRAME_MAGIC), kind, sizeof kind);
+    at = put_word(at, 0); // the serial
     at = put_word(put_word(at, (uint32_t)solid_count), (uint32_t)body_count);
     for (int i = 0; i < solid_count; i++)
         at = put_mesh(at, solids[i].vertex_count, solids[i].position, solids[i].triangle_count,

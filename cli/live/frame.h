@@ -11,6 +11,9 @@
 //   particles: [runs] u16 tile[3], 0, u32 count; [count] u16 position[3]; [count] u8 value
 //   surface:   [count] u16 position[3], i8 normal[2]; [runs] u32 triangle[3]
 //
+// Geometry: the first three words as above, u32 solids, bodies, then for each of them
+//   u32 vertices, triangles, f32 position[vertices][3], u32 triangle[triangles][3]
+//
 // A run of particles shares a tile of 8 cells, from which positions reach half a tile to all sides:
 // coordinate = (8 tile - 4 + 16 q / 65535) cells. Values of particles span `low` to `high`. A
 // surface's positions span the domain and a cell on all sides; its normals are octahedral.

@@ -16,7 +16,7 @@ export interface Hello {
   size: number[];
   perCell: number;
   frameRate: number;
-  solids: number;
+  pivots: number[][]; // of the solids, as they stand in the scene, m
   bodies: number;
   values: ValueName[];
   columns: string[];
@@ -166,6 +166,7 @@ function readMesh(r: Reader): Mesh {
 }
 
 function readGeometry(r: Reader): Geometry {
+  r.u32(); // serial
   const solids = r.u32();
   const bodies = r.u32();
   const meshes = (count: number) => Array.from({ length: count }, () => readMesh(r));
@@ -231,7 +232,7 @@ function readSurface(r: Reader, count: number, triangles: number, cell: number, 
 /** Decodes a binary message; throws when it is none. `size` is the domain's. */
 export function decode(buffer: ArrayBuffer, size: number[]): BinaryMessage {
   const r = new Reader(buffer);
-  if (buffer.byteLength < 16 || r.u32() !== MAGIC) throw new RangeError("not a message of Brim");
+  if (buffer.byteLength < 20 || r.u32() !== MAGIC) throw new RangeError("not a message of Brim");
   const kind = r.u8();
   r.u8(); // dimensions: in the hello
   const value = r.u8();
@@ -282,8 +283,8 @@ export const say = {
   show: (value: number) => `show ${value}`,
   got: (serial: number) => `got ${serial}`,
   set: (key: string, values: number[]) => `set ${key} ${numbers(values)}`,
-  move: (solid: number, position: number[], duration: number) =>
-    `move ${solid} ${numbers(position)} 0 0 0 ${numbers([duration])}`,
+  move: (solid: number, position: number[], rotation: number[], duration: number) =>
+    `move ${solid} ${numbers(position)} ${numbers(rotation)} ${numbers([duration])}`,
   grab: (body: number, at: number[]) => `grab ${body} ${numbers(at)}`,
   drag: (body: number, to: number[]) => `drag ${body} ${numbers(to)}`,
   release: (body: number) => `release ${body}`,
