@@ -172,6 +172,19 @@ void frames_free(Frames *f) {
     *f = (Frames){0};
 }
 
+void frames_again(Frames *f) {
+    char particles[PATH_MAX];
+    int last = f->count ? f->number[f->count - 1] : -1;
+    if (!make_path(particles, "%s/particles", f->folder)) return;
+    DIR *folder = opendir(particles);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        int n = frame_number(entry->d_name);
+        if (n > last && !add_number(f, n)) break;
+    }
+    if (folder) closedir(folder);
+    qsort(f->number, (size_t)f->count, sizeof *f->number, by_number);
+}
+
 int frames_choose(Frames *f, int64_t frame, int64_t first, int64_t last) {
     if (frame >= 0 && (first > 0 || last >= 0)) {
         report_error("choose one of --frame and a range with --first and --last");

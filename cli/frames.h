@@ -22,6 +22,8 @@ int frames_find(Frames *frames, const char *from);
 /// The same with keys of the scene changed, as with --set.
 int frames_find_set(Frames *frames, const char *from, const TextList *sets);
 void frames_free(Frames *frames);
+/// Adds frames that a folder has got since; without them the list stays as it is.
+void frames_again(Frames *frames);
 /// Leaves in the list the frames that were asked for: one, or those from `first` to `last`; -1 for
 /// `frame` and `last`: not asked. Returns an exit code.
 int frames_choose(Frames *frames, int64_t frame, int64_t first, int64_t last);

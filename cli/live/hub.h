@@ -26,7 +26,7 @@ typedef struct Hub {
     uint32_t wanted; ///< bits of frame slots that a viewer waits for
     Message queue[256];
     int queued;
-    int viewers;
+    atomic_int viewers;
     atomic_bool stop, ended;     ///< asked to end; the thread that simulates is through
     void (*ring)(void *context); ///< wakes the thread that serves
     void *context;

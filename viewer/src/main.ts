@@ -121,7 +121,7 @@ function tellFrame(f: Frame) {
   const count = f.kind === "particles" ? f.values.length : f.triangles.length / 3;
   const rows: [string, string][] = [
     ["time", `${f.time.toFixed(3)} s`],
-    hello?.live ? ["step", f.step.toLocaleString("en")] : ["frame", `${f.frame}`],
+    hello?.live ? ["step", f.step.toLocaleString("en")] : ["frame", `${f.step}`],
     [f.kind === "particles" ? "particles" : "triangles", count.toLocaleString("en")],
     ["pictures/s", String(pictures.length)],
   ];

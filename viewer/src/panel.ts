@@ -63,7 +63,7 @@ export class Panel {
   private readonly banner = el("div", { id: "banner", role: "status", "aria-live": "polite" });
   private readonly notice = el("div", { id: "notice", role: "alert" });
   private readonly numbers = el("dl", { id: "numbers" });
-  private readonly playButton = button("▶", "Play (space)", () => this.do.play(), "play");
+  private readonly playButton = button("Play", "Play (space)", () => this.do.play(), "play");
   private readonly legend = el("div", { id: "legend", "aria-label": "Colour scale" });
   private readonly scale = el("canvas", { width: 256, height: 1, "aria-hidden": true });
   private readonly legendText = el("div", { className: "ends" });
@@ -98,7 +98,7 @@ export class Panel {
     private readonly actions: Actions,
   ) {
     this.side = this.buildSide();
-    const toggle = button("☰", "Show or hide the controls", () => {
+    const toggle = button("Controls", "Show or hide the controls", () => {
       const hidden = app.classList.toggle("closed");
       toggle.setAttribute("aria-expanded", String(!hidden));
     });
@@ -149,8 +149,8 @@ export class Panel {
           "div",
           { className: "row" },
           this.playButton,
-          button("⏭", "One step (.)", () => this.do.step(), "step"),
-          button("↺", "From the start (r)", () => this.do.restart(), "restart"),
+          button("Step", "One step (.)", () => this.do.step(), "step"),
+          button("Restart", "From the start (r)", () => this.do.restart(), "restart"),
         ),
         select(this.speedSelect, "Speed", () => this.do.speed(+this.speedSelect.value)),
         el("div", { id: "timerow", hidden: true }, this.timeline),
@@ -172,7 +172,7 @@ export class Panel {
           { className: "row" },
           button("Picture", "Save a picture (i)", () => this.do.picture(), "picture"),
           this.filmButton,
-          button("⌂", "Show all (0)", () => this.do.home(), "home"),
+          button("All", "Show all (0)", () => this.do.home(), "home"),
         ),
       ),
       el("section", { id: "change" }, el("h2", {}, "Change"), this.settings),
@@ -235,7 +235,7 @@ export class Panel {
   }
 
   status(s: Status) {
-    const text = s.playing ? "⏸" : "▶";
+    const text = s.playing ? "Pause" : "Play";
     const title = s.playing ? "Pause (space)" : "Play (space)";
     this.playButton.textContent = text;
     this.playButton.title = title;
