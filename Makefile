@@ -1,8 +1,8 @@
 # Brim. `make` builds build/brim; `make help` lists the rest.
 #
 # Optional libraries are found with pkg-config and left out when missing:
-# libyaml (scene files), libpng (pictures), libzstd (smaller checkpoints); Embree 3 (ray-traced
-# pictures) and OpenVDB (.vdb files; the one part in C++) by their headers, the latter only with
+# libyaml (scene files), libpng (pictures), libzstd (smaller checkpoints), libwebsockets (brim live;
+# its page where npm packages are there); Embree 3 (ray-traced pictures) and OpenVDB (.vdb files; the one part in C++) by their headers, the latter only with
 # OPENVDB=yes.
 #
 # Knobs: BUILD, CC, CXX, OPT, CPPFLAGS, CFLAGS, LDFLAGS, PREFIX, LIBDIR, DESTDIR; V=1 shows commands.
@@ -23,7 +23,7 @@ SONAME := libbrim.so.$(SOVERSION)
 
 CORES := $(shell nproc 2>/dev/null || echo 1)
 # Goals that install what is missing first, and only then, in a second make, look for libraries.
-STAGED := demo test test-sanitize test-fields test-threads test-clients fuzz bench bench-river validate
+STAGED := demo test test-sanitize test-fields test-threads test-clients test-viewer fuzz bench bench-river validate
 PLAIN := clean help format check-format setup uninstall
 BUILDS := $(filter-out $(STAGED) $(PLAIN),$(or $(MAKECMDGOALS),all))
 # Builds use all cores unless a make above already deals them out.
@@ -119,6 +119,8 @@ SIMD := $(sort $(shell find src -name '*.simd.c'))
 OBJ := $(call objects,$(SRC)) $(CXX_SRC:%.cc=$(BUILD)/%.o) $(foreach i,$(ISAS),$(SIMD:%.simd.c=$(BUILD)/%.$(i).o))
 CLI_OBJ := $(call objects,$(wildcard cli/*.c cli/live/*.c))
 TEST_OBJ := $(call objects,$(wildcard tests/*.c))
+# Parts of the command that are tested and fuzzed by themselves: they know neither server nor screen.
+LIVE_OBJ := $(foreach f,access frame hub message order,$(BUILD)/cli/live/$(f).o)
 BENCH_OBJ := $(call objects,$(filter-out bench/validate.c,$(wildcard bench/*.c)))
 EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard fuzz/fuzz_*.c)))
@@ -127,7 +129,7 @@ C_FILES = $(shell find include src cli tests bench examples fuzz -name '*.[ch]' 
 all: $(BUILD)/brim
 lib: $(BUILD)/libbrim.a $(BUILD)/libbrim.so
 examples: $(EXAMPLES)
-tests: $(BUILD)/unit-tests
+tests: $(BUILD)/unit-tests $(BUILD)/live-client
 fuzzers: $(FUZZERS)
 
 # Stamps: one changes with compiler, flags and libraries, the other with the list of sources.
@@ -214,9 +216,14 @@ $(BUILD)/brim: $(CLI_OBJ) $(BUILD)/libbrim.a $(FILES)
 # The tests let allocations and threads fail, and run more threads than there are cores.
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
         -Wl,--wrap=pthread_create,--wrap=team_cores,--wrap=ZSTD_createDCtx
-$(BUILD)/unit-tests: $(TEST_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
+$(BUILD)/unit-tests: $(TEST_OBJ) $(LIVE_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link) $(WRAP)
+
+# A viewer without a screen, for tests of the server.
+$(BUILD)/live-client: $(BUILD)/tests/live/client.o
+	$(if $(V),,@echo "  LD  $@")
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) $^ -o $@
 
 $(BUILD)/bench/bench: $(BENCH_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")
@@ -230,19 +237,20 @@ $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libbrim.a
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link)
 
-$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(BUILD)/libbrim-internal.a
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(LIVE_OBJ) $(BUILD)/libbrim-internal.a
 	$(if $(V),,@echo "  LD  $@")
 	$(Q)$(link) -fsanitize=fuzzer
 
 -include $(patsubst %.o,%.d,$(OBJ) $(CLI_OBJ) $(TEST_OBJ) $(BENCH_OBJ) $(addsuffix .o,$(EXAMPLES) $(FUZZERS)) \
-             $(BUILD)/bench/validate.o)
+             $(BUILD)/bench/validate.o $(BUILD)/tests/live/client.o)
 
 # -------------------------------------------------------------------------- set-up, then build
 
+# By itself it also gets what the page of brim live is built with, where npm is there.
 setup:
-	@scripts/setup.sh
+	@scripts/setup.sh $(if $(filter setup,$(MAKECMDGOALS)),--page-here)
 
-$(filter-out fuzz test-clients,$(STAGED)): setup
+$(filter-out fuzz test-clients test-viewer,$(STAGED)): setup
 
 demo:
 	@$(MAKE) --no-print-directory all
@@ -280,6 +288,12 @@ test-clients:
 	@scripts/setup.sh --clients
 	@$(MAKE) --no-print-directory OPENVDB=yes all
 	@tests/clients/run.sh $(BUILD)
+
+# The page: types, format, unit tests. Needs what scripts/setup.sh --page gets.
+test-viewer:
+	@scripts/setup.sh --page
+	@cd viewer && npx --no-install tsc --noEmit && npx --no-install prettier --check . && \
+	    npx --no-install vitest run
 
 bench:
 	@$(MAKE) --no-print-directory $(BUILD)/bench/bench
@@ -356,7 +370,8 @@ help:
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
 	@echo 'make test-fields    stages touch only the fields that they declare, none reads a dead one'
 	@echo 'make test-threads   tests of what runs on several threads, under ThreadSanitizer'
-	@echo 'make test-clients   installs ParaView and Blender (2.5 GB) and opens our files in them'
+	@echo 'make test-clients   installs ParaView, Blender, Chromium (3 GB) and opens our files in them'
+	@echo 'make test-viewer    the page of brim live: types, format, tests'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'
 	@echo 'make bench          measures speed and memory; BENCH="NAME ..." picks parts'
 	@echo 'make validate       water against exact and measured answers; VALIDATE="NAME ..."'

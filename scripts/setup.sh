@@ -3,6 +3,8 @@
 # why. With everything in place it returns at once and calls no package manager.
 #
 #   scripts/setup.sh             what a full build needs
+#   scripts/setup.sh --page      also what the page of brim live is built with: Node, npm packages
+#   scripts/setup.sh --page-here the same where npm is there already
 #   scripts/setup.sh --vdb       also OpenVDB, for .vdb files (65 MB; a C++ compiler)
 #   scripts/setup.sh --test      also what fuzzing and the whole install test need
 #   scripts/setup.sh --clients   also what `make test-clients` opens our files with (2.5 GB)
@@ -36,6 +38,11 @@ need libpng-dev "writes pictures" pkg-config --exists libpng
 need libzstd-dev "compresses checkpoints" pkg-config --exists libzstd
 need libembree-dev "ray-traced pictures" has_header embree3/rtcore.h
 need ffmpeg "films" command -v ffmpeg
+need libwebsockets-dev "serves brim live and brim view" pkg-config --exists libwebsockets
+if asked_for --page || asked_for --clients; then
+    need nodejs "builds the page of brim live" command -v node
+    need npm "fetches what the page is built with" command -v npm
+fi
 if asked_for --vdb || asked_for --clients; then
     need g++ "the C++ compiler, for OpenVDB" command -v g++
     need libopenvdb-dev "writes .vdb files" has_cxx_header openvdb/version.h
@@ -48,6 +55,7 @@ if asked_for --clients; then
     need python3-paraview "tests ParaView" command -v pvpython
     need xvfb "a screen for ParaView to draw on" command -v xvfb-run
     need xauth "lets it" command -v xauth
+    need chromium "opens the page of brim live" command -v chromium
 fi
 if asked_for --test; then
     need clang "second compiler, fuzzing" command -v clang
@@ -56,7 +64,23 @@ if asked_for --test; then
     need libxml2-utils "checks plots" command -v xmllint
 fi
 
-[ ${#packages[@]} -eq 0 ] && exit 0
+# What the page is built with, by its lock file, into viewer/node_modules. Without it all else works.
+fetch_page() {
+    asked_for --page || asked_for --clients || asked_for --page-here || return 0
+    command -v npm >/dev/null || return 0
+    cd "$(dirname "$0")/../viewer"
+    [ node_modules/.package-lock.json -nt package-lock.json ] && return 0
+    echo "Fetching what the page of brim live is built with: npm ci, in viewer/"
+    if ! npm ci --no-audit --no-fund --fetch-retries 2 --fetch-timeout 60000 >/dev/null; then
+        echo "npm ci failed: the command is built without the page of brim live" >&2
+        asked_for --page-here || exit 1
+    fi
+}
+
+if [ ${#packages[@]} -eq 0 ]; then
+    fetch_page
+    exit 0
+fi
 
 command="apt-get install -y --no-install-recommends ${packages[*]}"
 echo "Brim needs ${#packages[@]} package(s) that this machine does not have:"
@@ -90,3 +114,4 @@ if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive $command >>"$log" 2>&1; 
     exit 1
 fi
 echo "Installed."
+fetch_page

@@ -79,8 +79,33 @@ static int look_up_solids(Engine *e) {
     return EXIT_DONE;
 }
 
-int engine_open(const EngineDef *def, Engine **engine) {
+/// Loads the scene. Without recording nothing is written while it runs, and it has no end.
+static int load_scene(Engine *e, const EngineDef *def) {
+    static const char *const quiet[] = {
+        "output.particles=false", "output.foam=false",         "output.fields=false",
+        "output.paraview=false",  "output.checkpoint_every=0", "time.duration=100000",
+        "output.surface=none", // this and the following have no meaning in 2D
+        "output.vdb=false"};
+    enum { QUIET = sizeof quiet / sizeof *quiet, FLAT = 2 };
     BrimError error;
+    if (brim_scene_load(def->path, def->sets, def->set_count, &e->scene, &error) != BRIM_OK)
+        return report_result(&error, false);
+    if (def->record) return EXIT_DONE;
+    const char **sets = calloc((size_t)def->set_count + QUIET, sizeof *sets);
+    if (!sets) {
+        report_error("out of memory");
+        return EXIT_MEMORY;
+    }
+    int more = brim_scene_def(e->scene)->dim == 3 ? QUIET : QUIET - FLAT;
+    for (int i = 0; i < def->set_count; i++) sets[i] = def->sets[i];
+    for (int i = 0; i < more; i++) sets[def->set_count + i] = quiet[i];
+    brim_scene_destroy(&e->scene);
+    BrimResult r = brim_scene_load(def->path, sets, def->set_count + more, &e->scene, &error);
+    free((void *)sets);
+    return r == BRIM_OK ? EXIT_DONE : report_result(&error, false);
+}
+
+int engine_open(const EngineDef *def, Engine **engine) {
     Engine *e = *engine = calloc(1, sizeof *e);
     if (!e) {
         report_error("out of memory");
@@ -88,9 +113,9 @@ int engine_open(const EngineDef *def, Engine **engine) {
     }
     e->hub = def->hub, e->path = def->path, e->folder = def->folder;
     e->playing = !def->paused, e->speed = def->speed;
-    if (brim_scene_load(def->path, def->sets, def->set_count, &e->scene, &error) != BRIM_OK)
-        return report_result(&error, false);
-    int code = open_run(e, def->overwrite);
+    int code = load_scene(e, def);
+    if (code == EXIT_DONE) code = report_dry(def->path, e->scene, false);
+    if (code == EXIT_DONE) code = open_run(e, def->overwrite);
     if (code == EXIT_DONE) code = open_events(e);
     return code == EXIT_DONE ? look_up_solids(e) : code;
 }

@@ -7,6 +7,7 @@ typedef struct EngineDef {
     const char *folder; ///< for checkpoints and events, and all else when recording
     const char *const *sets;
     int set_count;
+    bool record;    ///< frames and all else that the scene wants written
     bool overwrite; ///< an earlier run in the folder
     bool paused;    ///< until a viewer lets it go
     double speed;   ///< simulated seconds a second; 0 = as fast as it goes

@@ -16,14 +16,6 @@ typedef struct Arguments {
     ServeOptions serve;
 } Arguments;
 
-/// Without recording nothing is written while it runs, and it has no end.
-static const char *const unrecorded[] = {
-    "output.particles=false", "output.foam=false",         "output.fields=false",
-    "output.surface=none",    "output.vdb=false",          "output.paraview=false",
-    "time.duration=100000",   "output.checkpoint_every=0",
-};
-enum { UNRECORDED = sizeof unrecorded / sizeof *unrecorded };
-
 /// NAME-live for a scene NAME.yaml.
 static void default_folder(const char *path, char folder[NAME_MAX]) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -53,7 +45,7 @@ static int live(const EngineDef *def, const Arguments *a) {
 
 static int live_with(const char *path, Arguments *a) {
     char folder[NAME_MAX], threads[64], seed[64];
-    const char **sets = calloc((size_t)a->sets.count + UNRECORDED + 2, sizeof *sets);
+    const char **sets = calloc((size_t)a->sets.count + 2, sizeof *sets);
     int count = 0, code = serve_check(&a->serve);
     if (code != EXIT_DONE) {
         free(sets);
@@ -64,7 +56,6 @@ static int live_with(const char *path, Arguments *a) {
         return EXIT_MEMORY;
     }
     default_folder(path, folder);
-    for (int i = 0; !a->record && i < UNRECORDED; i++) sets[count++] = unrecorded[i];
     for (int i = 0; i < a->sets.count; i++) sets[count++] = a->sets.items[i];
     snprintf(threads, sizeof threads, "threads=%lld", (long long)a->threads);
     snprintf(seed, sizeof seed, "seed=%lld", (long long)a->seed);
@@ -76,6 +67,7 @@ static int live_with(const char *path, Arguments *a) {
                      .folder = a->folder ? a->folder : folder,
                      .sets = sets,
                      .set_count = count,
+                     .record = a->record,
                      .overwrite = a->overwrite || !a->folder,
                      .paused = a->paused,
                      .speed = a->speed,

@@ -8,6 +8,11 @@
 #include <unistd.h>
 
 int serve_check(const ServeOptions *o) {
+    if (!server_is_built()) {
+        report_error("this build cannot serve a page: install libwebsockets (scripts/setup.sh), "
+                     "then run make again");
+        return EXIT_OTHER;
+    }
     size_t length = o->token ? strlen(o->token) : TOKEN_LENGTH;
     bool plain = true;
     for (const char *c = o->token; c && *c; c++) plain = plain && isalnum((unsigned char)*c);

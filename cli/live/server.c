@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool server_is_built(void) {
+#ifdef BRIM_HAVE_WEBSOCKETS
+    return true;
+#else
+    return false;
+#endif
+}
+
 bool server_has_page(void) {
     return asset_find("/") != NULL;
 }
@@ -411,9 +419,7 @@ void server_close(Server **server) {
 
 Server *server_open(const ServerDef *def, char *why, size_t why_size) {
     (void)def;
-    snprintf(why, why_size,
-             "this build cannot serve a page: install libwebsockets (scripts/setup.sh) and run "
-             "make again");
+    snprintf(why, why_size, "this build cannot serve");
     return NULL;
 }
 

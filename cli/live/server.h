@@ -19,5 +19,6 @@ const char *server_url(const Server *server);
 /// Serves until `stop` says so, which is asked several times a second.
 void server_run(Server *server, bool (*stop)(void *context), void *context);
 void server_close(Server **server);
-/// Whether this build has the page.
+/// Whether this build can serve at all, and whether it has the page.
+bool server_is_built(void);
 bool server_has_page(void);

@@ -11,7 +11,7 @@ export function sliderFor(range: string, value: number): Slider {
   const numbers = range.match(/-?[\d.]+(?:e[+-]?\d+)?/gi)?.map(Number) ?? [];
   const size = Math.abs(value);
   const between = / to /.test(range) && numbers.length >= 2;
-  if (between && numbers[1] / Math.max(numbers[0], 1e-9) <= 1000)
+  if (between && (numbers[0] <= 0 || numbers[1] / numbers[0] <= 1000))
     return { low: numbers[0], high: numbers[1], logarithmic: false };
   if (range.startsWith(">") || between) {
     const middle = size || 1;
