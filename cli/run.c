@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct Arguments {
-    const char *folder;
+    const char *folder, *events;
     TextList sets;
     int64_t frames, threads, seed, patience;
     bool resume, overwrite, quiet, json;
@@ -201,7 +201,26 @@ static void add_step(Totals *t, const BrimStats *s) {
     for (int i = 0; i < BRIM_STAGE_COUNT; i++) t->stage_ms[i] += s->ms[i];
 }
 
-static int run_steps(BrimRun *run, const char *scene, const Arguments *a) {
+/// Does what the events say that come before the next step; *at is the first that was not done yet.
+static BrimResult do_events(BrimSim *sim, BrimEvents *events, size_t *at, const char *file,
+                            BrimError *error) {
+    for (; *at < events->count; ++*at) {
+        BrimEvent *event = &events->event[*at];
+        if (event->step > brim_sim_step_count(sim)) return BRIM_OK;
+        if (event->step < brim_sim_step_count(sim)) continue; // a resumed run: it was done before
+        BrimError why;
+        if (brim_sim_apply(sim, event, &why) == BRIM_OK) continue;
+        error->result = why.result;
+        snprintf(error->message, sizeof error->message,
+                 "%.200s: event %zu, before step %lld: %.700s", file, *at + 1,
+                 (long long)event->step + 1, why.message);
+        return why.result;
+    }
+    return BRIM_OK;
+}
+
+static int run_steps(BrimRun *run, const char *scene, BrimEvents *events, const Arguments *a) {
+    size_t event = 0;
     BrimSim *sim = brim_run_sim(run);
     int frames = brim_run_frame_count(run), frame = brim_sim_frame(sim);
     const char *saved = brim_run_last_checkpoint(run);
@@ -214,7 +233,9 @@ static int run_steps(BrimRun *run, const char *scene, const Arguments *a) {
             if (progress.on && progress.terminal) fputc('\n', stderr);
             return leave(run, scene, a);
         }
-        if (brim_run_step(run, &error) != BRIM_OK) return lost(run, &error, a);
+        if (do_events(sim, events, &event, a->events, &error) != BRIM_OK ||
+            brim_run_step(run, &error) != BRIM_OK)
+            return lost(run, &error, a);
         add_step(&totals, brim_sim_stats(sim));
         if (saved != brim_run_last_checkpoint(run)) prepare_last_words(run, scene, a);
         saved = brim_run_last_checkpoint(run);
@@ -233,8 +254,13 @@ static int run_steps(BrimRun *run, const char *scene, const Arguments *a) {
 static int run_scene(const char *path, const Arguments *a) {
     BrimError error;
     BrimScene *scene = NULL;
-    if (brim_scene_load(path, a->sets.items, a->sets.count, &scene, &error) != BRIM_OK)
+    BrimEvents events = {0};
+    if (a->events && brim_events_read(a->events, &events, &error) != BRIM_OK)
         return report_result(&error, a->json);
+    if (brim_scene_load(path, a->sets.items, a->sets.count, &scene, &error) != BRIM_OK) {
+        brim_events_free(&events);
+        return report_result(&error, a->json);
+    }
     BrimRunOptions options = {
         .resume = a->resume, .overwrite = a->overwrite, .frames = (int)a->frames};
     BrimRun *run = NULL;
@@ -253,10 +279,11 @@ static int run_scene(const char *path, const Arguments *a) {
         else if (*brim_run_message(run) && (!a->quiet || brim_run_passed_over(run)))
             say(stderr, "%s\n", brim_run_message(run));
         bool told = brim_run_done(run) && !a->json; // the message says it all
-        code = told ? EXIT_DONE : run_steps(run, path, a);
+        code = told ? EXIT_DONE : run_steps(run, path, &events, a);
     }
     brim_run_close(&run);
     brim_scene_destroy(&scene);
+    brim_events_free(&events);
     return code;
 }
 
@@ -298,6 +325,8 @@ int command_run(int argc, char **argv) {
         {"output", 'o', OPTION_TEXT, &a.folder, "DIR", "folder for the results", 0, 0},
         {"set", 0, OPTION_LIST, &a.sets, "KEY=VALUE", "override a key of the scene; repeatable", 0,
          0},
+        {"events", 0, OPTION_TEXT, &a.events, "FILE",
+         "do what was done in brim live, from its events.txt", 0, 0},
         {"frames", 0, OPTION_INTEGER, &a.frames, "N", "stop after N frames", 1, 1e9},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},

@@ -244,6 +244,8 @@ TEST(live_events_read_what_they_print) {
         "pour 0.1 0.2 0.3 0 -1 0 0.04",
         "stir 1 2 3 4 5 6 0.5",
         "release 7",
+        "grab -1 0.1 0.2 0.3 0 0 -1",
+        "drag 2 0.1 0.2 0.3 0.05",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         BrimEvent a, b;

@@ -1,6 +1,7 @@
 #include "live/engine.h"
 #include "cli.h"
 #include "live/describe.h"
+#include "live/surfacer.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ struct Engine {
     BrimSolids *solids;
     BrimSolidState *solid_states;
     BrimBodySurface *bodies;
+    Surfacer *surfacer; ///< NULL until somebody looks at the surface
     pthread_t thread;
     bool started;
 
@@ -35,6 +37,7 @@ struct Engine {
     double rate, last_wall; ///< steps a second, lately
     FILE *events;
     int64_t event_count;
+    int hold; ///< by which a hand holds a body; -1 = none
     char failure[1024];
     int code;
 };
@@ -112,7 +115,7 @@ int engine_open(const EngineDef *def, Engine **engine) {
         return EXIT_MEMORY;
     }
     e->hub = def->hub, e->path = def->path, e->folder = def->folder;
-    e->playing = !def->paused, e->speed = def->speed;
+    e->playing = !def->paused, e->speed = def->speed, e->hold = -1;
     int code = load_scene(e, def);
     if (code == EXIT_DONE) code = report_dry(def->path, e->scene, false);
     if (code == EXIT_DONE) code = open_run(e, def->overwrite);
@@ -142,6 +145,7 @@ static void tell_hello(Engine *e) {
     const char *slash = strrchr(e->path, '/');
     Hello hello = {.name = slash ? slash + 1 : e->path,
                    .live = true,
+                   .surface = surfacer_can(brim_scene_def(e->scene)),
                    .def = brim_scene_def(e->scene),
                    .particles = &particles,
                    .sim = e->sim,
@@ -190,10 +194,22 @@ static bool is_new(Engine *e, int slot) {
 
 /// Seconds until a frame that is waited for is due.
 static double until_frame(Engine *e) {
-    double wait = 1, now = wall_clock();
+    double wait = is_new(e, SLOT_SURFACE) ? FRAME_GAP : 1, now = wall_clock();
     for (int slot = SLOT_VALUE; e->wanted && slot < SLOTS; slot++)
         if (is_new(e, slot)) wait = fmin(wait, e->published[slot] + FRAME_GAP - now);
     return fmax(wait, 0);
+}
+
+/// Begins a surface when one is waited for and the last one is done.
+static void publish_surface(Engine *e, const BrimParticles *particles) {
+    const BrimSimDef *def = brim_scene_def(e->scene);
+    if (!is_new(e, SLOT_SURFACE) || !surfacer_can(def)) return;
+    if (!e->surfacer) e->surfacer = surfacer_new(def, e->hub);
+    if (!e->surfacer || !surfacer_idle(e->surfacer)) return;
+    FrameHead head = frame_head(e);
+    if (!surfacer_give(e->surfacer, &head, particles)) return;
+    e->shown[SLOT_SURFACE] = e->state;
+    e->wanted &= ~(1u << SLOT_SURFACE);
 }
 
 /// Frames that viewers wait for, none too often and none twice.
@@ -204,6 +220,7 @@ static void publish(Engine *e) {
         hub_publish(e->hub, SLOT_STATS, describe_stats(e->sim));
     }
     BrimParticles particles = brim_sim_particles(e->sim);
+    publish_surface(e, &particles);
     int values = VALUES_OWN + particles.extra_count;
     for (int slot = SLOT_VALUE; e->wanted && slot < SLOT_VALUE + values; slot++) {
         if (!is_new(e, slot) || now - e->published[slot] < FRAME_GAP) continue;
@@ -230,9 +247,33 @@ static void restart(Engine *e) {
         return;
     }
     e->steps_due = 0;
+    e->hold = -1;
     e->state++;
     set_clock(e);
     notice(e, "Started again.");
+}
+
+/// Where a solid goes no faster than across the domain in half a second, however fast the hand.
+static void slow_down(const Engine *e, BrimEvent *event) {
+    const BrimSimDef *def = brim_scene_def(e->scene);
+    BrimSolidState now;
+    if (event->kind != BRIM_EVENT_MOVE || event->index < 0 || event->index >= def->solid_count ||
+        brim_sim_solid_state(e->sim, event->index, &now, NULL) != BRIM_OK)
+        return;
+    BrimVec3 rest = def->solids[event->index].shape.position, to = event->position;
+    double way = hypot(
+        hypot((double)(rest.x + to.x - now.position.x), (double)(rest.y + to.y - now.position.y)),
+        def->dim == 3 ? (double)(rest.z + to.z - now.position.z) : 0);
+    double fastest = 2 * fmax(def->size.x, def->size.y);
+    event->duration = fmax(event->duration, way / fastest);
+}
+
+/// Viewers have one hand: its hold gets its name here. False: there is nothing to be done.
+static bool name_hold(const Engine *e, BrimEvent *event) {
+    if (event->kind == BRIM_EVENT_GRAB) event->index = -1;
+    if (event->kind != BRIM_EVENT_DRAG && event->kind != BRIM_EVENT_RELEASE) return true;
+    event->index = e->hold;
+    return e->hold >= 0;
 }
 
 /// Does what an event says, and writes it down when it could be done.
@@ -240,13 +281,20 @@ static void do_event(Engine *e, BrimEvent *event) {
     BrimError error;
     char text[512];
     event->step = brim_sim_step_count(e->sim);
-    if (is_over(e)) return;
+    if (event->kind == BRIM_EVENT_GRAB && e->hold >= 0) { // a hand that never let go
+        BrimEvent release = {.kind = BRIM_EVENT_RELEASE};
+        do_event(e, &release);
+    }
+    if (is_over(e) || !name_hold(e, event)) return;
+    slow_down(e, event);
     if (brim_sim_apply(e->sim, event, &error) != BRIM_OK) {
         notice(e, error.message);
         return;
     }
     e->event_count++;
     e->state++;
+    if (event->kind == BRIM_EVENT_GRAB) e->hold = event->index;
+    if (event->kind == BRIM_EVENT_RELEASE) e->hold = -1;
     if (!brim_event_print(event, text, sizeof text)) return;
     fprintf(e->events, "%lld %s\n", (long long)event->step, text);
     fflush(e->events);
@@ -388,6 +436,7 @@ void engine_summary(const Engine *e) {
 void engine_close(Engine **engine) {
     Engine *e = *engine;
     if (!e) return;
+    surfacer_free(&e->surfacer);
     if (e->events) fclose(e->events);
     brim_run_close(&e->run);
     brim_solids_destroy(&e->solids);

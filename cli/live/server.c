@@ -200,6 +200,13 @@ static void enter(Server *s, Client *c, struct lws *wsi) {
     tell_all(s);
 }
 
+/// Who steers from now on. The hand of the one before lets go.
+static void pass_wheel(Server *s, int id) {
+    Message release = {.kind = MESSAGE_EVENT, .event = {.kind = BRIM_EVENT_RELEASE}};
+    if (s->steers != id) hub_send(s->hub, &release);
+    s->steers = id;
+}
+
 static void leave(Server *s, Client *c) {
     Client **at = &s->clients;
     while (*at && *at != c) at = &(*at)->next;
@@ -207,7 +214,7 @@ static void leave(Server *s, Client *c) {
     *at = c->next;
     s->client_count--;
     parcel_drop(&c->parcel);
-    if (s->steers == c->id) s->steers = s->clients ? s->clients->id : 0;
+    if (s->steers == c->id) pass_wheel(s, s->clients ? s->clients->id : 0);
     tell_all(s);
 }
 
@@ -227,7 +234,7 @@ static bool obey(Server *s, Client *c, const Message *m) {
         if (!shared(s, c)) hub_want(s->hub, c->slot, true);
         break;
     case MESSAGE_STEER:
-        s->steers = c->id;
+        pass_wheel(s, c->id);
         tell_all(s);
         break;
     default:

@@ -667,9 +667,9 @@ BRIM_API BrimResult brim_sim_set(BrimSim *sim, const char *key, const double *va
 typedef enum BrimEventKind {
     BRIM_EVENT_SET,     ///< set KEY VALUE...: brim_sim_set
     BRIM_EVENT_MOVE,    ///< move SOLID POSITION ROTATION DURATION: brim_sim_move_solid
-    BRIM_EVENT_GRAB,    ///< grab BODY POSITION: a hand takes hold of it there
-    BRIM_EVENT_DRAG,    ///< drag BODY POSITION: and pulls it there
-    BRIM_EVENT_RELEASE, ///< release BODY
+    BRIM_EVENT_GRAB,    ///< grab HOLD ORIGIN DIRECTION: brim_sim_grab by a ray
+    BRIM_EVENT_DRAG,    ///< drag HOLD POSITION DURATION: brim_sim_drag
+    BRIM_EVENT_RELEASE, ///< release HOLD: brim_sim_release
     BRIM_EVENT_POUR,    ///< pour POSITION VELOCITY RADIUS: a ball of liquid, where there is room
     BRIM_EVENT_STIR,    ///< stir POSITION VELOCITY RADIUS: liquid in a ball takes on a velocity
 } BrimEventKind;
@@ -677,8 +677,8 @@ typedef enum BrimEventKind {
 typedef struct BrimEvent {
     int64_t step; ///< comes after so many steps
     BrimEventKind kind;
-    int index;                             ///< of a solid or body
-    BrimVec3 position, rotation, velocity; ///< m, degrees, m/s
+    int index;                             ///< of a solid; name of a hold, -1 in a new one
+    BrimVec3 position, rotation, velocity; ///< m, degrees, m/s; grab: the last is the direction
     float radius;                          ///< m
     double duration;                       ///< s
     char key[48];                          ///< set
@@ -692,8 +692,9 @@ BRIM_API BrimResult brim_event_parse(const char *text, size_t length, BrimEvent 
                                      BrimError *error);
 /// Writes what brim_event_parse reads back to the same bits. False when it does not fit.
 BRIM_API bool brim_event_print(const BrimEvent *event, char *text, size_t size);
-/// Does it. The same events between the same steps give the same bits.
-BRIM_API BrimResult brim_sim_apply(BrimSim *sim, const BrimEvent *event, BrimError *error);
+/// Does it. The same events between the same steps give the same bits. A grab without a name gets
+/// that of its hold; one with a name is refused when the hold gets another.
+BRIM_API BrimResult brim_sim_apply(BrimSim *sim, BrimEvent *event, BrimError *error);
 
 /// Events in the order of their steps.
 typedef struct BrimEvents {

@@ -19,7 +19,18 @@ static void stir(BrimSim *s, const BrimEvent *e) {
     }
 }
 
-BrimResult brim_sim_apply(BrimSim *sim, const BrimEvent *event, BrimError *error) {
+static BrimResult grab(BrimSim *s, BrimEvent *e, BrimError *error) {
+    int hold = -1;
+    BrimResult r = brim_sim_grab(s, e->position, e->velocity, &hold, NULL, error);
+    if (r != BRIM_OK) return r;
+    if (e->index < 0) e->index = hold;
+    if (e->index == hold) return BRIM_OK;
+    brim_sim_release(s, hold, NULL);
+    return fail(error, BRIM_ERROR_INPUT, "the hold is number %d, not %d: other events are missing",
+                hold, e->index);
+}
+
+BrimResult brim_sim_apply(BrimSim *sim, BrimEvent *event, BrimError *error) {
     NEED(sim, error);
     NEED(event, error);
     BrimResult r = sim_check_intact(sim, error);
@@ -30,6 +41,12 @@ BrimResult brim_sim_apply(BrimSim *sim, const BrimEvent *event, BrimError *error
     case BRIM_EVENT_MOVE:
         return brim_sim_move_solid(sim, event->index, event->position, event->rotation,
                                    event->duration, error);
+    case BRIM_EVENT_GRAB:
+        return grab(sim, event, error);
+    case BRIM_EVENT_DRAG:
+        return brim_sim_drag(sim, event->index, event->position, event->duration, error);
+    case BRIM_EVENT_RELEASE:
+        return brim_sim_release(sim, event->index, error);
     case BRIM_EVENT_STIR:
         stir(sim, event);
         return BRIM_OK;

@@ -16,7 +16,7 @@ typedef struct Verb {
 
 static const Verb verbs[] = {
     [BRIM_EVENT_SET] = {"set", "k"},         [BRIM_EVENT_MOVE] = {"move", "iprt"},
-    [BRIM_EVENT_GRAB] = {"grab", "ip"},      [BRIM_EVENT_DRAG] = {"drag", "ip"},
+    [BRIM_EVENT_GRAB] = {"grab", "ipv"},     [BRIM_EVENT_DRAG] = {"drag", "ipt"},
     [BRIM_EVENT_RELEASE] = {"release", "i"}, [BRIM_EVENT_POUR] = {"pour", "pva"},
     [BRIM_EVENT_STIR] = {"stir", "pva"},
 };
@@ -61,7 +61,7 @@ static bool take_part(char part, char *words[], int count, int *at, BrimEvent *e
     double number = 0;
     switch (part) {
     case 'i':
-        if (!take(words, count, at, 0, 1e6, &number) || number != floor(number)) return false;
+        if (!take(words, count, at, -1, 1e6, &number) || number != floor(number)) return false;
         e->index = (int)number;
         return true;
     case 'k':

@@ -140,3 +140,35 @@ test_view_plays_and_seeks() {
     "$client" "$url" open until '"frames":10' >out
     stop_server 130
 }
+
+test_live_events_are_done_again_bit_for_bit() {
+    can_serve || return 0
+    write_scene
+    cat >>scene.yaml <<'SCENE'
+solids:
+  - box: {center: [0.7, 0.1], size: [0.1, 0.2]}
+SCENE
+    serve live scene.yaml --record --speed 0 --paused -o played
+    "$client" "$url" open send 'set gravity 2 -9 0' send play texts 0.1 \
+        send 'move 0 0.1 0.05 0 0 0 30 0.05' texts 0.1 send 'stir 0.2 0.1 0 3 2 0 0.2' \
+        send 'set solver.flip_ratio 0.5' texts 0.1 send 'move 0 -0.1 0 0 0 0 0 0.05' \
+        until '"ended":true' >out
+    stop_server 130
+    for verb in 'set gravity 2 -9 0' move stir 'set solver.flip_ratio 0.5'; do
+        says played/events.txt "$verb"
+    done
+    brim_gives 0 run scene.yaml --events played/events.txt -o again --quiet --threads 2
+    same_frames played again
+    # a run that is interrupted and resumed does them once
+    brim_gives 0 run scene.yaml --events played/events.txt -o parts --quiet --frames 9
+    brim_gives 0 run scene.yaml --events played/events.txt -o parts --quiet --resume
+    same_frames played parts
+    brim_gives 0 run scene.yaml -o without --quiet
+    ! diff -rq played/particles without/particles >/dev/null || give_up "the events did nothing"
+    echo '0 move 7 0 0 0 0 0 0 0' >wrong.txt
+    brim_gives 2 run scene.yaml --events wrong.txt -o wrong --quiet
+    says err "wrong.txt: event 1, before step 1: solid 7: there are only 1 solids"
+    echo '0 fly' >wrong.txt
+    brim_gives 2 run scene.yaml --events wrong.txt -o other --quiet
+    says err "wrong.txt:1: no event begins with 'fly'"
+}

@@ -232,4 +232,4 @@ panel.state("connecting");
 link.open();
 requestAnimationFrame(paint);
 // for tests and for those who look into the page
-Object.assign(window, { brim: { stage, touch, link, say } });
+Object.assign(window, { brim: { stage, touch, link, say, frame: () => frame } });

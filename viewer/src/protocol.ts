@@ -285,9 +285,10 @@ export const say = {
   set: (key: string, values: number[]) => `set ${key} ${numbers(values)}`,
   move: (solid: number, position: number[], rotation: number[], duration: number) =>
     `move ${solid} ${numbers(position)} ${numbers(rotation)} ${numbers([duration])}`,
-  grab: (body: number, at: number[]) => `grab ${body} ${numbers(at)}`,
-  drag: (body: number, to: number[]) => `drag ${body} ${numbers(to)}`,
-  release: (body: number) => `release ${body}`,
+  grab: (origin: number[], direction: number[]) =>
+    `grab -1 ${numbers(origin)} ${numbers(direction)}`,
+  drag: (to: number[], duration: number) => `drag 0 ${numbers(to)} ${numbers([duration])}`,
+  release: () => "release 0",
   pour: (at: number[], velocity: number[], radius: number) =>
     `pour ${numbers(at)} ${numbers(velocity)} ${numbers([radius])}`,
   stir: (at: number[], velocity: number[], radius: number) =>

@@ -109,7 +109,9 @@ export class Touch {
     if (!this.grip) return;
     this.stage.controls.enabled = false;
     this.stage.canvas.setPointerCapture(e.pointerId);
-    if (this.grip.kind === "body") this.send(say.grab(this.grip.index, this.grip.start.toArray()));
+    if (this.grip.kind !== "body") return;
+    const { origin, direction } = this.stage.ray(e.clientX, e.clientY);
+    this.send(say.grab(origin.toArray(), direction.toArray()));
   }
 
   private move(e: PointerEvent) {
@@ -125,7 +127,7 @@ export class Touch {
     const g = this.grip;
     if (!g || e.pointerId !== g.pointer) return;
     this.tick();
-    if (g.kind === "body") this.send(say.release(g.index));
+    if (g.kind === "body") this.send(say.release());
     this.grip = undefined;
     this.stage.controls.enabled = true;
   }
@@ -149,7 +151,7 @@ export class Touch {
       const to = delta.map((d, a) => g.offset[a] + d);
       this.send(say.move(g.index, to, g.turn, 0.03));
     } else if (g.kind === "body") {
-      this.send(say.drag(g.index, g.at.toArray()));
+      this.send(say.drag(g.at.toArray(), 0.03));
     } else {
       const velocity = g.at.clone().sub(g.sent).divideScalar(passed);
       const limit = 2 * Math.max(...this.size);

@@ -1,0 +1,436 @@
+// brim live and brim view in Chromium, as people use them.
+//
+//   node tests/live/browser.mjs BUILD [PART-OF-A-NAME...]     PICTURES=DIR keeps screenshots
+//
+// Ends with "N passed, N failed".
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const { chromium } = createRequire(resolve("viewer/package.json"))("playwright-core");
+const [build = "build", ...parts] = process.argv.slice(2);
+const brim = resolve(build, "brim");
+const work = mkdtempSync(join(tmpdir(), "brim-browser-"));
+const pictures = process.env.PICTURES && resolve(process.env.PICTURES);
+if (pictures) mkdirSync(pictures, { recursive: true });
+const TOKEN = "0123456789abcdefghij";
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"],
+});
+const servers = new Set();
+let passed = 0;
+let failed = 0;
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Waits until a promise-giving test holds. */
+async function until(what, test, ms = 20000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await test();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`in ${ms / 1000} s not: ${what}`);
+    await sleep(50);
+  }
+}
+
+function expect(holds, what) {
+  if (!holds) throw new Error(what);
+}
+
+/** Starts brim; gives its address and how to end it. */
+async function serve(...args) {
+  const child = spawn(brim, [...args, "--no-open"], { cwd: work, stdio: ["ignore", "pipe", "pipe"] });
+  const server = { child, log: "", url: "", started: Date.now() };
+  servers.add(server);
+  child.stderr.on("data", (d) => (server.log += d));
+  child.stdout.on("data", (d) => (server.url += d));
+  server.gone = new Promise((done) => child.on("exit", (code) => done(code)));
+  server.stop = (signal = "SIGINT") => {
+    child.kill(signal);
+    servers.delete(server);
+    return server.gone;
+  };
+  await until(`an address: ${server.log}`, () => server.url.endsWith("\n") || child.exitCode !== null);
+  server.url = server.url.trim();
+  if (!server.url) throw new Error(server.log);
+  return server;
+}
+
+/** A live server of a scene of ours, small enough for a software renderer. */
+const live = (scene, ...args) =>
+  serve("live", resolve("scenes", scene), "--threads", "1", "--token", TOKEN, ...args);
+
+async function open(url, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 900, height: 560 }, ...options });
+  page.errors = [];
+  page.on("pageerror", (e) => page.errors.push(e.message));
+  await page.goto(url);
+  return page;
+}
+
+const data = (page) => page.evaluate(() => ({ ...document.body.dataset }));
+const painted = (page) =>
+  page.waitForSelector('body[data-painted]:not([data-painted="0"])', { timeout: 30000 });
+
+async function shot(page, name) {
+  await page.evaluate(() => document.activeElement?.blur?.());
+  await sleep(600);
+  if (pictures) await page.screenshot({ path: join(pictures, `live-${name}.png`) });
+}
+
+/** Where a point of space is on the page, in pixels. */
+const project = (page, point) =>
+  page.evaluate(([x, y, z]) => {
+    const { stage } = window.brim;
+    const v = stage.camera.position.clone().set(x, y, z).project(stage.camera);
+    const box = stage.canvas.getBoundingClientRect();
+    return {
+      x: box.left + (0.5 + 0.5 * v.x) * box.width,
+      y: box.top + (0.5 - 0.5 * v.y) * box.height,
+    };
+  }, point);
+
+/** Mean of a body's vertices, as the server sent them last. */
+const bodyCentre = (page, i) =>
+  page.evaluate((k) => {
+    const v = window.brim.frame().bodies[k];
+    const sum = [0, 0, 0];
+    for (let n = 0; n < v.length; n++) sum[n % 3] += (3 * v[n]) / v.length;
+    return sum;
+  }, i);
+
+const solidAt = (page, i) =>
+  page.evaluate((k) => [...window.brim.frame().solids[k].position], i);
+
+async function drag(page, from, to, steps = 12) {
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  for (let i = 1; i <= steps; i++) {
+    const s = i / steps;
+    await page.mouse.move(from.x + s * (to.x - from.x), from.y + s * (to.y - from.y));
+    await sleep(60);
+  }
+  return () => page.mouse.up();
+}
+
+const events = (folder) => readFileSync(join(work, folder, "events.txt"), "utf8");
+
+/** Moves a slider to a share of its way, as a person would. */
+async function slide(page, key, share) {
+  const slider = page.locator(`input[data-key="${key}"]`);
+  await slider.evaluate((at, s) => {
+    at.value = String(Math.round(s * +at.max));
+    at.dispatchEvent(new Event("input", { bubbles: true }));
+  }, share);
+}
+
+// ---------------------------------------------------------------------------------------- tests
+
+const tests = {
+  async "page opens and shows the water"() {
+    const server = await live("dam.yaml", "--set", "domain.cells=40", "-o", "first");
+    const page = await open(server.url);
+    await painted(page);
+    await until("time goes on", async () => +(await data(page)).time > 0.2);
+    const count = +(await data(page)).count;
+    expect(count > 10000, `${count} particles`);
+    const blue = await page.evaluate(() => {
+      const { canvas } = window.brim.stage;
+      const c = document.createElement("canvas");
+      [c.width, c.height] = [canvas.width, canvas.height];
+      const g = c.getContext("2d");
+      g.drawImage(canvas, 0, 0);
+      const p = g.getImageData(0, 0, c.width, c.height).data;
+      let n = 0;
+      for (let i = 0; i < p.length; i += 4) n += p[i + 2] > p[i] + 25;
+      return n / (p.length / 4);
+    });
+    expect(blue > 0.03, `only ${blue} of the picture is water`);
+    expect(page.errors.length === 0, page.errors.join());
+    await shot(page, "water");
+    await page.keyboard.press("3");
+    await until("particles", () => page.locator("#legend").isVisible());
+    await shot(page, "particles");
+    await page.close();
+    expect((await server.stop()) === 130, "exit code");
+    expect(server.log.includes("checkpoint first/checkpoints"), server.log);
+  },
+
+  async "picture is that of brim render"() {
+    execFileSync(brim, ["run", resolve("scenes/dam.yaml"), "-o", "run", "--quiet", "--frames", "14",
+      "--set", "domain.cells=40", "--set", "output.surface=ply"], { cwd: work });
+    const server = await serve("view", "run", "--token", TOKEN);
+    const page = await open(server.url);
+    await painted(page);
+    await page.keyboard.press("3");
+    await page.locator("#timeline").evaluate((at) => {
+      at.value = "12";
+      at.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await until("frame 12", async () => (await data(page)).frame === "12");
+    await sleep(700);
+    const view = await page.evaluate(() => {
+      const { stage } = window.brim;
+      const { position: p, fov } = stage.camera;
+      const t = stage.controls.target;
+      const { width, height } = stage.canvas;
+      return { camera: `${p.x},${p.y},${p.z}:${t.x},${t.y},${t.z}:${fov}`, width, height };
+    });
+    execFileSync(brim, ["render", "run", "--frame", "12", "--style", "particles", "--camera",
+      view.camera, "--size", `${view.width}x${view.height}`, "-o", "ours.png"], { cwd: work });
+    const png = `data:image/png;base64,${readFileSync(join(work, "ours.png")).toString("base64")}`;
+    // both paint water in colours and all else in greys and browns: share of water by blocks
+    const apart = await page.evaluate(async (source) => {
+      const blocks = (image) => {
+        const c = document.createElement("canvas");
+        [c.width, c.height] = [240, Math.round((240 * image.height) / image.width)];
+        const g = c.getContext("2d");
+        g.drawImage(image, 0, 0, c.width, c.height);
+        const p = g.getImageData(0, 0, c.width, c.height).data;
+        const sums = new Float64Array(24 * Math.ceil(c.height / 10));
+        for (let i = 0; i < p.length / 4; i++) {
+          const [r, gr, b] = [p[4 * i], p[4 * i + 1], p[4 * i + 2]];
+          const wet = Math.max(gr, b) > r + 18 && Math.max(r, gr, b) - Math.min(r, gr, b) > 40;
+          const x = Math.floor((i % c.width) / 10);
+          sums[24 * Math.floor(Math.floor(i / c.width) / 10) + x] += wet ? 0.01 : 0;
+        }
+        return sums;
+      };
+      const image = new Image();
+      image.src = source;
+      await image.decode();
+      const a = blocks(window.brim.stage.canvas);
+      const b = blocks(image);
+      let both = 0;
+      let either = 0;
+      for (let i = 0; i < a.length; i++) {
+        both += Math.min(a[i], b[i]);
+        either += Math.max(a[i], b[i]);
+      }
+      return { both, either };
+    }, png);
+    if (pictures) writeFileSync(join(pictures, "render.png"), readFileSync(join(work, "ours.png")));
+    await shot(page, "view");
+    const share = apart.both / apart.either;
+    console.log(`     water of both pictures: ${share.toFixed(3)} of that of either`);
+    expect(apart.either > 20 && share > 0.85, `pictures differ: ${JSON.stringify(apart)}`);
+    await page.keyboard.press("2");
+    await until("surface", async () => +(await data(page)).count > 100);
+    await shot(page, "surface");
+    await page.close();
+    await server.stop();
+  },
+
+  async "pause stops time, step goes on by one"() {
+    const server = await live("dam.yaml", "--set", "domain.cells=32");
+    const page = await open(server.url);
+    await painted(page);
+    await page.keyboard.press(" ");
+    await until("paused", async () => (await data(page)).playing === "false");
+    await sleep(500);
+    const before = await data(page);
+    await sleep(700);
+    expect((await data(page)).step === before.step, "time goes on");
+    await page.click("#step");
+    await until("one step", async () => +(await data(page)).step === +before.step + 1);
+    await page.click("#restart");
+    await until("from the start", async () => +(await data(page)).step < 2);
+    await page.close();
+    await server.stop();
+  },
+
+  async "slider changes gravity"() {
+    const server = await live("dam.yaml", "--set", "domain.cells=32", "-o", "slider");
+    const page = await open(server.url);
+    await painted(page);
+    await page.waitForSelector('input[data-key="gravity.y"]');
+    await slide(page, "gravity.y", 0.75); // from -20 to 20: 10 m/s^2 upwards
+    await until("an event", () => /set gravity 0 10 0/.test(events("slider")));
+    await until("water falls upwards", async () =>
+      page.evaluate(() => {
+        const p = window.brim.stage.positions;
+        let y = 0;
+        for (let i = 1; i < p.length; i += 3) y += (3 * p[i]) / p.length;
+        return y > 0.5;
+      }),
+    );
+    await page.close();
+    await server.stop();
+  },
+
+  async "a body is dragged"() {
+    const server = await live("crates.yaml", "--set", "domain.cells=32", "-o", "body");
+    const page = await open(server.url);
+    await painted(page);
+    await page.keyboard.press("3");
+    await until("bodies", async () => (await page.evaluate(() => window.brim.frame()?.bodies.length)) === 3);
+    const before = await bodyCentre(page, 0);
+    const from = await project(page, [before[0], before[1] + 0.06, before[2]]);
+    const to = await project(page, [before[0], before[1] + 0.45, before[2]]);
+    const release = await drag(page, from, to);
+    await until("the body is up", async () => (await bodyCentre(page, 0))[1] > before[1] + 0.2);
+    await shot(page, "drag");
+    await release();
+    const text = await until("a release", () => /release/.test(events("body")) && events("body"));
+    expect(/\d+ grab 0 /.test(text) && /\d+ drag 0 /.test(text), text);
+    await until("it falls", async () => (await bodyCentre(page, 0))[1] < before[1] + 0.2);
+    await page.close();
+    await server.stop();
+  },
+
+  async "a solid is dragged, water poured and stirred"() {
+    const server = await live("dam.yaml", "--set", "domain.cells=32", "-o", "solid");
+    const page = await open(server.url);
+    await painted(page);
+    const before = await solidAt(page, 0);
+    const from = await project(page, [before[0], 0.9, before[2]]);
+    const to = await project(page, [before[0] + 0.3, 0.9, before[2]]);
+    await (await drag(page, from, to))();
+    await until("the pillar moved", async () => (await solidAt(page, 0))[0] > before[0] + 0.15);
+    const count = +(await data(page)).count;
+    await page.keyboard.press("p");
+    const sky = await project(page, [1, 0.8, 0.5]);
+    await (await drag(page, sky, { x: sky.x + 40, y: sky.y }))();
+    await until("more water", async () => +(await data(page)).count > count + 50);
+    await page.keyboard.press("s");
+    const water = await project(page, [0.4, 0.1, 0.9]);
+    await (await drag(page, water, { x: water.x + 90, y: water.y - 30 }))();
+    await until("it was stirred", () => /stir/.test(events("solid")));
+    await page.close();
+    await server.stop();
+  },
+
+  async "what was done is done again, bit for bit"() {
+    const args = ["--set", "domain.cells=24", "--set", "time.duration=1.5"];
+    const server = await live("crates.yaml", ...args, "--record", "-o", "played");
+    const page = await open(server.url);
+    await painted(page);
+    const at = await bodyCentre(page, 0);
+    const from = await project(page, at);
+    await (await drag(page, from, await project(page, [at[0], at[1] + 0.3, at[2]]), 6))();
+    await slide(page, "gravity.x", 0.6);
+    await page.keyboard.press("p");
+    const sky = await project(page, [0.6, 0.8, 0.5]);
+    await (await drag(page, sky, { x: sky.x + 30, y: sky.y }, 4))();
+    await until("the end", async () => /end/.test(await page.locator("#notice").textContent()), 90000);
+    await page.close();
+    await server.stop();
+    const text = events("played");
+    for (const verb of ["grab", "drag", "release", "set gravity", "pour"])
+      expect(text.includes(verb), `no ${verb} in ${text}`);
+    execFileSync(brim, ["run", resolve("scenes/crates.yaml"), ...args, "--events",
+      "played/events.txt", "-o", "again", "--quiet", "--threads", "2"], { cwd: work });
+    execFileSync("diff", ["-rq", "played/particles", "again/particles"], { cwd: work });
+    execFileSync("diff", ["-rq", "played/bodies", "again/bodies"], { cwd: work });
+  },
+
+  async "reload and two tabs"() {
+    const server = await live("dam.yaml", "--set", "domain.cells=24");
+    const one = await open(server.url);
+    await painted(one);
+    const two = await open(server.url);
+    await painted(two);
+    await until("one of them steers", async () => (await data(two)).steers === "false");
+    expect(await two.locator("#play").isDisabled(), "the second one could steer");
+    await two.getByText("Take the wheel").click();
+    await until("the wheel is taken", async () => (await data(one)).steers === "false");
+    await one.reload();
+    await painted(one);
+    const step = +(await data(one)).step;
+    await until("it goes on", async () => +(await data(one)).step > step);
+    await one.close();
+    await two.close();
+    await server.stop();
+  },
+
+  async "wrong token and wrong origin are refused"() {
+    const server = await live("dam.yaml", "--set", "domain.cells=24");
+    const page = await open(server.url.replace(TOKEN, "x".repeat(20)));
+    await until("refusal", async () => (await data(page)).state === "refused");
+    await shot(page, "refused");
+    await page.close();
+    const address = server.url.replace("http", "ws").replace("/#", "/live?token=");
+    const elsewhere = createServer((_, answer) => {
+      answer.setHeader("content-type", "text/html");
+      answer.end(`<script>
+        const s = new WebSocket(${JSON.stringify(address)}, "brim");
+        s.onopen = () => (document.title = "open");
+        s.onerror = () => (document.title = "refused");
+      </script>`);
+    });
+    await new Promise((done) => elsewhere.listen(0, "127.0.0.1", done));
+    const other = await open(`http://127.0.0.1:${elsewhere.address().port}/`);
+    await until("an answer", async () => (await other.title()) !== "");
+    expect((await other.title()) === "refused", "another site came in");
+    await other.close();
+    elsewhere.close();
+    await server.stop();
+  },
+
+  async "server killed and restarted"() {
+    const server = await live("dam.yaml", "--set", "domain.cells=24", "--port", "7377");
+    const page = await open(server.url);
+    await painted(page);
+    await server.stop("SIGKILL");
+    await until("it says so", async () => (await data(page)).state === "lost");
+    await shot(page, "lost");
+    const again = await live("dam.yaml", "--set", "domain.cells=24", "--port", "7377");
+    await until("it comes back", async () => (await data(page)).state === "open");
+    const step = +(await data(page)).step;
+    await until("it goes on", async () => +(await data(page)).step !== step);
+    await page.close();
+    await again.stop();
+  },
+
+  async "narrow, dark, by keyboard"() {
+    const server = await live("gate.yaml", "--set", "domain.cells=80");
+    const page = await open(server.url, { viewport: { width: 400, height: 720 }, colorScheme: "dark" });
+    await painted(page);
+    await until("time goes on", async () => +(await data(page)).time > 0.25);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide <= 400, `${wide} pixels wide`);
+    const unnamed = await page.evaluate(() =>
+      [...document.querySelectorAll("button, input, select, canvas:not([aria-hidden])")]
+        .filter((e) => !e.getAttribute("aria-label") && !e.labels?.length && !e.textContent)
+        .map((e) => e.outerHTML),
+    );
+    expect(unnamed.length === 0, `without a label: ${unnamed}`);
+    await shot(page, "narrow");
+    const saved = page.waitForEvent("download");
+    await page.keyboard.press("i");
+    expect((await saved).suggestedFilename().endsWith(".png"), "no picture");
+    await page.keyboard.press("m");
+    await sleep(1500);
+    const film = page.waitForEvent("download");
+    await page.keyboard.press("m");
+    expect((await film).suggestedFilename().endsWith(".webm"), "no film");
+    await page.close();
+    await server.stop();
+  },
+};
+
+for (const [name, test] of Object.entries(tests)) {
+  if (parts.length && !parts.some((p) => name.includes(p))) continue;
+  const start = Date.now();
+  try {
+    await test();
+    passed++;
+    console.log(`ok   live: ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+  } catch (e) {
+    failed++;
+    console.log(`FAIL live: ${name}\n     ${e.stack}`);
+    for (const server of servers) console.log(server.log);
+  }
+  for (const context of browser.contexts()) await context.close();
+  for (const server of [...servers]) await server.stop("SIGKILL");
+}
+await browser.close();
+if (existsSync(work)) rmSync(work, { recursive: true, force: true });
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
