@@ -123,7 +123,7 @@ TEST(warp_mesh_follows_a_moving_ball_and_stays_sound) {
     double off = 0;
     for (size_t i = 0; i < map_node_count(&w->map); i++)
         for (int a = 0; a < 3; a++)
-            off = fmax(off, fabs((double)(w->map.d[i][a] - there.warp.map.d[i][a])));
+            off = fmax(off, fabs((double)(w->map.d[a][i] - there.warp.map.d[a][i])));
     free(at), free(f);
     still_free(&s);
     still_free(&there);
@@ -358,7 +358,7 @@ TEST(warp_uniform_flow_on_a_jittered_mesh) {
             for (int a = 0; a < dim; a++) {
                 int at = (int)(left % (size_t)(n + 1));
                 left /= (size_t)(n + 1);
-                if (at > 0 && at < n) m->d[i][a] = (float)(0.2 * unit(i, (uint64_t)a) - 0.1);
+                if (at > 0 && at < n) m->d[a][i] = (float)(0.2 * unit(i, (uint64_t)a) - 0.1);
             }
         }
         CHECK(still_assemble(&s));

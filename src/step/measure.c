@@ -119,7 +119,7 @@ static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
     TileSums *sums = (TileSums *)context + slot;
     *sums = (TileSums){0};
     if (s->warp) {
-        warp_sum_tile(s, slot, sums);
+        warp_sum_tile(s, slot, thread, sums);
         count_cells(s, slot, sums);
         return;
     }

@@ -50,6 +50,17 @@ static BrimResult choose_lattice(WarpMap *m, int coarsest, BrimError *error) {
     return BRIM_OK;
 }
 
+static bool map_reserve(WarpMap *m) {
+    size_t nodes = map_node_count(m);
+    m->d[0] = memory_zero(3 * nodes * sizeof(float));
+    for (int a = 1; a < 3 && m->d[0]; a++) m->d[a] = m->d[0] + (size_t)a * nodes;
+    return m->d[0] != NULL;
+}
+
+static void map_copy(WarpMap *to, const WarpMap *from) {
+    memcpy(to->d[0], from->d[0], 3 * map_node_count(from) * sizeof(float));
+}
+
 static bool make_cosines(Warp *w, int axis) {
     int n = w->map.coarse[axis];
     size_t count = (size_t)n * (size_t)n;
@@ -74,13 +85,12 @@ BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int 
     int usual = dim == 3 ? WARP_COARSE_3D : WARP_COARSE_2D;
     BrimResult result = choose_lattice(&w->map, coarsest > 0 ? coarsest : usual, error);
     if (result != BRIM_OK) return result;
-    size_t n = warp_centres(w), nodes = map_node_count(&w->map);
+    size_t n = warp_centres(w);
     w->before = w->map;
     w->now = memory_zero(n * sizeof(double)), w->last = memory_zero(n * sizeof(double));
     w->next = memory_zero(n * sizeof(double)), w->spare = memory_zero(n * sizeof(double));
-    w->map.d = memory_zero(nodes * sizeof *w->map.d);
-    w->before.d = memory_zero(nodes * sizeof *w->before.d);
-    bool sound = w->now && w->last && w->next && w->spare && w->map.d && w->before.d;
+    bool sound = w->now && w->last && w->next && w->spare && map_reserve(&w->map) &&
+                 map_reserve(&w->before);
     for (int a = 0; a < 3; a++) sound = sound && make_cosines(w, a);
     if (sound) return BRIM_OK;
     warp_free(w);
@@ -88,7 +98,7 @@ BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int 
 }
 
 void warp_free(Warp *w) {
-    free(w->map.d), free(w->before.d);
+    free(w->map.d[0]), free(w->before.d[0]);
     free(w->now), free(w->last), free(w->next), free(w->spare);
     for (int a = 0; a < 3; a++) free(w->cosine[a]), free(w->transposed[a]);
     *w = (Warp){0};
@@ -96,7 +106,7 @@ void warp_free(Warp *w) {
 
 size_t warp_bytes(const Warp *w) {
     size_t bytes =
-        4 * warp_centres(w) * sizeof(double) + 2 * map_node_count(&w->map) * sizeof *w->map.d;
+        4 * warp_centres(w) * sizeof(double) + 6 * map_node_count(&w->map) * sizeof(float);
     for (int a = 0; a < 3; a++)
         bytes += 2 * (size_t)w->map.coarse[a] * (size_t)w->map.coarse[a] * sizeof(double);
     return bytes;
@@ -192,11 +202,11 @@ static double slope_at(const WarpMap *m, const double *varphi, const int node[3]
 
 static void displace(WarpMap *m, const double *varphi) {
     int node[3];
-    float(*d)[3] = m->d;
+    size_t at = 0;
     for (node[2] = 0; node[2] < map_nodes(m, 2); node[2]++)
         for (node[1] = 0; node[1] < map_nodes(m, 1); node[1]++)
-            for (node[0] = 0; node[0] < map_nodes(m, 0); node[0]++, d++)
-                for (int a = 0; a < m->dim; a++) (*d)[a] = (float)slope_at(m, varphi, node, a);
+            for (node[0] = 0; node[0] < map_nodes(m, 0); node[0]++, at++)
+                for (int a = 0; a < m->dim; a++) m->d[a][at] = (float)slope_at(m, varphi, node, a);
 }
 
 static double farthest(const WarpMap *a, const WarpMap *b) {
@@ -204,7 +214,7 @@ static double farthest(const WarpMap *a, const WarpMap *b) {
     for (size_t i = 0; i < map_node_count(a); i++) {
         double sum = 0;
         for (int k = 0; k < a->dim; k++) {
-            double off = (double)a->d[i][k] - (double)b->d[i][k];
+            double off = (double)a->d[k][i] - (double)b->d[k][i];
             sum += off * off;
         }
         most = fmax(most, sum);
@@ -240,19 +250,19 @@ WarpMotion warp_step(Warp *w, double *f) {
     warp_inverse_laplacian(w, f, f);
     for (size_t i = 0; i < n; i++) w->next[i] = (f[i] + 4 * w->now[i] - w->last[i]) / 4;
     memcpy(w->last, w->now, n * sizeof(double));
-    float(*d)[3] = w->before.d;
-    w->before.d = w->map.d, w->map.d = d;
+    WarpMap before = w->before;
+    w->before = w->map, w->map = before;
     return approach(w, FARTHEST);
 }
 
 void warp_set(Warp *w) {
     displace(&w->map, w->now);
-    memcpy(w->before.d, w->map.d, map_node_count(&w->map) * sizeof *w->map.d);
+    map_copy(&w->before, &w->map);
 }
 
 BrimResult warp_settle(Warp *w, WarpSize *size, void *context, BrimError *error) {
     enum { ITERATIONS = 60 };
-    size_t n = warp_centres(w), nodes = map_node_count(&w->map);
+    size_t n = warp_centres(w);
     double *f = memory_new(n * sizeof(double));
     if (!f) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the start of a warped grid");
     BrimResult result = BRIM_OK;
@@ -261,11 +271,11 @@ BrimResult warp_settle(Warp *w, WarpSize *size, void *context, BrimError *error)
         if (result != BRIM_OK) break;
         warp_inverse_laplacian(w, f, f);
         for (size_t i = 0; i < n; i++) w->next[i] = (w->now[i] + f[i]) / 2;
-        memcpy(w->before.d, w->map.d, nodes * sizeof *w->map.d);
+        map_copy(&w->before, &w->map);
         if (approach(w, INFINITY).moved < 1e-3) break;
     }
     memcpy(w->last, w->now, n * sizeof(double));
-    memcpy(w->before.d, w->map.d, nodes * sizeof *w->map.d);
+    map_copy(&w->before, &w->map);
     free(f);
     return result;
 }

@@ -22,9 +22,8 @@ static Place place_of(const WarpMap *m, const double xi[3]) {
 /// Displacements of the corners of a coarse cell, cells of the grid.
 static void coarse_corners(const WarpMap *m, const int cell[3], double d[8][3]) {
     for (int c = 0; c < 1 << m->dim; c++) {
-        const float *at =
-            m->d[map_node(m, cell[0] + (c & 1), cell[1] + (c >> 1 & 1), cell[2] + (c >> 2 & 1))];
-        for (int a = 0; a < 3; a++) d[c][a] = (double)at[a];
+        size_t at = map_node(m, cell[0] + (c & 1), cell[1] + (c >> 1 & 1), cell[2] + (c >> 2 & 1));
+        for (int a = 0; a < 3; a++) d[c][a] = (double)m->d[a][at];
     }
 }
 
@@ -43,9 +42,9 @@ static inline __attribute__((always_inline)) void
 evaluate(const WarpMap *m, int dim, const Place *p, double d[3], double J[3][3]) {
     double v[8][3], g[3][8][3]; // values, and slopes along each axis, halved axis by axis
     for (int c = 0; c < 1 << dim; c++) {
-        const float *at = m->d[map_node(m, p->cell[0] + (c & 1), p->cell[1] + (c >> 1 & 1),
-                                        dim == 3 ? p->cell[2] + (c >> 2 & 1) : 0)];
-        for (int a = 0; a < dim; a++) v[c][a] = (double)at[a];
+        size_t at = map_node(m, p->cell[0] + (c & 1), p->cell[1] + (c >> 1 & 1),
+                             dim == 3 ? p->cell[2] + (c >> 2 & 1) : 0);
+        for (int a = 0; a < dim; a++) v[c][a] = (double)m->d[a][at];
     }
     for (int axis = dim - 1; axis >= 0; axis--)
         for (int c = 0; c < 1 << axis; c++)

@@ -13,7 +13,8 @@ typedef struct WarpMap {
     int cells[3];  ///< of the grid; cells[2] = 1 in 2D
     int coarse[3]; ///< cells of the coarse lattice
     int ratio[3];  ///< cells / coarse
-    float (*d)[3]; ///< [coarse nodes z][y][x] displacement, cells; z is one node deep in 2D
+    float *d[3];   ///< [coarse nodes z][y][x] displacement along each axis, cells; z is one node
+                   ///< deep in 2D. One piece of memory, d[0] its start
 } WarpMap;
 
 /// Nodes of the coarse lattice along an axis.

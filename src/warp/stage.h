@@ -10,10 +10,15 @@
 #include "step/stage.h"
 #include "step/tiles.h"
 #include "warp/nodal_solve.h"
+#include "warp/particles.h"
 #include "warp/sizing.h"
+
+/// Cells that particles keep from the sides.
+#define WARP_SIDE 1e-3f
 
 typedef struct WarpState {
     Warp mesh;
+    const WarpKernels *kernels;
     WarpSizing sizing;
     NodalOperator op;
     NodalSolver *solver;
@@ -24,7 +29,8 @@ typedef struct WarpState {
     double *f;               ///< [centres]
     float *space[3];         ///< [particles] positions in space, m
     size_t space_capacity;
-    double stretch; ///< largest factor from a speed in space to one in reference space
+    double stretch;    ///< largest factor from a speed in space to one in reference space
+    float *stretch_at; ///< [centres] the same by coarse cell
     WarpMotion motion;
 } WarpState;
 
@@ -75,8 +81,11 @@ BrimResult warp_move_mesh(BrimSim *s, BrimError *error);
 bool warp_restore(BrimSim *s);
 /// (xi) => space. False: out of memory.
 bool warp_place(BrimSim *s);
+/// Room for it alone.
+bool warp_place_reserve(BrimSim *s);
 /// Sums of a tile for the statistics: particles weighed by their volume over that of a seeded one.
-void warp_sum_tile(const BrimSim *s, int slot, TileSums *out);
+/// Writes space.
+void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out);
 
 // ----------------------------------------------------------------------------- what these share
 
@@ -104,6 +113,12 @@ bool warp_blocks(BrimSim *s, size_t floats);
 static inline float *warp_block(const BrimSim *s, int slot, size_t floats) {
     return s->work.at + (size_t)s->block_at[slot] * floats;
 }
+/// A cell-centred vector as blocks, mirrored beyond walls; not a number where none is known.
+void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, float *const to[3]);
+/// sum [cells of the tile][numbers] of the blocks that reach a tile, over the neighbours in order.
+void warp_sum_blocks(const BrimSim *s, int slot, int numbers, float *sum);
+/// Largest factor from a speed in space to one in reference space on a tile.
+float warp_tile_stretch(const BrimSim *s, int slot);
 /// Two cell-centred fields `layers` cells beyond the cells in known; next: room for as many bits.
 /// Elsewhere the first becomes not a number.
 void warp_grow(BrimSim *s, int layers, float *const field[3], float *const other[3], uint8_t *known,

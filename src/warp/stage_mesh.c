@@ -23,8 +23,11 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
     size_t n = warp_centres(&w->mesh);
     w->distance = memory_zero(n * sizeof(float)), w->speed = memory_zero(n * sizeof(float));
     w->closest = memory_zero(n * sizeof *w->closest), w->f = memory_zero(n * sizeof(double));
+    w->stretch_at = memory_zero(n * sizeof(float));
+    for (size_t i = 0; w->stretch_at && i < n; i++) w->stretch_at[i] = 1;
+    w->kernels = warp_kernels_for(s->isa);
     w->solver = nodal_solver_new(s->isa, s->team);
-    if (w->distance && w->speed && w->closest && w->f && w->solver) return BRIM_OK;
+    if (w->distance && w->speed && w->closest && w->f && w->stretch_at && w->solver) return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
 }
 
@@ -35,6 +38,7 @@ void warp_destroy(BrimSim *s) {
     nodal_free(&w->op);
     nodal_solver_free(&w->solver);
     free(w->q), free(w->distance), free(w->speed), free(w->closest), free(w->f);
+    free(w->stretch_at);
     for (int a = 0; a < 3; a++) free(w->space[a]);
     free(w);
     s->warp = NULL;
@@ -44,7 +48,7 @@ size_t warp_state_bytes(const BrimSim *s) {
     const WarpState *w = s->warp;
     size_t n = warp_centres(&w->mesh);
     return sizeof *w + warp_bytes(&w->mesh) + nodal_bytes(&w->op) + nodal_solver_bytes(w->solver) +
-           w->q_capacity * sizeof(double) + n * (5 * sizeof(float) + sizeof(double)) +
+           w->q_capacity * sizeof(double) + n * (6 * sizeof(float) + sizeof(double)) +
            3 * w->space_capacity * sizeof(float);
 }
 
@@ -133,8 +137,28 @@ static void find_stretch(WarpState *w) {
             for (int b = 0; b < 3; b++) sum += inverse[b][a] * inverse[b][a];
             most = fmax(most, sum);
         }
+        w->stretch_at[i] = (float)sqrt(most);
         w->stretch = fmax(w->stretch, sqrt(most));
     }
+}
+
+float warp_tile_stretch(const BrimSim *s, int slot) {
+    const WarpMap *m = &s->warp->mesh.map;
+    const TileCoord t = s->grid.coord[slot];
+    const int tile[3] = {t.x, t.y, t.z};
+    int low[3] = {0}, high[3] = {0};
+    float most = 0;
+    for (int a = 0; a < m->dim; a++) {
+        low[a] = tile[a] * TILE / m->ratio[a];
+        high[a] = (tile[a] * TILE + TILE - 1) / m->ratio[a];
+        low[a] = low[a] < m->coarse[a] ? low[a] : m->coarse[a] - 1;
+        high[a] = high[a] < m->coarse[a] ? high[a] : m->coarse[a] - 1;
+    }
+    for (int z = low[2]; z <= high[2]; z++)
+        for (int y = low[1]; y <= high[1]; y++)
+            for (int x = low[0]; x <= high[0]; x++)
+                most = fmaxf(most, s->warp->stretch_at[(z * m->coarse[1] + y) * m->coarse[0] + x]);
+    return most;
 }
 
 BrimResult warp_move_mesh(BrimSim *s, BrimError *error) {

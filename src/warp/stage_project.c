@@ -113,50 +113,86 @@ BrimResult warp_subtract(BrimSim *s, BrimError *error) {
 
 // ------------------------------------------------------------------------------------- statistics
 
-/// Part of a cell inside the level set: as a plane at the corners' mean distance cuts it.
-static double liquid_part(const BrimSim *s, int slot, int i) {
-    double mean = 0, slope[3] = {0};
-    const int corners = 1 << s->dim;
+/// Part of a cell inside the level set, from its corners: as a plane at their mean distance cuts it.
+static float liquid_part(const float *phi, int corners) {
+    float mean = 0, slope[3] = {0};
     for (int c = 0; c < corners; c++) {
-        int64_t at = grid_near(&s->grid, slot, (i & 7) + (c & 1), (i >> 3 & 7) + (c >> 1 & 1),
-                               (i >> 6) + (c >> 2));
-        double v = at < 0 ? (double)LEVEL_SET_CUT : (double)s->phi[at];
-        mean += v / corners;
-        for (int a = 0; a < s->dim; a++) slope[a] += (c >> a & 1 ? v : -v) / (corners / 2);
+        mean += phi[c];
+        for (int a = 0; a < 3; a++) slope[a] += c >> a & 1 ? phi[c] : -phi[c];
     }
-    double thick = sqrt(slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]);
-    if (thick < 1e-3) return mean < 0;
-    return fmin(fmax(0.5 - mean / thick, 0), 1);
+    mean /= (float)corners;
+    const float per = 2.0f / (float)corners;
+    float thick = corners == 8 ? slope[2] * slope[2] : 0;
+    thick = per * sqrtf(thick + slope[0] * slope[0] + slope[1] * slope[1]);
+    if (thick < 1e-3f) return mean < 0;
+    return fminf(fmaxf(0.5f - mean / thick, 0), 1);
 }
 
-void warp_sum_tile(const BrimSim *s, int slot, TileSums *out) {
+/// Volume of the liquid in a tile's cells.
+static double sum_cells(const BrimSim *s, int slot, ThreadScratch *scratch) {
+    enum { EDGE = TILE + 2 };
     const Grid *g = &s->grid;
-    const WarpMap *m = &s->warp->mesh.map;
-    const Particles *p = &s->particles;
     const TileCoord t = g->coord[slot];
-    *out = (TileSums){0};
-    for (uint32_t n = tile_first(p, g, slot); n < tile_end(p, g, slot); n++) {
-        double xi[3], x[3], v[3], rate[3], J[3][3], inverse[3][3], square = 0, fast = 0;
-        double mass = warp_volume(s, n) * s->def.particles_per_cell;
-        warp_particle(s, n, xi);
-        map_point(m, xi, x, J);
-        matrix_invert(J, inverse);
-        for (int a = 0; a < 3; a++) v[a] = (double)p->attr[ATTR_VX + a][n], square += v[a] * v[a];
-        warp_pull_back(inverse, v, rate);
-        for (int a = 0; a < s->dim; a++) fast += rate[a] * rate[a];
-        out->speed2 += mass * square;
-        for (int a = 0; a < s->dim; a++) out->position[a] += mass * x[a] * (double)s->dx;
-        out->fastest2 = (float)larger_of(out->fastest2, square);
-        out->rate = (float)larger_of(out->rate, sqrt(fast));
-    }
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    const float middle[3] = {(float)(t.x * TILE) + 0.5f, (float)(t.y * TILE) + 0.5f,
+                             (float)(t.z * TILE) + 0.5f};
+    const int deep = s->dim == 3, corners = 1 << s->dim;
+    float *phi = scratch->block[0], *det = scratch->block[1];
     TileMask inside = mask_inside(g, slot);
+    double volume = 0;
+    bool evaluated = false;
+    block_load(g, slot, s->phi, PLACE_NODE, &s->sides, 1, LEVEL_SET_CUT, phi);
     for (int i = 0; i < g->tile_cells; i++) {
-        if (!mask_has(&inside, i)) continue;
-        double part = liquid_part(s, slot, i), J[3][3];
-        const double xi[3] = {t.x * TILE + (i & 7) + 0.5, t.y * TILE + (i >> 3 & 7) + 0.5,
-                              t.z * TILE + (i >> 6) + 0.5};
-        if (part == 0) continue;
-        map_jacobian(m, xi, J);
-        out->volume += part * matrix_determinant(J);
+        const float *low = phi + ((deep * ((i >> 6) + 1)) * EDGE + (i >> 3 & 7) + 1) * EDGE + (i & 7) + 1;
+        float corner[8], least = LEVEL_SET_CUT;
+        for (int c = 0; c < corners; c++) {
+            corner[c] = low[((c >> 2) * EDGE + (c >> 1 & 1)) * EDGE + (c & 1)];
+            least = corner[c] < least ? corner[c] : least;
+        }
+        if (!(least < LEVEL_SET_CUT) || !mask_has(&inside, i)) continue;
+        if (!evaluated) s->warp->kernels->points(&lattice, middle, TILE, NULL, det);
+        evaluated = true;
+        volume += (double)(liquid_part(corner, corners) * det[i]);
     }
+    return volume;
+}
+
+void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out) {
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    const Span span = sim_span(s, slot, 1);
+    const uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    const double full = s->def.particles_per_cell; // particles weigh as one of a regular grid does
+    float *const *space = s->warp->space;
+    float *const to[3] = {space[0] + first, space[1] + first, space[2] + first};
+    WarpSums sums;
+    s->warp->kernels->measure(&span, &lattice, to, &sums);
+    *out = (TileSums){.speed2 = full * sums.square,
+                      .fastest2 = sums.fastest2,
+                      .rate = sqrtf(sums.rate2)};
+    for (int a = 0; a < s->dim; a++) out->position[a] = full * sums.position[a];
+    out->volume = sum_cells(s, slot, &s->scratch[thread]);
+}
+
+bool warp_place_reserve(BrimSim *s) {
+    WarpState *w = s->warp;
+    if (s->particles.count + PARTICLE_PADDING <= w->space_capacity) return true;
+    size_t capacity = 0, room = s->particles.capacity + PARTICLE_PADDING;
+    for (int a = 0; a < 3; a++) {
+        capacity = w->space_capacity;
+        if (!memory_fit((void **)&w->space[a], &capacity, sizeof(float), room)) return false;
+        memset(w->space[a], 0, capacity * sizeof(float)); // z in 2D
+    }
+    w->space_capacity = capacity;
+    return true;
+}
+
+static void place_tile(BrimSim *s, int slot, int thread, void *context) {
+    TileSums sums;
+    warp_sum_tile(s, slot, thread, &sums);
+}
+
+bool warp_place(BrimSim *s) {
+    if (!warp_place_reserve(s)) return false;
+    tiles_for(s, place_tile, NULL);
+    return true;
 }

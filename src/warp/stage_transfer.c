@@ -7,20 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-enum { EDGE = TILE + 2, NUMBERS = 4 }; ///< block: a tile and one cell around it; weight, momentum
-
-/// Weight of a cell, as a part of its volume, below which particles say nothing about it.
-static const double WEIGHT_MIN = 1e-6;
+/// Weight of a cell below which particles say nothing about it.
+static const float WEIGHT_MIN = 1e-6f;
 
 /// The cell centres around a point, and their weights.
 typedef struct Around8 {
     int cell[3][2];
-    double weight[3][2], slope[2]; ///< slope: of the weights along an axis, -1 and 1
+    double weight[3][2];
     double sign[3][2];             ///< -1: the mirror image of a cell beyond a wall
 } Around8;
 
 static Around8 around_point(const BrimSim *s, const double xi[3]) {
-    Around8 a = {.slope = {-1, 1}};
+    Around8 a = {0};
     for (int k = 0; k < 3; k++) {
         a.weight[k][0] = 1, a.sign[k][0] = a.sign[k][1] = 1;
         if (k >= s->dim) continue;
@@ -57,87 +55,144 @@ void warp_key(BrimSim *s, size_t i) {
     s->particles.key[i] = cell_key(&s->grid, s->inv_dx, x[0][i], x[1][i], x[2][i]);
 }
 
+// ---------------------------------------------------------------------------------------- blocks
+
+/// Layers of a block that lie beyond the domain along an axis: before `low`, and from `high` on.
+static void layers_beyond(const BrimSim *s, int slot, int axis, int halo, int *low, int *high) {
+    const TileCoord t = s->grid.coord[slot];
+    const int tile[3] = {t.x, t.y, t.z}, edge = TILE + 2 * halo;
+    const int end = s->grid.cells[axis] - tile[axis] * TILE + halo;
+    *low = tile[axis] * TILE < halo ? halo - tile[axis] * TILE : 0;
+    *high = end < edge ? end : edge;
+}
+
+/// Runs over the cells of one layer of a block: i is a cell's index.
+#define EACH_IN_LAYER(dim, edge, axis, layer, i)                                               \
+    for (int u_ = 0; u_ < (edge); u_++)                                                        \
+        for (int v_ = 0, i; v_ < ((dim) == 3 ? (edge) : 1) &&                                  \
+                            (i = layer_cell(edge, axis, layer, u_, v_), true);                 \
+             v_++)
+
+static inline int layer_cell(int edge, int axis, int layer, int u, int v) {
+    const int x = axis == 0 ? layer : u, y = axis == 1 ? layer : axis == 0 ? u : v;
+    const int z = axis == 2 ? layer : v;
+    return (z * edge + y) * edge + x;
+}
+
+void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, float *const to[3]) {
+    const int edge = TILE + 2 * halo;
+    for (int a = 0; a < s->dim; a++) {
+        int low, high;
+        block_load(&s->grid, slot, field[a], PLACE_CELL, &s->sides, halo, NAN, to[a]);
+        layers_beyond(s, slot, a, halo, &low, &high);
+        for (int k = 0; k < edge; k++) {
+            if (k >= low && k < high) continue;
+            EACH_IN_LAYER(s->dim, edge, a, k, i) to[a][i] = -to[a][i];
+        }
+    }
+}
+
 // ------------------------------------------------------------------------------ particles -> grid
 
 static size_t block_floats(const BrimSim *s) {
-    return (size_t)NUMBERS * EDGE * EDGE * (s->dim == 3 ? EDGE : 1);
+    return (size_t)WARP_NUMBERS * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
 }
 
-/// Place of a cell in a tile's block.
-static float *block_at(float *block, const int low[3], int x, int y, int z, int dim) {
-    int at = ((dim == 3 ? z - low[2] + 1 : 0) * EDGE + y - low[1] + 1) * EDGE + x - low[0] + 1;
-    return block + (size_t)NUMBERS * (size_t)at;
+/// What was given to mirror images beyond walls goes to the cells before them.
+static void fold_block(const BrimSim *s, int slot, float *block) {
+    for (int a = 0; a < s->dim; a++) {
+        int low, high;
+        layers_beyond(s, slot, a, 1, &low, &high);
+        for (int far = 0; far < 2; far++) {
+            int from = far ? high : low - 1, to = far ? high - 1 : low;
+            if (far ? high >= WARP_EDGE : low == 0) continue;
+            EACH_IN_LAYER(s->dim, WARP_EDGE, a, from, i) {
+                int step = layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
+                float *ghost = block + WARP_NUMBERS * i, *own = ghost + WARP_NUMBERS * step;
+                for (int k = 0; k < WARP_NUMBERS; k++)
+                    own[k] += k == 1 + a ? -ghost[k] : ghost[k], ghost[k] = 0;
+            }
+        }
+    }
+}
+
+/// Where cell centres are in space, cells from the block's corner; mirror images beyond walls.
+static void load_centres(const BrimSim *s, int slot, const WarpLattice *lattice,
+                         float *const centre[3]) {
+    const Span span = sim_span(s, slot, 1);
+    const float first[3] = {span.corner[0] + 0.5f, span.corner[1] + 0.5f, span.corner[2] + 0.5f};
+    s->warp->kernels->points(lattice, first, WARP_EDGE, centre, NULL);
+    for (int i = 0; i < (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D); i++) {
+        const int at[3] = {i % WARP_EDGE, i / WARP_EDGE % WARP_EDGE, i / WARP_EDGE / WARP_EDGE};
+        for (int a = 0; a < s->dim; a++) centre[a][i] += (float)at[a] + 0.5f;
+    }
+    for (int a = 0; a < s->dim; a++) {
+        int low, high;
+        layers_beyond(s, slot, a, 1, &low, &high);
+        for (int far = 0; far < 2; far++) {
+            int from = far ? high : low - 1, to = far ? high - 1 : low;
+            if (far ? high >= WARP_EDGE : low == 0) continue;
+            float wall = (float)(far ? high : low);
+            EACH_IN_LAYER(s->dim, WARP_EDGE, a, from, i) {
+                int j = i + layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
+                for (int k = 0; k < s->dim; k++)
+                    centre[k][i] = k == a ? 2 * wall - centre[k][j] : centre[k][j];
+            }
+        }
+    }
 }
 
 static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->block_at[slot] < 0) return;
-    const TileCoord t = s->grid.coord[slot];
-    const int low[3] = {t.x * TILE, t.y * TILE, t.z * TILE};
-    const WarpMap *m = &s->warp->mesh.map;
-    Particles *p = &s->particles;
-    bool affine = particles_carry(p, ROW_AFFINE);
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    const bool affine = particles_carry(&s->particles, ROW_AFFINE);
+    ThreadScratch *scratch = &s->scratch[thread];
+    float *const centre[3] = {scratch->block[0], scratch->block[1], scratch->block[2]};
     float *block = warp_block(s, slot, block_floats(s));
+    Span span = sim_span(s, slot, 1);
     memset(block, 0, block_floats(s) * sizeof *block);
-    for (uint32_t n = tile_first(p, &s->grid, slot); n < tile_end(p, &s->grid, slot); n++) {
-        double xi[3], x[3] = {0};
-        warp_particle(s, n, xi);
-        Around8 a = around_point(s, xi);
-        if (affine) map_to_space(m, xi, x);
-        for (int c = 0; c < 1 << s->dim; c++) {
-            const int i[3] = {c & 1, c >> 1 & 1, c >> 2};
-            const int at[3] = {a.cell[0][i[0]], a.cell[1][i[1]], a.cell[2][i[2]]};
-            double w =
-                a.weight[0][i[0]] * a.weight[1][i[1]] * a.weight[2][i[2]] * warp_volume(s, n);
-            float *to = block_at(block, low, at[0], at[1], at[2], s->dim);
-            double centre[3] = {0};
-            if (affine) {
-                // a mirror image gives what the particle gives to the ghost beyond the wall
-                double ghost[3] = {at[0] + 0.5, at[1] + 0.5, s->dim == 3 ? at[2] + 0.5 : 0};
-                map_to_space(m, ghost, centre);
-                for (int k = 0; k < s->dim; k++)
-                    if (a.sign[k][i[k]] < 0)
-                        centre[k] = at[k] == 0 ? -centre[k] : 2.0 * s->grid.cells[k] - centre[k];
+    if (affine) load_centres(s, slot, &lattice, centre);
+    s->warp->kernels->to_block(&span, &lattice, affine ? (const float *const *)centre : NULL, block);
+    fold_block(s, slot, block);
+}
+
+void warp_sum_blocks(const BrimSim *s, int slot, int numbers, float *sum) {
+    const Grid *g = &s->grid;
+    const size_t floats = (size_t)numbers * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
+    memset(sum, 0, (size_t)(numbers * g->tile_cells) * sizeof *sum);
+    for (int n = s->dim == 3 ? 0 : 9; n < (s->dim == 3 ? 27 : 18); n++) {
+        const int32_t from = g->neighbour[slot][n];
+        if (from < 0 || s->block_at[from] < 0) continue;
+        const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
+        const float *block = warp_block(s, from, floats);
+        int low[3] = {0}, high[3] = {1, 1, 1};
+        for (int a = 0; a < s->dim; a++)
+            low[a] = d[a] > 0 ? TILE - 1 : 0, high[a] = d[a] < 0 ? 1 : TILE;
+        for (int z = low[2]; z < high[2]; z++)
+            for (int y = low[1]; y < high[1]; y++) {
+                const int bz = s->dim == 3 ? z + 1 - TILE * d[2] : 0, by = y + 1 - TILE * d[1];
+                const float *restrict v =
+                    block + numbers * ((bz * WARP_EDGE + by) * WARP_EDGE + 1 - TILE * d[0]);
+                float *restrict to = sum + numbers * (z * TILE + y) * TILE;
+                for (int i = numbers * low[0]; i < numbers * high[0]; i++) to[i] += v[i];
             }
-            to[0] += (float)w;
-            for (int k = 0; k < s->dim; k++) {
-                double v = (double)p->attr[ATTR_VX + k][n];
-                for (int b = 0; affine && b < s->dim; b++)
-                    v += (double)p->attr[ATTR_AFFINE + 3 * k + b][n] * (centre[b] - x[b]);
-                to[1 + k] += (float)(w * a.sign[k][i[k]] * v);
-            }
-        }
     }
 }
 
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const size_t base = (size_t)slot * (size_t)g->tile_cells;
+    float *sum = s->scratch[thread].block[0];
     TileMask inside = mask_inside(g, slot), known = {{0}};
+    warp_sum_blocks(s, slot, WARP_NUMBERS, sum);
     for (int i = 0; i < g->tile_cells; i++) {
-        const int at[3] = {i & 7, i >> 3 & 7, i >> 6};
-        float sum[NUMBERS] = {0};
-        for (int n = 0; n < 27; n++) {
-            int32_t from = g->neighbour[slot][n];
-            if (from < 0 || s->block_at[from] < 0) continue;
-            int place[3], d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-            bool near = true;
-            for (int a = 0; a < s->dim; a++) {
-                place[a] = at[a] - TILE * d[a];
-                near = near && place[a] >= -1 && place[a] <= TILE;
-            }
-            if (!near) continue;
-            float *block = warp_block(s, from, block_floats(s));
-            const int zero[3] = {0, 0, 0};
-            const float *v =
-                block_at(block, zero, place[0], place[1], s->dim == 3 ? place[2] : 0, s->dim);
-            for (int k = 0; k < NUMBERS; k++) sum[k] += v[k];
-        }
-        bool here = (double)sum[0] > WEIGHT_MIN && mask_has(&inside, i);
-        if (here) known.slice[i >> 6] |= (uint64_t)1 << (i & 63);
+        const float *v = sum + WARP_NUMBERS * i;
+        const bool here = v[0] > WEIGHT_MIN && mask_has(&inside, i);
+        const float part = here ? 1 / v[0] : 0;
+        known.slice[i >> 6] |= (uint64_t)here << (i & 63);
         for (int a = 0; a < s->dim; a++) {
-            float v = here ? sum[1 + a] / sum[0] : 0;
-            s->velocity[a][base + (size_t)i] = v;
-            if (s->old[a]) s->old[a][base + (size_t)i] = v;
+            s->velocity[a][base + (size_t)i] = part * v[1 + a];
+            if (s->old[a]) s->old[a][base + (size_t)i] = part * v[1 + a];
         }
     }
     mask_store(g, s->known[0], slot, &known);
@@ -226,56 +281,47 @@ void warp_grow(BrimSim *s, int layers, float *const field[3], float *const other
     tiles_for(s, forget_tile, &growth);
 }
 
+/// The fastest that flow on a tile may be in reference space, m/s. => tile_speed
+static void find_speed(BrimSim *s, int slot, int thread, void *context) {
+    const size_t n = (size_t)s->grid.tile_cells, base = (size_t)slot * n;
+    float fastest2 = 0;
+    for (size_t i = base; i < base + n; i++) {
+        float square = 0;
+        for (int a = 0; a < s->dim; a++) square += s->velocity[a][i] * s->velocity[a][i];
+        fastest2 = square > fastest2 ? square : fastest2; // not where none is known
+    }
+    s->tile_speed[slot] = sqrtf(fastest2) * warp_tile_stretch(s, slot);
+}
+
 BrimResult warp_extrapolate(BrimSim *s, BrimError *error) {
     for (size_t i = 0; i < sim_rows(s); i++) // cells with a velocity of their own
         s->known[0][i] = s->own[i] | (pressure_acts(s) ? s->liquid[i] : 0);
     warp_grow(s, reach_cells(reach_estimate(s)) + 1, s->velocity, s->old, s->known[0], s->known[1]);
-    for (int t = 0; t < s->grid.tile_count; t++) s->tile_speed[t] = (float)s->max_speed;
+    tiles_for(s, find_speed, NULL);
     return BRIM_OK;
 }
 
 // ------------------------------------------------------------------------------ grid -> particles
 
-/// APIC: change of velocity over one cell in space, sum of u (J^-1 grad w)^T.
-static void take_gradient(BrimSim *s, uint32_t n, const double xi[3]) {
-    double J[3][3], inverse[3][3], C[3][3] = {{0}};
-    Around8 a = around_point(s, xi);
-    map_jacobian(&s->warp->mesh.map, xi, J);
-    matrix_invert(J, inverse);
-    for (int c = 0; c < 1 << s->dim; c++) {
-        const int i[3] = {c & 1, c >> 1 & 1, c >> 2};
-        int64_t at = grid_cell(&s->grid, a.cell[0][i[0]], a.cell[1][i[1]], a.cell[2][i[2]]);
-        double slope[3] = {0};
-        if (at < 0 || isnan(s->velocity[0][at])) return;
-        for (int k = 0; k < s->dim; k++) {
-            double v = a.slope[i[k]];
-            for (int o = 0; o < s->dim; o++)
-                if (o != k) v *= a.weight[o][i[o]];
-            for (int b = 0; b < s->dim; b++) slope[b] += inverse[b][k] * v;
-        }
-        for (int k = 0; k < s->dim; k++)
-            for (int b = 0; b < s->dim; b++)
-                C[k][b] += a.sign[k][i[k]] * (double)s->velocity[k][at] * slope[b];
-    }
-    for (int k = 0; k < 3; k++)
-        for (int b = 0; b < 3; b++) s->particles.attr[ATTR_AFFINE + 3 * k + b][n] = (float)C[k][b];
-}
-
+/// FLIP: ratio (v + new - old) + (1 - ratio) new = ratio v + (new - ratio old).
 static void give_tile(BrimSim *s, int slot, int thread, void *context) {
-    Particles *p = &s->particles;
-    bool affine = particles_carry(p, ROW_AFFINE);
-    double ratio = affine ? 0 : (double)s->def.flip_ratio;
-    for (uint32_t n = tile_first(p, &s->grid, slot); n < tile_end(p, &s->grid, slot); n++) {
-        double xi[3], now[3], before[3] = {0};
-        warp_particle(s, n, xi);
-        if (!warp_sample(s, s->velocity, xi, now)) continue;
-        if (!affine && !warp_sample(s, s->old, xi, before)) continue;
-        for (int a = 0; a < s->dim; a++) {
-            float *v = &p->attr[ATTR_VX + a][n];
-            *v = (float)(ratio * ((double)*v - before[a]) + now[a]);
-        }
-        if (affine) take_gradient(s, n, xi);
+    const Span span = sim_span(s, slot, 1);
+    if (span.count == 0) return;
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    const bool affine = particles_carry(&s->particles, ROW_AFFINE);
+    const float ratio = affine ? 0 : s->def.flip_ratio;
+    ThreadScratch *scratch = &s->scratch[thread];
+    float *const now[3] = {scratch->block[0], scratch->block[1], scratch->block[2]};
+    float *const before[3] = {scratch->block[3], scratch->block[4], scratch->block[5]};
+    warp_load(s, slot, s->velocity, 1, now);
+    if (!affine) {
+        warp_load(s, slot, s->old, 1, before);
+        for (int a = 0; a < s->dim; a++)
+            for (int i = 0; i < (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D); i++)
+                now[a][i] -= ratio * before[a][i];
     }
+    s->warp->kernels->from_block(&span, ratio, (const float *const *)now,
+                                 affine ? &lattice : NULL);
 }
 
 BrimResult warp_to_particles(BrimSim *s, BrimError *error) {
@@ -285,58 +331,34 @@ BrimResult warp_to_particles(BrimSim *s, BrimError *error) {
 
 // --------------------------------------------------------------------------------------- advection
 
-/// Velocity in space at a point of the old mesh; a particle flies on where the grid knows none.
-static void velocity_at(const BrimSim *s, const double xi[3], uint32_t n, double u[3]) {
-    if (warp_sample(s, s->velocity, xi, u)) return;
-    for (int a = 0; a < 3; a++) u[a] = (double)s->particles.attr[ATTR_VX + a][n];
+static bool flow_at(const void *context, const double xi[3], double u[3]) {
+    const BrimSim *s = context;
+    return warp_sample(s, s->velocity, xi, u);
 }
 
-/// The point that a velocity leads to in `time`, looked up in reference space, cells.
-static void step_from(const BrimSim *s, const double inverse[3][3], const double xi[3],
-                      const double u[3], double time, double out[3]) {
-    double rate[3];
-    warp_pull_back(inverse, u, rate);
-    for (int a = 0; a < 3; a++)
-        out[a] = a < s->dim
-                     ? fmin(fmax(xi[a] + time * (double)s->inv_dx * rate[a], 0), s->grid.cells[a])
-                     : 0;
-}
-
-/// Moves in space along the flow of the old mesh, then finds the place in the new one: rest and
-/// uniform flow are exact however the mesh moves.
+/// Moves in space along the flow of the old mesh, then finds the place in the new one.
 static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
-    static const double SIDE = 1e-3; // cells that particles keep from the sides
-    const WarpMap *old = &s->warp->mesh.before, *new = &s->warp->mesh.map;
-    const double dt = s->dt;
-    Particles *p = &s->particles;
-    for (uint32_t n = tile_first(p, &s->grid, slot); n < tile_end(p, &s->grid, slot); n++) {
-        double xi[3], x[3], J[3][3], inverse[3][3], k1[3], k2[3], k3[3], at[3], way[3];
-        warp_particle(s, n, xi);
-        map_point(old, xi, x, J);
-        matrix_invert(J, inverse);
-        velocity_at(s, xi, n, k1);
-        if (s->def.advection == BRIM_ADVECTION_RK3) { // Ralston's
-            step_from(s, inverse, xi, k1, 0.5 * dt, at);
-            velocity_at(s, at, n, k2);
-            step_from(s, inverse, xi, k2, 0.75 * dt, at);
-            velocity_at(s, at, n, k3);
-            for (int a = 0; a < 3; a++) way[a] = (2 * k1[a] + 3 * k2[a] + 4 * k3[a]) / 9;
-        } else {
-            step_from(s, inverse, xi, k1, 0.5 * dt, at);
-            velocity_at(s, at, n, way);
-        }
-        step_from(s, inverse, xi, way, dt, at);
-        for (int a = 0; a < s->dim; a++) {
-            x[a] += dt * (double)s->inv_dx * way[a];
-            x[a] = fmin(fmax(x[a], SIDE), s->grid.cells[a] - SIDE);
-        }
-        map_to_reference(new, x, at, 1e-6, 12); // single precision holds no more
-        for (int a = 0; a < s->dim; a++) {
-            double in = fmin(fmax(at[a], 0.5 * SIDE), s->grid.cells[a] - 0.5 * SIDE);
-            p->attr[ATTR_X + a][n] = (float)(in * (double)s->dx);
-        }
-        warp_key(s, n);
-    }
+    const uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    if (first == tile_end(&s->particles, &s->grid, slot)) return;
+    const float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
+    const int halo = (int)fminf(reach + 1.02f, BLOCK_HALO_MAX - 1) + 1;
+    ThreadScratch *scratch = &s->scratch[thread];
+    WarpMove m = {.old = warp_lattice(&s->warp->mesh.before),
+                  .new = warp_lattice(&s->warp->mesh.map),
+                  .halo = halo,
+                  .time = (float)s->dt,
+                  .side = WARP_SIDE,
+                  .scheme = s->def.advection};
+    float *const blocks[3] = {scratch->block[0], scratch->block[1], scratch->block[2]};
+    warp_load(s, slot, s->velocity, halo, blocks);
+    for (int a = 0; a < s->dim; a++) m.velocity[a] = blocks[a];
+    // the mesh moves too
+    s->tile_reach[slot] = (uint8_t)reach_cells(reach_at_speed(s, (double)speed) + 1);
+    const Span span = sim_span(s, slot, halo);
+    uint32_t *far = s->particles.key + first; // keys come after
+    int count = s->warp->kernels->move(&span, &m, far);
+    for (int i = 0; i < count; i++) warp_move_one(&m, &span, (int)far[i], flow_at, s);
+    find_keys(s, slot);
 }
 
 BrimResult warp_advect(BrimSim *s, BrimError *error) {
@@ -345,34 +367,7 @@ BrimResult warp_advect(BrimSim *s, BrimError *error) {
     for (size_t i = 0; s->particles.attr[ATTR_AGE] && i < s->particles.count; i++)
         s->particles.attr[ATTR_AGE][i] += (float)s->dt;
     tiles_for(s, advect_tile, NULL);
-    int reach = reach_cells(reach_estimate(s) + 1); // the mesh moves too
-    for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
     return BRIM_OK;
-}
-
-static void place_tile(BrimSim *s, int slot, int thread, void *context) {
-    Particles *p = &s->particles;
-    for (uint32_t n = tile_first(p, &s->grid, slot); n < tile_end(p, &s->grid, slot); n++) {
-        double xi[3], x[3];
-        warp_particle(s, n, xi);
-        map_to_space(&s->warp->mesh.map, xi, x);
-        for (int a = 0; a < 3; a++)
-            s->warp->space[a][n] = a < s->dim ? (float)(x[a] * (double)s->dx) : 0;
-    }
-}
-
-bool warp_place(BrimSim *s) {
-    WarpState *w = s->warp;
-    if (s->particles.count + PARTICLE_PADDING > w->space_capacity) {
-        size_t capacity = 0, room = s->particles.capacity + PARTICLE_PADDING;
-        for (int a = 0; a < 3; a++) {
-            capacity = w->space_capacity;
-            if (!memory_fit((void **)&w->space[a], &capacity, sizeof(float), room)) return false;
-        }
-        w->space_capacity = capacity;
-    }
-    tiles_for(s, place_tile, NULL);
-    return true;
 }
 
 // ------------------------------------------------------------------------------------------ forces

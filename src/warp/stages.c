@@ -35,6 +35,6 @@ const Stage warped_stages[] = {
 const int warped_stage_count = sizeof warped_stages / sizeof *warped_stages;
 
 BrimResult warp_measure(BrimSim *s, BrimError *error) {
-    if (!warp_place(s)) return step_out_of_memory(s, "measure", error);
+    if (!warp_place_reserve(s)) return step_out_of_memory(s, "measure", error);
     return stage_measure(s, error);
 }
