@@ -9,6 +9,7 @@
 #pragma once
 #include "step/stage.h"
 #include "step/tiles.h"
+#include "warp/level.h"
 #include "warp/nodal_solve.h"
 #include "warp/particles.h"
 #include "warp/sizing.h"
@@ -19,6 +20,7 @@
 typedef struct WarpState {
     Warp mesh;
     const WarpKernels *kernels;
+    const WarpLevelKernels *level;
     WarpSizing sizing;
     NodalOperator op;
     NodalSolver *solver;

@@ -25,7 +25,7 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
     w->closest = memory_zero(n * sizeof *w->closest), w->f = memory_zero(n * sizeof(double));
     w->stretch_at = memory_zero(n * sizeof(float));
     for (size_t i = 0; w->stretch_at && i < n; i++) w->stretch_at[i] = 1;
-    w->kernels = warp_kernels_for(s->isa);
+    w->kernels = warp_kernels_for(s->isa), w->level = warp_level_kernels_for(s->isa);
     w->solver = nodal_solver_new(s->isa, s->team);
     if (w->distance && w->speed && w->closest && w->f && w->stretch_at && w->solver) return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/// A particle of a tile reaches its nodes from -1 to 9; weight, weighed position.
-enum { EDGE = TILE + 3, NUMBERS = 4 };
-
 /// Distance given to a node whose cells are all full though the averaged positions say air.
 static const float FULL = -0.1f;
 
@@ -19,69 +16,162 @@ typedef struct Smoothing {
     int axis;
 } Smoothing;
 
-static size_t block_floats(const BrimSim *s) {
-    return (size_t)NUMBERS * EDGE * EDGE * (s->dim == 3 ? EDGE : 1);
-}
+/// Cells from a node that its averaged position sees, in each direction.
+enum { SEEN = 2, ROWS = TILE + 2 * SEEN };
 
-static float *block_at(float *block, int x, int y, int z, int dim) {
-    int at = ((dim == 3 ? z + 1 : 0) * EDGE + y + 1) * EDGE + x + 1;
-    return block + (size_t)NUMBERS * (size_t)at;
-}
+// ------------------------------------------------------------------------- which nodes to measure
 
-/// Adds one point, a particle or its mirror image, in cells of the tile.
-static void add_point(const BrimSim *s, const double at[3], double volume, float *block) {
-    const double R = (double)s->profile.radius;
-    int low[3] = {0}, high[3] = {0};
-    for (int a = 0; a < s->dim; a++) {
-        low[a] = (int)fmax(ceil(at[a] - R), -1);
-        high[a] = (int)fmin(floor(at[a] + R), TILE + 1);
+/// Cells of a tile and two around it that hold particles, by row: bit x + 2 of [z + 2][y + 2].
+typedef struct Occupied {
+    uint16_t row[ROWS][ROWS];
+} Occupied;
+
+/// Bits of a row of cells, -2 to 9 along x; beyond the domain `beyond`.
+static unsigned row_bits(const BrimSim *s, int slot, int y, int z, bool beyond) {
+    const Grid *g = &s->grid;
+    const TileCoord t = g->coord[slot];
+    const int at[3] = {t.x * TILE, t.y * TILE + y, s->dim == 3 ? t.z * TILE + z : 0};
+    const unsigned all = (1u << ROWS) - 1;
+    for (int a = 1; a < s->dim; a++)
+        if (at[a] < 0 || at[a] >= g->cells[a]) return beyond ? all : 0;
+    unsigned bits = 0;
+    const int next = 3 * (y >> TILE_SHIFT) + (s->dim == 3 ? 9 * (z >> TILE_SHIFT) : 0);
+    const size_t row = (size_t)((s->dim == 3 ? (z & 7) * TILE : 0) + (y & 7));
+    for (int d = -1; d <= 1; d++) {
+        const int32_t from = g->neighbour[slot][TILE_SELF + next + d];
+        if (from < 0) continue;
+        const unsigned in = s->particles.occupied[(size_t)from * (size_t)g->tile_rows + row];
+        bits |= d < 0 ? in >> (TILE - SEEN) : in << (SEEN + (d > 0 ? TILE : 0));
     }
-    for (int z = low[2]; z <= high[2]; z++)
-        for (int y = low[1]; y <= high[1]; y++)
-            for (int x = low[0]; x <= high[0]; x++) {
-                double dx = at[0] - x, dy = at[1] - y, dz = s->dim == 3 ? at[2] - z : 0;
-                double k = 1 - (dx * dx + dy * dy + dz * dz) / (R * R);
-                if (k <= 0) continue;
-                double w = volume * k * k * k;
-                float *to = block_at(block, x, y, z, s->dim);
-                // relative to the node: no digits are lost far from the origin
-                to[0] += (float)w;
-                to[1] += (float)(w * dx), to[2] += (float)(w * dy), to[3] += (float)(w * dz);
-            }
+    unsigned inside = all;
+    if (at[0] == 0) inside &= ~((1u << SEEN) - 1);
+    if (g->cells[0] - at[0] < TILE + SEEN) inside &= (1u << (g->cells[0] - at[0] + SEEN)) - 1;
+    return (bits & inside) | (beyond ? all & ~inside : 0);
 }
 
-static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
-    if (s->block_at[slot] < 0) return;
-    const double R = (double)s->profile.radius;
-    const TileCoord t = s->grid.coord[slot];
-    const int low[3] = {t.x * TILE, t.y * TILE, s->dim == 3 ? t.z * TILE : 0};
-    Particles *p = &s->particles;
-    float *block = warp_block(s, slot, block_floats(s));
-    memset(block, 0, block_floats(s) * sizeof *block);
-    for (uint32_t n = tile_first(p, &s->grid, slot); n < tile_end(p, &s->grid, slot); n++) {
-        double xi[3], J[3][3];
-        warp_particle(s, n, xi);
-        map_jacobian(&s->warp->mesh.map, xi, J);
-        // the profile is that of evenly filled reference space
-        double weight = warp_volume(s, n) / matrix_determinant(J);
-        for (int image = 0; image < 1 << s->dim; image++) { // beyond walls
-            double at[3] = {0};
-            bool near = true;
-            for (int a = 0; a < s->dim; a++) {
-                double end = s->grid.cells[a], v = xi[a];
-                if (image >> a & 1) {
-                    if (v < R)
-                        v = -v;
-                    else if (v > end - R)
-                        v = 2 * end - v;
-                    else
-                        near = false;
-                }
-                at[a] = v - low[a];
-            }
-            if (near) add_point(s, at, weight, block);
+static void find_occupied(const BrimSim *s, int slot, bool beyond, Occupied *o) {
+    for (int z = 0; z < (s->dim == 3 ? ROWS : 1); z++)
+        for (int y = 0; y < ROWS; y++)
+            o->row[z][y] =
+                (uint16_t)row_bits(s, slot, y - SEEN, s->dim == 3 ? z - SEEN : 0, beyond);
+}
+
+/// Bits of a row of nodes: of which all cells around, `ring` in each direction, are in the mask, or
+/// any.
+static unsigned nodes_among(const BrimSim *s, const Occupied *o, int y, int z, int ring, bool all) {
+    unsigned row = all ? ~0u : 0, out;
+    const int deep = s->dim == 3 ? ring : 1;
+    for (int k = s->dim == 3 ? -deep : 0; k < (s->dim == 3 ? deep : 1); k++)
+        for (int j = -ring; j < ring; j++) {
+            unsigned bits = o->row[s->dim == 3 ? z + SEEN + k : 0][y + SEEN + j];
+            row = all ? row & bits : row | bits;
         }
+    out = row >> (SEEN - ring);
+    for (int k = 1; k < 2 * ring; k++)
+        out = all ? out & row >> (SEEN - ring + k) : out | row >> (SEEN - ring + k);
+    return out & 0xff;
+}
+
+/// Nodes of a tile, one byte a row.
+typedef struct NodeMasks {
+    uint8_t deep[TILE * TILE], sees[TILE * TILE]; ///< all cells that it sees are occupied, or any
+    uint8_t among[TILE * TILE];                   ///< the cells beside it are
+    bool any;                                     ///< some see the surface
+} NodeMasks;
+
+static void find_masks(const BrimSim *s, int slot, NodeMasks *m) {
+    Occupied full, real;
+    find_occupied(s, slot, true, &full);
+    find_occupied(s, slot, false, &real);
+    m->any = false;
+    for (int r = 0; r < s->grid.tile_rows; r++) {
+        const int y = r & 7, z = r >> 3;
+        m->sees[r] = (uint8_t)nodes_among(s, &real, y, z, SEEN, false);
+        m->deep[r] = m->sees[r] & (uint8_t)nodes_among(s, &full, y, z, SEEN, true);
+        m->among[r] = (uint8_t)nodes_among(s, &full, y, z, 1, true);
+        m->any = m->any || m->sees[r] != m->deep[r];
     }
+}
+
+/// => block_at: whether the tile has nodes that see the surface
+static void mark_tile(BrimSim *s, int slot, int thread, void *context) {
+    NodeMasks masks;
+    find_masks(s, slot, &masks);
+    s->block_at[slot] = masks.any;
+}
+
+/// Weights of the particles that such nodes see. => spare of the particles
+static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Span span = sim_span(s, slot, 1);
+    bool seen = false;
+    for (int n = 0; n < 27 && !seen; n++) {
+        const int32_t t = s->grid.neighbour[slot][n];
+        seen = t >= 0 && s->block_at[t];
+    }
+    if (!seen || span.count == 0) return;
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    // the profile is that of evenly filled reference space
+    s->warp->kernels->weigh(&span, &lattice,
+                            s->particles.spare + tile_first(&s->particles, &s->grid, slot));
+}
+
+// ------------------------------------------------------------------------------ averaged positions
+
+/// The cells that a node sees along an axis, and those that walls mirror: at most three pieces.
+typedef struct Piece {
+    int first, last; ///< cells
+    float scale, shift;
+} Piece;
+
+static int find_pieces(const BrimSim *s, int axis, int node, Piece piece[3]) {
+    const int n = s->grid.cells[axis], low = node - SEEN, high = node + SEEN - 1;
+    int count = 0;
+    if (low < 0) piece[count++] = (Piece){0, -1 - low, -s->inv_dx, -(float)node};
+    piece[count++] = (Piece){low < 0 ? 0 : low, high < n ? high : n - 1, s->inv_dx, -(float)node};
+    if (high >= n)
+        piece[count++] = (Piece){2 * n - 1 - high, n - 1, -s->inv_dx, (float)(2 * n - node)};
+    return count;
+}
+
+/// Particles of a row of cells, tile by tile.
+static int add_runs(const BrimSim *s, int first, int last, int y, int z, const WarpRun *like,
+                    WarpRun *run) {
+    int count = 0;
+    for (int x = first; x <= last;) {
+        const int end = (x | 7) < last ? x | 7 : last;
+        const int64_t at = grid_cell(&s->grid, x, y, z);
+        if (at >= 0) {
+            const uint32_t *start = s->particles.cell_start + at;
+            run[count] = *like;
+            run[count].first = start[0], run[count].end = start[end - x + 1];
+            count += run[count].first < run[count].end;
+        }
+        x = end + 1;
+    }
+    return count;
+}
+
+/// Weight and weighed offset of all that a node sees.
+static void sum_node(const BrimSim *s, const int node[3], float sum[4]) {
+    enum { RUNS = 36 * 6 };
+    Piece piece[3][3];
+    int pieces[3] = {1, 1, 1}, count = 0;
+    WarpRun run[RUNS], like = {0};
+    piece[2][0] = (Piece){0};
+    for (int a = 0; a < s->dim; a++) pieces[a] = find_pieces(s, a, node[a], piece[a]);
+    for (int pz = 0; pz < pieces[2]; pz++)
+        for (int z = piece[2][pz].first; z <= piece[2][pz].last; z++)
+            for (int py = 0; py < pieces[1]; py++)
+                for (int y = piece[1][py].first; y <= piece[1][py].last; y++)
+                    for (int px = 0; px < pieces[0]; px++) {
+                        const Piece *p[3] = {&piece[0][px], &piece[1][py], &piece[2][pz]};
+                        for (int a = 0; a < 3; a++)
+                            like.scale[a] = p[a]->scale, like.shift[a] = p[a]->shift;
+                        count += add_runs(s, p[0]->first, p[0]->last, y, z, &like, run + count);
+                    }
+    const float R = s->profile.radius, *x[3];
+    for (int a = 0; a < 3; a++) x[a] = s->particles.attr[ATTR_X + a];
+    s->warp->level->sums(x, s->particles.spare, run, count, 1 / (R * R), s->dim, sum);
 }
 
 static float profile_distance(const LevelSetProfile *p, float psi) {
@@ -92,62 +182,50 @@ static float profile_distance(const LevelSetProfile *p, float psi) {
     return p->distance[i] + part * (p->distance[i + 1] - p->distance[i]);
 }
 
-/// Which cells around a node, `ring` cells in each direction, hold particles, or are beyond a wall.
-static bool all_around(const BrimSim *s, int slot, const int local[3], int ring, bool full) {
+/// Whether the cells around a node are full.
+static bool full_around(const BrimSim *s, const int node[3]) {
     const Grid *g = &s->grid;
-    const TileCoord t = g->coord[slot];
-    const int first[3] = {t.x * TILE, t.y * TILE, t.z * TILE};
-    int deep = s->dim == 3 ? ring : 1;
-    for (int z = -deep; z < (s->dim == 3 ? ring : 0); z++)
-        for (int y = -ring; y < ring; y++)
-            for (int x = -ring; x < ring; x++) {
-                const int at[3] = {local[0] + x, local[1] + y, s->dim == 3 ? local[2] + z : 0};
-                bool outside = false;
-                for (int a = 0; a < s->dim; a++)
-                    outside = outside || first[a] + at[a] < 0 || first[a] + at[a] >= g->cells[a];
-                if (outside) continue;
-                int64_t i = grid_near(g, slot, at[0], at[1], at[2]);
-                if (i < 0 || !(s->particles.occupied[i >> 3] >> (i & 7) & 1)) return false;
-                if (!full) continue;
-                double sum = 0, centre[3], J[3][3];
-                for (uint32_t n = s->particles.cell_start[i]; n < s->particles.cell_start[i + 1];
-                     n++)
-                    sum += warp_volume(s, n);
-                for (int a = 0; a < 3; a++) centre[a] = first[a] + at[a] + 0.5;
-                map_jacobian(&s->warp->mesh.map, centre, J);
-                if (sum < 0.999 * matrix_determinant(J)) return false;
-            }
+    for (int c = 0; c < 1 << s->dim; c++) {
+        const int at[3] = {node[0] - 1 + (c & 1), node[1] - 1 + (c >> 1 & 1),
+                           s->dim == 3 ? node[2] - 1 + (c >> 2) : 0};
+        bool outside = false;
+        for (int a = 0; a < s->dim; a++) outside = outside || at[a] < 0 || at[a] >= g->cells[a];
+        if (outside) continue;
+        const int64_t i = grid_cell(g, at[0], at[1], at[2]);
+        double sum = 0, J[3][3];
+        const double centre[3] = {at[0] + 0.5, at[1] + 0.5, at[2] + 0.5};
+        for (uint32_t n = s->particles.cell_start[i]; n < s->particles.cell_start[i + 1]; n++)
+            sum += warp_volume(s, n);
+        map_jacobian(&s->warp->mesh.map, centre, J);
+        if (sum < 0.999 * matrix_determinant(J)) return false;
+    }
     return true;
+}
+
+static float node_distance(const BrimSim *s, const int node[3], bool among) {
+    float sum[4];
+    sum_node(s, node, sum);
+    if (!(sum[0] > 0)) return LEVEL_SET_CUT;
+    const float x = sum[1] / sum[0], y = sum[2] / sum[0], z = sum[3] / sum[0];
+    float out = profile_distance(&s->profile, sqrtf(x * x + y * y + z * z) - s->profile.offset);
+    return out > FULL && among && full_around(s, node) ? FULL : out;
 }
 
 /// => phibar
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
+    const TileCoord t = g->coord[slot];
+    NodeMasks m;
+    find_masks(s, slot, &m);
     for (int i = 0; i < g->tile_cells; i++) {
-        const int at[3] = {i & 7, i >> 3 & 7, i >> 6};
-        float sum[NUMBERS] = {0}, out = LEVEL_SET_CUT;
-        for (int n = 0; n < 27; n++) {
-            int32_t from = g->neighbour[slot][n];
-            if (from < 0 || s->block_at[from] < 0) continue;
-            int place[3], d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-            bool near = true;
-            for (int a = 0; a < s->dim; a++) {
-                place[a] = at[a] - TILE * d[a];
-                near = near && place[a] >= -1 && place[a] <= TILE + 1;
-            }
-            if (!near) continue;
-            const float *v = block_at(warp_block(s, from, block_floats(s)), place[0], place[1],
-                                      s->dim == 3 ? place[2] : 0, s->dim);
-            for (int k = 0; k < NUMBERS; k++) sum[k] += v[k];
-        }
-        if (sum[0] > 0) {
-            float x = sum[1] / sum[0], y = sum[2] / sum[0], z = sum[3] / sum[0];
-            out = profile_distance(&s->profile, sqrtf(x * x + y * y + z * z) - s->profile.offset);
-            if (all_around(s, slot, at, 2, false))
-                out = -LEVEL_SET_CUT;
-            else if (out > FULL && all_around(s, slot, at, 1, true))
-                out = FULL;
-        }
+        const int node[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),
+                             s->dim == 3 ? t.z * TILE + (i >> 6) : 0};
+        const int r = i >> 3, bit = i & 7;
+        float out = m.deep[r] >> bit & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
+        bool inside = true;
+        for (int a = 0; a < s->dim; a++) inside = inside && node[a] <= g->cells[a];
+        if (inside && (m.sees[r] & ~m.deep[r]) >> bit & 1)
+            out = node_distance(s, node, m.among[r] >> bit & 1);
         s->phibar[(size_t)slot * (size_t)g->tile_cells + (size_t)i] = out;
     }
 }
@@ -190,55 +268,81 @@ static void slope_at(const BrimSim *s, const float *phibar, int slot, int i, con
     }
 }
 
-/// J at a node from the points half a cell to either side, one-sided on the domain's sides.
-static void node_jacobian(const BrimSim *s, const int at[3], double J[3][3]) {
-    const WarpMap *m = &s->warp->mesh.map;
+/// Displacements of a tile's nodes and those around it.
+typedef struct Displaced {
+    float *d[3]; ///< blocks with halo 1
+} Displaced;
+
+static int block_node(int x, int y, int z) {
+    return (z * (TILE + 2) + y) * (TILE + 2) + x;
+}
+
+/// J at a node from the nodes to either side, one-sided on the domain's sides.
+static void node_jacobian(const BrimSim *s, const Displaced *b, int here, const int at[3],
+                          double J[3][3]) {
+    static const int step[3] = {1, TILE + 2, (TILE + 2) * (TILE + 2)};
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) J[i][j] = i == j;
         if (i >= s->dim) continue;
-        double low[3] = {at[0], at[1], at[2]}, high[3] = {at[0], at[1], at[2]}, a[3], b[3];
-        low[i] = fmax(low[i] - 0.5, 0), high[i] = fmin(high[i] + 0.5, s->grid.cells[i]);
-        map_displacement(m, low, a);
-        map_displacement(m, high, b);
-        for (int j = 0; j < s->dim; j++) J[i][j] += (b[j] - a[j]) / (high[i] - low[i]);
+        const int low = here - (at[i] > 0) * step[i];
+        const int high = here + (at[i] < s->grid.cells[i]) * step[i];
+        for (int j = 0; j < s->dim; j++)
+            J[i][j] += (double)(b->d[j][high] - b->d[j][low]) / ((high - low) / step[i]);
     }
 }
 
-/// phibar => phi: distance in space to the foot, the point of the surface below the node.
+/// Distance in space from a node to its foot, the point of the surface below it; bar: that in
+/// reference space.
+static float foot_distance(const BrimSim *s, const Displaced *b, int here, const int at[3],
+                           float bar, const double slope[3]) {
+    double J[3][3], inverse[3][3], foot[3] = {0}, below[3], normal[3] = {0}, x[3] = {0};
+    const double square = slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2];
+    if (square < 0.01) return bar; // no direction: as in reference space
+    for (int a = 0; a < s->dim; a++) {
+        foot[a] = fmin(fmax(at[a] - (double)bar * slope[a] / square, 0), s->grid.cells[a]);
+        x[a] = at[a] + (double)b->d[a][here];
+    }
+    map_to_space(&s->warp->mesh.map, foot, below);
+    node_jacobian(s, b, here, at, J);
+    matrix_invert(J, inverse);
+    double length = 0, distance = 0;
+    for (int a = 0; a < s->dim; a++) {
+        for (int k = 0; k < s->dim; k++) normal[a] += inverse[a][k] * slope[k];
+        length += normal[a] * normal[a];
+    }
+    for (int a = 0; a < s->dim; a++) distance += (x[a] - below[a]) * normal[a] / sqrt(length);
+    // the sign is phibar's
+    return bar < 0 ? (float)fmin(distance, -1e-6) : (float)fmax(distance, 0);
+}
+
+/// phibar => phi
 static void foot_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    const WarpMap *m = &s->warp->mesh.map;
     const TileCoord t = g->coord[slot];
+    const size_t base = (size_t)slot * (size_t)g->tile_cells;
+    ThreadScratch *scratch = &s->scratch[thread];
+    Displaced b = {{scratch->block[0], scratch->block[1], scratch->block[2]}};
+    bool loaded = false;
     for (int i = 0; i < g->tile_cells; i++) {
-        const size_t me = (size_t)slot * (size_t)g->tile_cells + (size_t)i;
         const int at[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),
                            s->dim == 3 ? t.z * TILE + (i >> 6) : 0};
-        float bar = s->phibar[me];
+        const float bar = s->phibar[base + (size_t)i];
         bool inside = true;
         for (int a = 0; a < s->dim; a++) inside = inside && at[a] <= g->cells[a];
-        s->phi[me] = inside ? bar : LEVEL_SET_CUT;
+        s->phi[base + (size_t)i] = inside ? bar : LEVEL_SET_CUT;
         if (!inside || !(fabsf(bar) < s->profile.radius)) continue;
-        double slope[3], J[3][3], inverse[3][3], normal[3] = {0}, foot[3], x[3], below[3];
-        slope_at(s, s->phibar, slot, i, at, slope);
-        double square = slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2];
-        if (square < 0.01) continue; // no direction: as in reference space
-        const double xi[3] = {at[0], at[1], at[2]};
-        for (int a = 0; a < 3; a++)
-            foot[a] = a < s->dim
-                          ? fmin(fmax(xi[a] - (double)bar * slope[a] / square, 0), g->cells[a])
-                          : 0;
-        map_to_space(m, xi, x);
-        map_to_space(m, foot, below);
-        node_jacobian(s, at, J);
-        matrix_invert(J, inverse);
-        double length = 0, distance = 0;
-        for (int a = 0; a < s->dim; a++) {
-            for (int b = 0; b < s->dim; b++) normal[a] += inverse[a][b] * slope[b];
-            length += normal[a] * normal[a];
+        if (!loaded) {
+            const float first[3] = {(float)(t.x * TILE - 1), (float)(t.y * TILE - 1),
+                                    s->dim == 3 ? (float)(t.z * TILE - 1) : 0};
+            const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+            s->warp->kernels->points(&lattice, first, TILE + 2, b.d, NULL);
+            loaded = true;
         }
-        for (int a = 0; a < s->dim; a++) distance += (x[a] - below[a]) * normal[a] / sqrt(length);
-        // the sign is phibar's
-        s->phi[me] = bar < 0 ? (float)fmin(distance, -1e-6) : (float)fmax(distance, 0);
+        double slope[3];
+        slope_at(s, s->phibar, slot, i, at, slope);
+        const int here =
+            block_node((i & 7) + 1, (i >> 3 & 7) + 1, s->dim == 3 ? (i >> 6) + 1 : 0);
+        s->phi[base + (size_t)i] = foot_distance(s, &b, here, at, bar, slope);
     }
 }
 
@@ -254,8 +358,8 @@ static void drop_slivers(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult warp_surface(BrimSim *s, BrimError *error) {
-    if (!warp_blocks(s, block_floats(s))) return step_out_of_memory(s, "surface", error);
-    tiles_for(s, scatter_tile, NULL);
+    tiles_for(s, mark_tile, NULL);
+    tiles_for(s, weigh_tile, NULL);
     tiles_for(s, gather_tile, NULL);
     float *from = s->phibar, *to = s->phi;
     for (int a = 0; a < s->dim; a++) {
