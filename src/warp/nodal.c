@@ -1,5 +1,7 @@
 #include "warp/nodal.h"
 #include "base/memory.h"
+#include "warp/nodal_kernels.h"
+#include "warp/particles.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ static const float LEAST_OPEN = 0.05f;
 bool nodal_reserve(NodalOperator *op, const Grid *grid) {
     size_t tiles = (size_t)grid->tile_count, n = (size_t)grid->tile_cells;
     op->grid = grid;
+    op->kernels = NULL, op->flagged = false;
     op->links = grid->dim == 3 ? NODAL_LINKS : 4;
     if (tiles <= op->tiles) return true;
     size_t most = memory_reserve(op->tiles, tiles);
@@ -29,9 +32,9 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
     op->mean = memory_new(most * n * NODAL_MEAN * sizeof(float));
     for (int a = 0; a < 3; a++) op->edge[a] = memory_new(most * n * sizeof(float));
     op->diag = memory_new(most * n * sizeof(float));
-    op->used = memory_zero(most);
+    op->used = memory_zero(most), op->kept = memory_zero(most);
     bool sound = op->link && op->anchor && op->smooth && op->weight && op->mean && op->edge[0] &&
-                 op->edge[1] && op->edge[2] && op->diag && op->used;
+                 op->edge[1] && op->edge[2] && op->diag && op->used && op->kept;
     if (sound)
         op->tiles = most;
     else
@@ -42,14 +45,14 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
 void nodal_free(NodalOperator *op) {
     free(op->link), free(op->anchor), free(op->smooth), free(op->weight), free(op->mean);
     for (int a = 0; a < 3; a++) free(op->edge[a]);
-    free(op->diag), free(op->used);
+    free(op->diag), free(op->used), free(op->kept);
     *op = (NodalOperator){0};
 }
 
 size_t nodal_bytes(const NodalOperator *op) {
     if (op->tiles == 0) return 0;
     size_t n = (size_t)op->grid->tile_cells;
-    return op->tiles * (n * (size_t)(op->links + 7 + NODAL_MEAN) * sizeof(float) + 1);
+    return op->tiles * (n * (size_t)(op->links + 7 + NODAL_MEAN) * sizeof(float) + 2);
 }
 
 // -------------------------------------------------------------------------- a cell and its corners
@@ -67,21 +70,16 @@ typedef struct Cell {
 
 /// Node values of a tile and one node around it, [z+1][y+1][x+1] from -1 to 8.
 typedef struct NodeBlock {
-    float at[10 * 10 * 10];
+    float at[NODAL_BLOCK + NODAL_PADDING];
 } NodeBlock;
 
 static int block_index(int x, int y, int z) {
     return ((z + 1) * 10 + y + 1) * 10 + x + 1;
 }
 
-/// A tile's neighbours with their first values of a field; NULL where there is nothing to read.
-typedef struct Near {
-    const float *at[27];
-} Near;
-
-static Near near_tiles(const Grid *g, const float *field, size_t a_tile, const uint8_t *used,
+static NodalNear near_tiles(const Grid *g, const float *field, size_t a_tile, const uint8_t *used,
                        int slot) {
-    Near near;
+    NodalNear near;
     for (int n = 0; n < 27; n++) {
         int32_t t = g->neighbour[slot][n];
         near.at[n] = t < 0 || (used && !used[t]) ? NULL : field + (size_t)t * a_tile;
@@ -90,7 +88,7 @@ static Near near_tiles(const Grid *g, const float *field, size_t a_tile, const u
 }
 
 /// Row y, z of a field, -1 to 8 along x, from the tile and those around it. => row [10]
-static void load_row(const Near *near, int y, int z, float missing, float *row) {
+static void load_row(const NodalNear *near, int y, int z, float missing, float *row) {
     const float *const *tile =
         near->at + TILE_SELF + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT); // [-1 .. 1]
     const int first = ((z & 7) * TILE + (y & 7)) * TILE;
@@ -100,7 +98,7 @@ static void load_row(const Near *near, int y, int z, float missing, float *row) 
 }
 
 static void load_block(const Grid *g, const float *field, float missing, int slot, NodeBlock *b) {
-    Near near = near_tiles(g, field, (size_t)g->tile_cells, NULL, slot);
+    NodalNear near = near_tiles(g, field, (size_t)g->tile_cells, NULL, slot);
     int from = g->dim == 3 ? -1 : 0, to = g->dim == 3 ? 8 : 0;
     for (int z = from; z <= to; z++)
         for (int y = -1; y <= 8; y++) load_row(&near, y, z, missing, b->at + block_index(-1, y, z));
@@ -313,25 +311,29 @@ static void store(NodalOperator *op, const Sums *s, int slot) {
     }
 }
 
-/// Keeps the mean gradient and the volume of one of the tile's own cells.
+/// Keeps V Gm and the volume of one of the tile's own cells.
 static void store_mean(NodalOperator *op, const Cell *c, const int local[3]) {
     const Element *e = &c->element;
+    const int64_t n = op->grid->tile_cells;
     if (local[0] < 0 || local[1] < 0 || (e->dim == 3 && local[2] < 0)) return;
-    float *to = op->mean + (size_t)c->at * NODAL_MEAN;
+    float *to = op->mean + c->at / n * n * NODAL_MEAN + c->at % n;
     for (int a = 0; a < e->dim; a++)
-        for (int k = 0; k < e->corners; k++) to[a * 8 + k] = (float)e->mean[a][k];
-    to[NODAL_MEAN - 1] = (float)e->volume;
+        for (int k = 0; k < e->corners; k++)
+            to[(a * 8 + k) * n] = (float)(e->volume * e->mean[a][k]);
+    to[(NODAL_MEAN - 1) * n] = (float)e->volume;
 }
 
 static void store_nothing(NodalOperator *op, int slot) {
     const size_t n = (size_t)op->grid->tile_cells, at = (size_t)slot * n;
-    op->used[slot] = 0;
+    op->used[slot] = op->kept[slot] = 0;
     memset(op->smooth + at, 0, n * sizeof(float));
     memset(op->diag + at, 0, n * sizeof(float));
 }
 
-void nodal_assemble(const NodalProblem *p, NodalOperator *op, int slot) {
+/// Value by value.
+static void assemble_plain(const NodalProblem *p, NodalOperator *op, int slot) {
     const Grid *g = p->grid;
+    const size_t n = (size_t)g->tile_cells;
     Corners corners;
     Sums sums;
     Cell cell;
@@ -340,6 +342,8 @@ void nodal_assemble(const NodalProblem *p, NodalOperator *op, int slot) {
         store_nothing(op, slot);
         return;
     }
+    op->kept[slot] = 1;
+    memset(op->mean + (size_t)slot * n * NODAL_MEAN, 0, n * NODAL_MEAN * sizeof(float));
     memset(&sums, 0, sizeof sums);
     EACH_CELL_AROUND(g, local) {
         if (!cell_load(p, &corners, slot, local, &cell)) continue;
@@ -349,6 +353,119 @@ void nodal_assemble(const NodalProblem *p, NodalOperator *op, int slot) {
         add_edges(&cell, local, &sums);
     }
     store(op, &sums, slot);
+}
+
+/// Whether the kernels know such a problem.
+static bool is_fast(const NodalProblem *p) {
+    return p->kernels && p->map_kernels && p->grid->dim == 3 && !p->solids.open &&
+           p->rule == WARP_RULE_GAUSS;
+}
+
+/// Cells around a tile's nodes that are in the domain and have a tile: bits of rows.
+static void find_cells(const Grid *g, int slot, uint16_t cells[TILE + 1][TILE + 1]) {
+    const TileCoord t = g->coord[slot];
+    for (int z = -1; z < TILE; z++)
+        for (int y = -1; y < TILE; y++) {
+            unsigned bits = 0;
+            const int next = TILE_SELF + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT);
+            const int gy = t.y * TILE + y, gz = t.z * TILE + z, end = g->cells[0] - t.x * TILE;
+            if (gy >= 0 && gz >= 0 && gy < g->cells[1] && gz < g->cells[2]) {
+                bits = g->neighbour[slot][next - 1] >= 0;
+                if (g->neighbour[slot][next] >= 0) bits |= 0xffu << 1;
+                if (end < TILE) bits &= (1u << (end + 1)) - 1;
+            }
+            cells[z + 1][y + 1] = (uint16_t)bits;
+        }
+}
+
+/// What the kernel summed, as the operator of a tile.
+static void store_sums(NodalOperator *op, const NodalSums *s, int slot) {
+    const size_t at = (size_t)slot * 512;
+    op->used[slot] = 0;
+    for (int row = 0; row < TILE * TILE; row++) {
+        const int y = row & 7, z = row >> 3;
+        const size_t to = at + (size_t)row * TILE;
+        for (int k = 0; k < NODAL_LINKS; k++)
+            memcpy(op->link + at * NODAL_LINKS + (size_t)k * 512 + (size_t)row * TILE,
+                   s->link[k][z][y] + 1, TILE * sizeof(float));
+        memcpy(op->anchor + to, s->anchor[z][y] + 1, TILE * sizeof(float));
+        unsigned any = 0;
+        for (int x = 0; x < TILE; x++) {
+            const float volume = s->volume[z][y][x + 1], anchor = s->anchor[z][y][x + 1];
+            float edges = 0;
+            for (int a = 0; a < 3; a++) {
+                op->edge[a][to + (size_t)x] = s->edge[a][0][z][y][x + 1];
+                edges += s->edge[a][0][z][y][x + 1] + s->edge[a][1][z][y][x + 1];
+            }
+            const bool unknown = s->liquid[row] >> x & 1 && volume > 0;
+            any |= unknown;
+            op->smooth[to + (size_t)x] = unknown;
+            op->weight[to + (size_t)x] = unknown ? 1 / volume : 0;
+            // exactly 0 inside: rounding would hide closed tanks
+            op->diag[to + (size_t)x] = unknown ? edges + fmaxf(0, anchor) : 0;
+        }
+        if (any) op->used[slot] = 1;
+    }
+}
+
+/// By the kernels; smooth holds flags then.
+static void assemble_fast(const NodalProblem *p, NodalOperator *op, int slot) {
+    const TileCoord t = p->grid->coord[slot];
+    const WarpLattice lattice = warp_lattice(p->map);
+    const float first[3] = {(float)(t.x * TILE - 1), (float)(t.y * TILE - 1),
+                            (float)(t.z * TILE - 1)};
+    NodeBlock phi, d[3];
+    NodalSums sums;
+    bool any = false;
+    load_block(p->grid, p->phi, 1, slot, &phi);
+    for (int i = 0; i < NODAL_BLOCK; i++) any |= phi.at[i] < 0;
+    op->kept[slot] = any;
+    if (!any) {
+        store_nothing(op, slot);
+        return;
+    }
+    p->map_kernels->points(&lattice, first, NODAL_EDGE, (float *const[3]){d[0].at, d[1].at, d[2].at},
+                           NULL);
+    NodalTile tile = {.phi = phi.at,
+                      .d = {d[0].at, d[1].at, d[2].at},
+                      .surface = p->surface,
+                      .mean = op->mean + (size_t)slot * 512 * NODAL_MEAN};
+    find_cells(p->grid, slot, tile.cells);
+    p->kernels->assemble(&tile, &sums);
+    for (int row = 0; row < TILE * TILE; row++) {
+        unsigned liquid = 0;
+        for (int x = 0; x < TILE; x++)
+            liquid |= (unsigned)(phi.at[block_index(x, row & 7, row >> 3)] < 0) << x;
+        sums.liquid[row] = (uint8_t)liquid;
+    }
+    store_sums(op, &sums, slot);
+}
+
+void nodal_begin(const NodalProblem *p, NodalOperator *op) {
+    op->flagged = is_fast(p);
+    op->kernels = op->flagged ? p->kernels : NULL;
+}
+
+void nodal_assemble(const NodalProblem *p, NodalOperator *op, int slot) {
+    if (op->kernels)
+        assemble_fast(p, op, slot);
+    else
+        assemble_plain(p, op, slot);
+}
+
+static NodalNear near_links(const NodalOperator *op, int slot) {
+    return near_tiles(op->grid, op->link, (size_t)op->grid->tile_cells * (size_t)op->links, op->used,
+                      slot);
+}
+
+void nodal_sum_rows(NodalOperator *op, int slot) {
+    if (!op->flagged || !op->used[slot]) return;
+    const size_t at = (size_t)slot * 512;
+    float sum[512];
+    NodalNear links = near_links(op, slot);
+    op->kernels->sum_rows(&links, op->anchor + at, sum);
+    for (int i = 0; i < 512; i++)
+        op->smooth[at + (size_t)i] = op->smooth[at + (size_t)i] > 0 && sum[i] > 0 ? 1 / sum[i] : 0;
 }
 
 // -------------------------------------------------------------------------------- right-hand side
@@ -443,13 +560,13 @@ static void rhs_by_means(const NodalProblem *p, const NodalOperator *op, float *
     EACH_CELL_AROUND(g, local) {
         int64_t at = -1;
         if (!liquid_corners(p, &phi, slot, local, &at)) continue;
-        const float *mean = op->mean + (size_t)at * NODAL_MEAN;
+        const int64_t n = g->tile_cells;
+        const float *mean = op->mean + at / n * n * NODAL_MEAN + at % n;
         for (int i = 0; i < 1 << g->dim; i++) {
             int node = corner_node(g->dim, local, i);
             if (node < 0) continue;
-            double flow = 0;
-            for (int a = 0; a < g->dim; a++) flow += (double)mean[a * 8 + i] * (double)u[a][at];
-            sum[node] += flow * (double)mean[NODAL_MEAN - 1];
+            for (int a = 0; a < g->dim; a++)
+                sum[node] += (double)mean[(a * 8 + i) * n] * (double)u[a][at];
         }
     }
 }
@@ -460,6 +577,14 @@ void nodal_rhs(const NodalProblem *p, const NodalOperator *op, float *const u[3]
     double sum[512] = {0};
     if (!op->used[slot]) {
         memset(b + first, 0, n * sizeof(float));
+        return;
+    }
+    if (op->kernels) {
+        NodalNear mean = near_tiles(p->grid, op->mean, n * NODAL_MEAN, op->kept, slot), flow[3];
+        for (int a = 0; a < 3; a++) flow[a] = near_tiles(p->grid, u[a], n, op->kept, slot);
+        op->kernels->divergence(&mean, flow, b + first);
+        for (size_t i = 0; i < n; i++)
+            if (op->smooth[first + i] == 0) b[first + i] = 0;
         return;
     }
     if (p->solids.open)
@@ -480,41 +605,56 @@ static bool is_open(const NodalProblem *p, int64_t at) {
     return any;
 }
 
+/// u -= Mc Gm q in one cell.
+static void update_cell(const NodalProblem *p, const NodalOperator *op, const NodeBlock *phi,
+                        const NodeBlock *pressure, const int local[3], int liquid, int64_t at,
+                        float *const u[3]) {
+    const int dim = p->grid->dim, corners = 1 << dim;
+    const int64_t n = p->grid->tile_cells;
+    const float *mean = op->mean + at / n * n * NODAL_MEAN + at % n;
+    const double volume = (double)mean[(NODAL_MEAN - 1) * n];
+    double slope[3] = {0}, M[3][3];
+    Cell c = {.element = {.dim = dim, .corners = corners}, .surface = p->surface};
+    for (int k = 0; k < corners; k++) {
+        int from = block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2));
+        double v = liquid >> k & 1 ? (double)pressure->at[from] : 0;
+        c.phi[k] = (double)phi->at[from];
+        for (int a = 0; a < dim; a++) {
+            c.element.mean[a][k] = (double)mean[(a * 8 + k) * n] / volume;
+            slope[a] += c.element.mean[a][k] * v;
+        }
+    }
+    bool whole = liquid == (1 << corners) - 1;
+    if (!whole && is_rough(&c)) c.surface.order = 1;
+    if (!whole) element_ghost(corners, c.element.mean, c.phi, &c.surface, M);
+    for (int a = 0; a < dim; a++) {
+        double v = whole ? slope[a] : M[a][0] * slope[0] + M[a][1] * slope[1] + M[a][2] * slope[2];
+        u[a][at] = (float)((double)u[a][at] - v);
+    }
+}
+
 void nodal_update(const NodalProblem *p, const NodalOperator *op, const float *q, float *const u[3],
                   uint8_t *updated, int slot) {
     const Grid *g = p->grid;
-    const int corners = 1 << g->dim;
+    const size_t n = (size_t)g->tile_cells, first = (size_t)slot * n;
     NodeBlock phi, pressure;
-    Cell c = {.element = {.dim = g->dim, .corners = corners}};
+    float slope[3][512];
     if (updated) memset(updated + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
+    if (!op->kept[slot]) return;
     load_block(g, p->phi, 1, slot, &phi);
     load_block(g, q, 0, slot, &pressure);
+    if (op->kernels)
+        op->kernels->gradient(op->mean + first * NODAL_MEAN, pressure.at,
+                              (float *const[3]){slope[0], slope[1], slope[2]});
     for (int i = 0; i < g->tile_cells; i++) {
         const int local[3] = {i & 7, i >> 3 & 7, i >> 6};
-        double slope[3] = {0}, M[3][3];
         int64_t at = -1;
-        c.liquid = liquid_corners(p, &phi, slot, local, &at);
-        if (!c.liquid || !is_open(p, at)) continue;
-        const float *mean = op->mean + (size_t)at * NODAL_MEAN;
-        for (int k = 0; k < corners; k++) {
-            int from =
-                block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2));
-            double v = c.liquid >> k & 1 ? (double)pressure.at[from] : 0;
-            c.phi[k] = (double)phi.at[from];
-            for (int a = 0; a < g->dim; a++) {
-                c.element.mean[a][k] = (double)mean[a * 8 + k];
-                slope[a] += c.element.mean[a][k] * v;
-            }
-        }
-        bool whole = c.liquid == (1 << corners) - 1;
-        c.surface = p->surface;
-        if (!whole && is_rough(&c)) c.surface.order = 1;
-        if (!whole) element_ghost(corners, c.element.mean, c.phi, &c.surface, M);
-        for (int a = 0; a < g->dim; a++) {
-            double v =
-                whole ? slope[a] : M[a][0] * slope[0] + M[a][1] * slope[1] + M[a][2] * slope[2];
-            u[a][at] = (float)((double)u[a][at] - v);
-        }
+        int liquid = liquid_corners(p, &phi, slot, local, &at);
+        if (!liquid || !is_open(p, at)) continue;
+        if (op->kernels && liquid == 0xff)
+            for (int a = 0; a < 3; a++) u[a][at] -= slope[a][i];
+        else
+            update_cell(p, op, &phi, &pressure, local, liquid, at, u);
         if (updated)
             updated[(size_t)slot * (size_t)g->tile_rows + (size_t)(i >> 3)] |=
                 (uint8_t)(1 << (i & 7));
@@ -531,8 +671,12 @@ void nodal_apply(const NodalOperator *op, const float *x, float *y, int slot) {
         memset(y + at, 0, n * sizeof(float));
         return;
     }
-    Near links = near_tiles(g, op->link, n * (size_t)op->links, op->used, slot);
+    NodalNear links = near_links(op, slot);
     load_block(g, x, 0, slot, &block);
+    if (op->kernels) {
+        op->kernels->apply(&links, op->anchor + at, block.at, y + at);
+        return;
+    }
     for (int row = 0; row < g->tile_rows; row++) {
         const int ry = row & 7, rz = row >> 3;
         const float *self = block.at + block_index(0, ry, rz),
@@ -566,9 +710,34 @@ void nodal_apply(const NodalOperator *op, const float *x, float *y, int slot) {
     }
 }
 
+static void residual_fast(const NodalOperator *op, const float *b, const double *x, float *r,
+                          int slot) {
+    const size_t at = (size_t)slot * 512;
+    double block[NODAL_BLOCK + NODAL_PADDING], y[512];
+    for (int z = -1; z <= TILE; z++)
+        for (int k = -1; k <= TILE; k++) {
+            const int32_t *tile = op->grid->neighbour[slot] + TILE_SELF + 3 * (k >> TILE_SHIFT) +
+                                  9 * (z >> TILE_SHIFT);
+            const size_t first = (size_t)(((z & 7) * TILE + (k & 7)) * TILE);
+            double *row = block + block_index(-1, k, z);
+            row[0] = tile[-1] >= 0 ? x[(size_t)tile[-1] * 512 + first + 7] : 0;
+            for (size_t i = 0; i < TILE; i++)
+                row[i + 1] = tile[0] >= 0 ? x[(size_t)tile[0] * 512 + first + i] : 0;
+            row[9] = tile[1] >= 0 ? x[(size_t)tile[1] * 512 + first] : 0;
+        }
+    NodalNear links = near_links(op, slot);
+    op->kernels->apply_double(&links, op->anchor + at, block, y);
+    for (size_t i = 0; i < 512; i++)
+        r[at + i] = op->smooth[at + i] > 0 ? (float)((double)b[at + i] - y[i]) : 0;
+}
+
 void nodal_residual(const NodalOperator *op, const float *b, const double *x, float *r, int slot) {
     const Grid *g = op->grid;
     const size_t n = (size_t)g->tile_cells, at = (size_t)slot * n;
+    if (op->kernels) {
+        residual_fast(op, b, x, r, slot);
+        return;
+    }
     for (int i = 0; i < (int)n; i++) {
         const int lx = i & 7, ly = i >> 3 & 7, lz = i >> 6;
         double here = x[at + (size_t)i], sum = (double)b[at + (size_t)i];

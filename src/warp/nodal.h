@@ -10,6 +10,9 @@
 #include "grid/grid.h"
 #include "warp/map.h"
 
+struct NodalKernels;
+struct WarpKernels;
+
 enum { NODAL_LINKS = 13, NODAL_MEAN = 25 };
 /// The neighbours of a node that come after it, each with the one opposite it 26 in all; in 2D the
 /// first four.
@@ -34,6 +37,9 @@ typedef struct NodalProblem {
     Surface surface;
     const float *phi; ///< [nodes] signed distance in space, negative in the liquid, any unit
     NodalSolids solids;
+    /// Fast ones, for 3D without solids; NULL: value by value in double precision.
+    const struct NodalKernels *kernels;
+    const struct WarpKernels *map_kernels;
 } NodalProblem;
 
 /// The operator, in tiles. (K x)_i = anchor_i x_i + sum over links of link_ij (x_i - x_j): rows
@@ -45,9 +51,13 @@ typedef struct NodalOperator {
     float *anchor; ///< [node] - sum of K_ij over air nodes j
     float *smooth; ///< [node] 1 / sum of |K_ij|; 0: no unknown
     float *weight; ///< [node] 1 / volume: turns a residual into a divergence
-    float *mean;   ///< [cell][NODAL_MEAN] Gm, [axis][corner], and volume of cells with liquid nodes
+    float *mean;   ///< [slot][NODAL_MEAN][cell] V Gm, [axis][corner], and V of cells with liquid nodes,
+                   ///< 0 in others
     float *edge[3], *diag; ///< [node] 7-point matrix of the preconditioner, as in solve.h
     uint8_t *used;         ///< [slot] the tile holds unknowns
+    uint8_t *kept;         ///< [slot] it has cells with liquid nodes: mean is there
+    const struct NodalKernels *kernels; ///< as in the problem
+    bool flagged; ///< smooth holds 1 for unknowns until nodal_sum_rows was called for all tiles
     size_t tiles;          ///< room for so many
 } NodalOperator;
 
@@ -55,8 +65,12 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid);
 void nodal_free(NodalOperator *op);
 size_t nodal_bytes(const NodalOperator *op);
 
+/// Chooses the problem's kernels where they know it. Without this call: value by value.
+void nodal_begin(const NodalProblem *problem, NodalOperator *op);
 /// Fills one tile of the operator. Tiles are independent of each other.
 void nodal_assemble(const NodalProblem *problem, NodalOperator *op, int slot);
+/// When all are assembled: => smooth. Tiles are independent of each other.
+void nodal_sum_rows(NodalOperator *op, int slot);
 /// b [nodes of the tile] = sum over cells of w B^T (f u + (1 - f) u_s), less the flux of solids
 /// through the domain's sides. u [3][cells]: m/s. All tiles are assembled.
 void nodal_rhs(const NodalProblem *problem, const NodalOperator *op, float *const u[3], float *b,

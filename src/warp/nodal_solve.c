@@ -21,7 +21,7 @@ typedef struct NodalDots {
 } NodalDots;
 
 struct NodalSolver {
-    const NodalOperator *op;
+    NodalOperator *op;
     Poisson *cycle; ///< on the 7-point matrix
     float *store;
     size_t store_capacity, cells;
@@ -149,7 +149,16 @@ static bool reserve(NodalSolver *s, size_t tiles) {
            memory_fit((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles);
 }
 
-bool nodal_prepare(NodalSolver *s, const NodalOperator *op) {
+static void each_tile(NodalSolver *s, TeamTask *task) {
+    team_for(s->team, s->active_count, TILES_A_THREAD, task, s);
+}
+
+static void sum_rows_tile(void *context, int index, int thread) {
+    NodalSolver *s = context;
+    nodal_sum_rows(s->op, s->active[index]);
+}
+
+bool nodal_prepare(NodalSolver *s, NodalOperator *op) {
     const Grid *g = op->grid;
     s->op = op;
     s->cells = (size_t)g->tile_count * (size_t)g->tile_cells;
@@ -160,6 +169,8 @@ bool nodal_prepare(NodalSolver *s, const NodalOperator *op) {
     s->active_count = 0;
     for (int slot = 0; slot < g->tile_count; slot++)
         if (op->used[slot]) s->active[s->active_count++] = slot;
+    each_tile(s, sum_rows_tile);
+    op->flagged = false;
     if (!poisson_prepare(s->cycle, g, op->used, op->edge[0], op->edge[1], op->edge[2], op->diag))
         return false;
     // A closed component of K is made of closed ones of the 7-point matrix.
@@ -184,10 +195,6 @@ static Nodes nodes_of(const NodalSolver *s, int index) {
     int slot = s->active[index];
     size_t n = (size_t)s->op->grid->tile_cells;
     return (Nodes){(size_t)slot * n, (size_t)(slot + 1) * n, slot};
-}
-
-static void each_tile(NodalSolver *s, TeamTask *task) {
-    team_for(s->team, s->active_count, TILES_A_THREAD, task, s);
 }
 
 /// max |r_i| weight_i of a tile, NaN when one is not finite.

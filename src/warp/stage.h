@@ -21,6 +21,7 @@ typedef struct WarpState {
     Warp mesh;
     const WarpKernels *kernels;
     const WarpLevelKernels *level;
+    const struct NodalKernels *nodal;
     WarpSizing sizing;
     NodalOperator op;
     NodalSolver *solver;

@@ -263,7 +263,9 @@ static Shift shifting(const BrimSim *s) {
                                .map = &s->warp->mesh.map,
                                .rule = WARP_RULE_GAUSS,
                                .surface = {.order = 1, .limit = GHOST_LIMIT},
-                               .phi = s->flag},
+                               .phi = s->flag,
+                               .kernels = s->warp->nodal,
+                               .map_kernels = s->warp->kernels},
                    .op = &s->warp->op};
 }
 
@@ -275,6 +277,7 @@ BrimResult warp_spread(BrimSim *s, BrimError *error) {
         !memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, nodes))
         return step_out_of_memory(s, "density", error);
     tiles_for(s, flag_tile, NULL);
+    nodal_begin(&sh.problem, sh.op);
     tiles_for(s, build_tile, &sh);
     if (!nodal_prepare(w->solver, &w->op)) return step_out_of_memory(s, "density", error);
     NodalParams params = {.tolerance = s->def.volume_tolerance,

@@ -5,6 +5,7 @@
 #include "particles/seed.h"
 #include "step/emit.h"
 #include "step/stages.h"
+#include "warp/nodal_kernels.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
     w->stretch_at = memory_zero(n * sizeof(float));
     for (size_t i = 0; w->stretch_at && i < n; i++) w->stretch_at[i] = 1;
     w->kernels = warp_kernels_for(s->isa), w->level = warp_level_kernels_for(s->isa);
+    w->nodal = nodal_kernels_for(s->isa);
     w->solver = nodal_solver_new(s->isa, s->team);
     if (w->distance && w->speed && w->closest && w->f && w->stretch_at && w->solver) return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");

@@ -62,7 +62,9 @@ static Projection projection(const BrimSim *s) {
                     .rule = WARP_RULE_GAUSS,
                     .surface = {.order = s->def.surface == BRIM_SURFACE_FLAGS ? 1 : 2,
                                 .limit = GHOST_LIMIT},
-                    .phi = s->phi},
+                    .phi = s->phi,
+                    .kernels = s->warp->nodal,
+                    .map_kernels = s->warp->kernels},
         .op = &s->warp->op};
 }
 
@@ -79,7 +81,11 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     warp_grow(s, 2, s->velocity, s->old, s->known[0], s->known[1]); // all cells with a liquid node
     bool room = nodal_reserve(&w->op, &s->grid) &&
                 memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, sim_cells(s));
-    if (room) tiles_for(s, assemble_tile, &p), tiles_for(s, rhs_tile, &p);
+    if (room) {
+        nodal_begin(&p.problem, p.op);
+        tiles_for(s, assemble_tile, &p);
+        tiles_for(s, rhs_tile, &p);
+    }
     if (!room || !nodal_prepare(w->solver, &w->op)) return step_out_of_memory(s, "project", error);
     NodalParams params = {.tolerance = s->def.tolerance / to_ratio(s),
                           .max_iterations = s->def.max_iterations};

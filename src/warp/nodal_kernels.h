@@ -1,0 +1,51 @@
+// Kernels of the pressure at nodes in 3D, without solids: a tile at a time, rows of cells as
+// vectors. Plain twins: nodal_assemble_ref and its like in nodal.c.
+#pragma once
+#include "base/simd.h"
+#include "warp/nodal.h"
+
+enum {
+    /// Nodes of a tile and one around it.
+    NODAL_EDGE = TILE + 2,
+    NODAL_BLOCK = NODAL_EDGE * NODAL_EDGE * NODAL_EDGE,
+    /// Rows of sums begin at node -1; lanes beyond a tile's cells end in the last ones.
+    NODAL_ROW = 18,
+    NODAL_PADDING = 16,
+};
+
+/// Sums over the cells around each node of a tile, [z][y][x + 1].
+typedef float NodalRow[TILE][TILE][NODAL_ROW];
+typedef struct NodalSums {
+    NodalRow link[NODAL_LINKS], anchor, volume, edge[3][2]; ///< edge: to lower and upper neighbour
+    uint8_t liquid[TILE * TILE]; ///< bits of the nodes, by the caller
+} NodalSums;
+
+/// What a tile is made from. Blocks are read up to NODAL_PADDING beyond their end.
+typedef struct NodalTile {
+    const float *phi, *d[3]; ///< [NODAL_BLOCK] level set and displacement of the nodes
+    uint16_t cells[TILE + 1][TILE + 1]; ///< [z + 1][y + 1] bit x + 1: the cell is there
+    Surface surface;
+    float *mean; ///< [NODAL_MEAN][cells of the tile]
+} NodalTile;
+
+/// A tile's neighbours with their first values of a field; NULL where there is nothing to read.
+typedef struct NodalNear {
+    const float *at[27];
+} NodalNear;
+
+typedef struct NodalKernels {
+    /// => sums, mean
+    void (*assemble)(const NodalTile *tile, NodalSums *sums);
+    /// y [nodes of the tile] = K x without what is no unknown. links: near[...] of [link][node].
+    void (*apply)(const NodalNear *links, const float *anchor, const float *x, float *y);
+    /// The same with x in double precision, in a block [NODAL_BLOCK].
+    void (*apply_double)(const NodalNear *links, const float *anchor, const double *x, double *y);
+    /// y = sum of |K_ij| over j, the diagonal included.
+    void (*sum_rows)(const NodalNear *links, const float *anchor, float *y);
+    /// b [nodes of the tile] = sum over cells of V Gm^T u.
+    void (*divergence)(const NodalNear *mean, const NodalNear u[3], float *b);
+    /// out [axis][cells of the tile] = Gm q, 0 in cells without a liquid node. q: a block.
+    void (*gradient)(const float *mean, const float *q, float *const out[3]);
+} NodalKernels;
+
+BRIM_KERNELS(NodalKernels, nodal_kernels)
