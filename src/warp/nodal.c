@@ -424,7 +424,7 @@ static void assemble_fast(const NodalProblem *p, NodalOperator *op, int slot) {
         store_nothing(op, slot);
         return;
     }
-    p->map_kernels->points(&lattice, first, NODAL_EDGE, (float *const[3]){d[0].at, d[1].at, d[2].at},
+    p->map_kernels->points(&lattice, first, 1, NODAL_EDGE, (float *const[3]){d[0].at, d[1].at, d[2].at},
                            NULL);
     NodalTile tile = {.phi = phi.at,
                       .d = {d[0].at, d[1].at, d[2].at},

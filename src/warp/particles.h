@@ -65,10 +65,10 @@ typedef struct WarpKernels {
                     WarpSums *sums);
     /// out [n] = volume / det J
     void (*weigh)(const Span *p, const WarpLattice *lattice, float *out);
-    /// At the points first + i of a box, i in [0, edge) along each axis: displacement and det J,
-    /// each [z][y][x] or NULL. Points beyond the domain count as on its side.
-    void (*points)(const WarpLattice *lattice, const float first[3], int edge, float *const d[3],
-                   float *det);
+    /// At the points first + i step of a box, i in [0, edge) along each axis: displacement and det
+    /// J, each [z][y][x] or NULL. Points beyond the domain count as on its side.
+    void (*points)(const WarpLattice *lattice, const float first[3], float step, int edge,
+                   float *const d[3], float *det);
 } WarpKernels;
 
 BRIM_KERNELS(WarpKernels, warp_kernels)

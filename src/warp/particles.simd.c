@@ -541,8 +541,8 @@ static void weigh(const Span *p, const WarpLattice *l, float *out) {
 
 // --------------------------------------------------------------------------------------- points
 
-INLINE void points_dim(const WarpLattice *l, const float first[3], int edge, float *const d[3],
-                       float *det, const int dim) {
+INLINE void points_dim(const WarpLattice *l, const float first[3], float step, int edge,
+                       float *const d[3], float *det, const int dim) {
     enum { ROOM = 32 };
     const float corner[3] = {0, 0, 0};
     const Frame frame = frame_of(l, corner);
@@ -554,8 +554,9 @@ INLINE void points_dim(const WarpLattice *l, const float first[3], int edge, flo
                 const int row = (z * edge + y) * edge + start;
                 for (int i = 0; i < n; i += WIDE) {
                     wide at[3], off[3], J[3][3];
-                    at[0] = first[0] + (float)(start + i) + wide_from_int(wide_lanes());
-                    at[1] = wide_all(first[1] + (float)y), at[2] = wide_all(first[2] + (float)z);
+                    at[0] = first[0] + step * ((float)(start + i) + wide_from_int(wide_lanes()));
+                    at[1] = wide_all(first[1] + step * (float)y);
+                    at[2] = wide_all(first[2] + step * (float)z);
                     for (int a = 0; a < dim; a++)
                         at[a] = wide_clamp(at[a], (wide){0}, wide_all((float)l->cells[a]));
                     map_at(l, &frame, at, off, J, true, dim);
@@ -568,9 +569,10 @@ INLINE void points_dim(const WarpLattice *l, const float first[3], int edge, flo
             }
 }
 
-static void points(const WarpLattice *l, const float first[3], int edge, float *const d[3],
-                   float *det) {
-    l->dim == 3 ? points_dim(l, first, edge, d, det, 3) : points_dim(l, first, edge, d, det, 2);
+static void points(const WarpLattice *l, const float first[3], float step, int edge,
+                   float *const d[3], float *det) {
+    l->dim == 3 ? points_dim(l, first, step, edge, d, det, 3)
+                : points_dim(l, first, step, edge, d, det, 2);
 }
 
 const WarpKernels ISA(warp_kernels) = {to_block, from_block, move, shift, measure, weigh, points};

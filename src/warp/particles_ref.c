@@ -255,14 +255,14 @@ static void weigh(const Span *p, const WarpLattice *l, float *out) {
     }
 }
 
-static void points(const WarpLattice *l, const float first[3], int edge, float *const d[3],
-                   float *det) {
+static void points(const WarpLattice *l, const float first[3], float step, int edge,
+                   float *const d[3], float *det) {
     WarpMap m = map_of(l);
     for (int i = 0; i < edge * edge * (l->dim == 3 ? edge : 1); i++) {
         const int at[3] = {i % edge, i / edge % edge, i / edge / edge};
         double xi[3] = {0}, x[3], J[3][3];
         for (int a = 0; a < l->dim; a++)
-            xi[a] = fmin(fmax((double)first[a] + at[a], 0), l->cells[a]);
+            xi[a] = fmin(fmax((double)first[a] + (double)step * at[a], 0), l->cells[a]);
         map_point(&m, xi, x, J);
         for (int a = 0; d && a < l->dim; a++) d[a][i] = (float)(x[a] - xi[a]);
         if (det) det[i] = (float)matrix_determinant(J);

@@ -32,6 +32,8 @@ typedef struct WarpState {
     double *f;               ///< [centres]
     float *space[3];         ///< [particles] positions in space, m
     size_t space_capacity;
+    ShiftSums *errors; ///< [tiles] of the density
+    size_t errors_capacity;
     double stretch;    ///< largest factor from a speed in space to one in reference space
     float *stretch_at; ///< [centres] the same by coarse cell
     WarpMotion motion;
@@ -109,9 +111,8 @@ static inline void warp_pull_back(const double inverse[3][3], const double v[3],
     for (int i = 0; i < 3; i++)
         out[i] = inverse[0][i] * v[0] + inverse[1][i] * v[1] + inverse[2][i] * v[2];
 }
-/// Makes room in `work` for a block of so many floats for each tile with particles. => block_at.
-/// False: out of memory.
-bool warp_blocks(BrimSim *s, size_t floats);
+/// Particles into the blocks of their tiles. => block_at. False: out of memory.
+bool warp_scatter(BrimSim *s);
 /// A block.
 static inline float *warp_block(const BrimSim *s, int slot, size_t floats) {
     return s->work.at + (size_t)s->block_at[slot] * floats;

@@ -5,6 +5,7 @@
 #include "grid/mask.h"
 #include "particles/seed.h"
 #include "step/stages.h"
+#include "warp/occupied.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
@@ -15,105 +16,75 @@
 static const float ERROR_MAX = 0.5f;
 static const double TRAVEL_MAX = 1, MEAN_MAX = 0.1, SHIFT_MAX = 0.5;
 
-enum { EDGE = TILE + 2 };
+// ----------------------------------------------------------------------------------------- density
 
-static size_t block_floats(const BrimSim *s) {
-    return (size_t)2 * EDGE * EDGE * (s->dim == 3 ? EDGE : 1);
-}
+/// Lattice points along an axis that a tile's cells hang on, at most; finer lattices are thinned
+/// out.
+enum { SIDE_MOST_3D = 4, SIDE_MOST_2D = 16 };
 
-static float *block_at(const BrimSim *s, float *block, const int at[3]) {
-    return block + 2 * (((s->dim == 3 ? at[2] + 1 : 0) * EDGE + at[1] + 1) * EDGE + at[0] + 1);
-}
-
-/// Adds a volume at a point, in cells of the tile, to number k of the cells around it; what lies
-/// beyond a wall goes to the cell before it.
-static void add_volume(const BrimSim *s, const int low[3], const double xi[3], double volume, int k,
-                       float *block) {
-    int cell[3][2] = {{0}};
-    double weight[3][2] = {{1, 0}, {1, 0}, {1, 0}};
-    for (int a = 0; a < s->dim; a++) {
-        double at = xi[a] - 0.5;
-        int first = (int)floor(at), last = s->grid.cells[a] - 1;
-        weight[a][1] = at - first, weight[a][0] = 1 - weight[a][1];
-        for (int i = 0; i < 2; i++) {
-            int c = first + i;
-            cell[a][i] = (c < 0 ? 0 : c > last ? last : c) - low[a];
+/// One axis of the sum of weights: in [outer][n][inner] => out [outer][TILE][inner]. first, end:
+/// points inside the domain; what lies beyond is the mirror image.
+static void sum_axis(int side, int first, int end, int outer, int inner, const float *in,
+                     float *out) {
+    const int n = side * (TILE + 2);
+    memset(out, 0, (size_t)(outer * TILE * inner) * sizeof *out);
+    for (int i = 0; i < TILE; i++)
+        for (int k = i * side; k < (i + 3) * side; k++) {
+            const float off = fabsf(((float)k + 0.5f) / (float)side - ((float)i + 1.5f));
+            const int from = k < first ? 2 * first - 1 - k : k >= end ? 2 * end - 1 - k : k;
+            if (off >= 1 || from < 0 || from >= n) continue;
+            for (int o = 0; o < outer; o++) {
+                const float *v = in + (size_t)((o * n + from) * inner);
+                float *to = out + (size_t)((o * TILE + i) * inner), w = 1 - off;
+                for (int j = 0; j < inner; j++) to[j] += w * v[j];
+            }
         }
-    }
-    for (int c = 0; c < 1 << s->dim; c++) {
-        const int at[3] = {cell[0][c & 1], cell[1][c >> 1 & 1], cell[2][c >> 2]};
-        block_at(s, block, at)[k] +=
-            (float)(volume * weight[0][c & 1] * weight[1][c >> 1 & 1] * weight[2][c >> 2]);
-    }
 }
 
-/// Whether a tile or one beside it has particles.
-static bool particles_around(const BrimSim *s, int slot) {
-    for (int n = 0; n < 27; n++) {
-        int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0 &&
-            tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t))
-            return true;
+/// What the seeding lattice would give to a tile's cells: the sum of w |J| / N over its points.
+static void rest_weights(const BrimSim *s, int slot, ThreadScratch *scratch, float *out) {
+    const int most = s->dim == 3 ? SIDE_MOST_3D : SIDE_MOST_2D;
+    const int wanted = seed_per_axis(s->dim, s->def.particles_per_cell);
+    const int side = wanted < most ? wanted : most, n = side * (TILE + 2);
+    const TileCoord t = s->grid.coord[slot];
+    const int tile[3] = {t.x * TILE, t.y * TILE, t.z * TILE};
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    float *det = scratch->block[0], *half = scratch->block[5], *last = scratch->block[6], at[3];
+    int first[3], end[3];
+    for (int a = 0; a < 3; a++) {
+        at[a] = (float)(tile[a] - 1) + 0.5f / (float)side;
+        first[a] = tile[a] == 0 ? side : 0;
+        end[a] = (s->grid.cells[a] - tile[a] + 1) * side;
+        end[a] = end[a] < n ? end[a] : n;
     }
-    return false;
-}
-
-/// Particles of a tile, and the points of the seeding lattice in all its cells.
-static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Grid *g = &s->grid;
-    const TileCoord t = g->coord[slot];
-    const int low[3] = {t.x * TILE, t.y * TILE, s->dim == 3 ? t.z * TILE : 0};
-    const int side = seed_per_axis(s->dim, s->def.particles_per_cell);
-    const WarpMap *m = &s->warp->mesh.map;
-    float *block = s->work.at + (size_t)slot * block_floats(s);
-    memset(block, 0, block_floats(s) * sizeof *block);
-    for (uint32_t n = tile_first(&s->particles, g, slot); n < tile_end(&s->particles, g, slot);
-         n++) {
-        double xi[3];
-        warp_particle(s, n, xi);
-        add_volume(s, low, xi, warp_volume(s, n), 0, block);
-    }
-    if (!particles_around(s, slot)) return;
-    TileMask inside = mask_inside(g, slot);
-    for (int i = 0; i < g->tile_cells; i++) {
-        if (!mask_has(&inside, i)) continue;
-        for (int k = 0; k < s->def.particles_per_cell; k++) {
-            const int place[3] = {k % side, k / side % side, k / (side * side)};
-            const int cell[3] = {low[0] + (i & 7), low[1] + (i >> 3 & 7), low[2] + (i >> 6)};
-            double xi[3] = {0}, J[3][3];
-            for (int a = 0; a < s->dim; a++) xi[a] = cell[a] + (place[a] + 0.5) / side;
-            map_jacobian(m, xi, J);
-            add_volume(s, low, xi, matrix_determinant(J) / s->def.particles_per_cell, 1, block);
-        }
-    }
+    s->warp->kernels->points(&lattice, at, 1 / (float)side, n, NULL, det);
+    const int deep = s->dim == 3 ? n : 1;
+    sum_axis(side, first[0], end[0], deep * n, 1, det, half);
+    sum_axis(side, first[1], end[1], deep, TILE, half, s->dim == 3 ? last : out);
+    if (s->dim == 3) sum_axis(side, first[2], end[2], 1, TILE * TILE, last, out);
+    const float part = 1 / (float)(s->dim == 3 ? side * side * side : side * side);
+    for (int i = 0; i < s->grid.tile_cells; i++) out[i] *= part;
 }
 
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Grid *g = &s->grid;
-    for (int i = 0; i < g->tile_cells; i++) {
-        float sum[2] = {0};
-        for (int n = 0; n < 27; n++) {
-            int32_t from = g->neighbour[slot][n];
-            if (from < 0) continue;
-            int at[3] = {i & 7, i >> 3 & 7, i >> 6}, d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-            bool near = true;
-            for (int a = 0; a < s->dim; a++) {
-                at[a] -= TILE * d[a];
-                near = near && at[a] >= -1 && at[a] <= TILE;
-            }
-            if (!near) continue;
-            const float *v = block_at(s, s->work.at + (size_t)from * block_floats(s), at);
-            sum[0] += v[0], sum[1] += v[1];
-        }
-        s->density[(size_t)slot * (size_t)g->tile_cells + (size_t)i] =
-            sum[1] > 0 ? sum[0] / sum[1] : 0;
+    const size_t n = (size_t)s->grid.tile_cells, base = (size_t)slot * n;
+    float *sum = s->scratch[thread].block[4], rest[512];
+    bool any = false;
+    for (int k = 0; k < 27 && !any; k++) {
+        const int32_t t = s->grid.neighbour[slot][k];
+        any = t >= 0 && s->block_at[t] >= 0;
     }
+    memset(s->density + base, 0, n * sizeof(float));
+    if (!any) return;
+    rest_weights(s, slot, &s->scratch[thread], rest);
+    warp_sum_blocks(s, slot, WARP_NUMBERS, sum);
+    for (size_t i = 0; i < n; i++)
+        s->density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
 }
 
 /// Density of the cells: sum of v w over what the seeding lattice would give. False: out of memory.
 static bool measure_density(BrimSim *s) {
-    if (!work_fit(&s->work, (size_t)s->grid.tile_count * block_floats(s))) return false;
-    tiles_for(s, scatter_tile, NULL);
+    if (!warp_scatter(s)) return false;
     tiles_for(s, gather_tile, NULL);
     return true;
 }
@@ -147,21 +118,26 @@ static void flag_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-/// Error of a cell's density. Beside air only what is too much acts, or the surface would pull
+/// Errors of a tile's densities. Beside air only what is too much acts, or the surface would pull
 /// itself together.
-static float cell_error(const BrimSim *s, int slot, int x, int y, int z) {
-    int64_t i = grid_near(&s->grid, slot, x, y, z);
-    if (i < 0 || !occupied(s, slot, x, y, z)) return 0;
-    float e = s->density[i] - 1;
-    e = e > ERROR_MAX ? ERROR_MAX : e < -ERROR_MAX ? -ERROR_MAX : e;
-    if (e >= 0) return e;
-    for (int k = s->dim == 3 ? 0 : 9; k < (s->dim == 3 ? 27 : 18); k++) {
-        int at[3] = {x + k % 3 - 1, y + k / 3 % 3 - 1, z + k / 9 - 1};
-        if (s->dim == 2) at[2] = 0;
-        if (!outside(s, slot, at[0], at[1], at[2]) && !occupied(s, slot, at[0], at[1], at[2]))
-            return 0;
+static void find_errors(const BrimSim *s, int slot, float out[512]) {
+    const Grid *g = &s->grid;
+    const float *density = s->density + (size_t)slot * (size_t)g->tile_cells;
+    Occupied o;
+    find_occupied(s, slot, true, &o);
+    for (int row = 0; row < g->tile_rows; row++) {
+        const int y = (row & 7) + SEEN, z = s->dim == 3 ? (row >> 3) + SEEN : 0;
+        unsigned among = ~0u;
+        for (int k = s->dim == 3 ? -1 : 0; k <= (s->dim == 3); k++)
+            for (int j = -1; j <= 1; j++) among &= o.row[z + k][y + j];
+        among = among >> (SEEN - 1) & among >> SEEN & among >> (SEEN + 1);
+        const unsigned here = s->particles.occupied[slot * g->tile_rows + row];
+        for (int x = 0; x < TILE; x++) {
+            float e = density[row * TILE + x] - 1;
+            e = e > ERROR_MAX ? ERROR_MAX : e < -ERROR_MAX ? -ERROR_MAX : e;
+            out[row * TILE + x] = here >> x & 1 && (e >= 0 || among >> x & 1) ? e : 0;
+        }
     }
-    return e;
 }
 
 typedef struct Shift {
@@ -169,37 +145,40 @@ typedef struct Shift {
     NodalOperator *op;
 } Shift;
 
-/// b_i = sum over cells of the error times the integral of N_i |J|
+/// Operator of a tile; its cells' errors times an eighth of their volume => rhs, for the nodes
 static void build_tile(BrimSim *s, int slot, int thread, void *context) {
     const Shift *sh = context;
-    const Grid *g = &s->grid;
-    const TileCoord t = g->coord[slot];
-    const size_t n = (size_t)g->tile_cells, at = (size_t)slot * n;
-    double b[512] = {0};
+    const size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
+    float error[512];
     nodal_assemble(&sh->problem, sh->op, slot);
-    for (int z = s->dim == 3 ? -1 : 0; z < (s->dim == 3 ? TILE : 1); z++)
-        for (int y = -1; y < TILE; y++)
-            for (int x = -1; x < TILE; x++) {
-                if (outside(s, slot, x, y, z)) continue;
-                float error = cell_error(s, slot, x, y, z);
-                if (error == 0) continue;
-                double d[8][3], N[8];
-                Element e;
-                map_corners(&s->warp->mesh.map, t.x * TILE + x, t.y * TILE + y,
-                            s->dim == 3 ? t.z * TILE + z : 0, d);
-                element_shape(&e, s->dim, WARP_RULE_GAUSS, d);
-                for (int p = 0; p < e.points; p++) {
-                    element_values(s->dim, WARP_RULE_GAUSS, p, N);
-                    for (int c = 0; c < e.corners; c++) {
-                        int cx = x + (c & 1), cy = y + (c >> 1 & 1), cz = z + (c >> 2);
-                        if (cx < 0 || cy < 0 || cz < 0 || cx > 7 || cy > 7 || cz > 7) continue;
-                        b[(cz * TILE + cy) * TILE + cx] += (double)error * e.weight[p] * N[c];
-                    }
-                }
-            }
-    for (size_t i = 0; i < n; i++) {
-        s->rhs[at + i] = sh->op->smooth[at + i] > 0 ? (float)b[i] : 0;
-        s->warp->q[at + i] = 0;
+    memset(s->rhs + at, 0, n * sizeof(float));
+    memset(s->warp->q + at, 0, n * sizeof(double));
+    if (!sh->op->kept[slot]) return;
+    find_errors(s, slot, error);
+    const float *volume = sh->op->mean + (at + n) * NODAL_MEAN - n;
+    const float part = 1 / (float)(1 << s->dim);
+    for (size_t i = 0; i < n; i++) s->rhs[at + i] = part * error[i] * volume[i];
+}
+
+/// b_i = sum over cells of the error times their volume's share => potential
+static void gather_rhs(BrimSim *s, int slot, int thread, void *context) {
+    enum { E = TILE + 2 };
+    const Shift *sh = context;
+    const size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
+    float *block = s->scratch[thread].block[0];
+    block_load(&s->grid, slot, s->rhs, PLACE_NODE, &s->sides, 1, 0, block);
+    const TileCoord t = s->grid.coord[slot];
+    const int deep = s->dim == 3;
+    for (int i = 0; i < (int)n; i++) {
+        const int x = i & 7, y = i >> 3 & 7, z = i >> 6;
+        float sum = 0;
+        for (int c = 0; c < 1 << s->dim; c++) { // cell c below the node
+            const int dx = c & 1, dy = c >> 1 & 1, dz = c >> 2;
+            if (t.x * TILE + x < dx || t.y * TILE + y < dy || (deep && t.z * TILE + z < dz))
+                continue;
+            sum += block[((deep * (z + 1 - dz)) * E + y + 1 - dy) * E + x + 1 - dx];
+        }
+        s->potential[at + (size_t)i] = sh->op->smooth[at + (size_t)i] > 0 ? sum : 0;
     }
 }
 
@@ -212,38 +191,51 @@ static void shift_cells(BrimSim *s, int slot, int thread, void *context) {
 }
 
 static void move_tile(BrimSim *s, int slot, int thread, void *context) {
-    Particles *p = &s->particles;
-    double sum = 0, largest = 0;
-    for (uint32_t n = tile_first(p, &s->grid, slot); n < tile_end(p, &s->grid, slot); n++) {
-        double xi[3], dx[3], J[3][3], inverse[3][3], step[3], square = 0;
-        warp_particle(s, n, xi);
-        warp_key(s, n); // the sort left keys in another order
-        if (!warp_sample(s, s->shift, xi, dx)) continue;
-        map_jacobian(&s->warp->mesh.map, xi, J);
-        matrix_invert(J, inverse);
-        warp_pull_back(inverse, dx, step);
-        for (int a = 0; a < s->dim; a++) square += step[a] * step[a];
-        double length = sqrt(square), cut = length > SHIFT_MAX ? SHIFT_MAX / length : 1;
-        for (int a = 0; a < s->dim; a++) {
-            double in = fmin(fmax(xi[a] + cut * step[a], 1e-3), s->grid.cells[a] - 1e-3);
-            p->attr[ATTR_X + a][n] = (float)(in * (double)s->dx);
-        }
-        warp_key(s, n);
-        sum += cut * length, largest = fmax(largest, cut * length);
+    const Span span = sim_span(s, slot, 1);
+    const uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    ThreadScratch *scratch = &s->scratch[thread];
+    float *const blocks[3] = {scratch->block[0], scratch->block[1], scratch->block[2]};
+    float *length = s->particles.spare + first;
+    double sum = 0;
+    float largest = 0;
+    s->shift_sums[slot] = (ShiftSums){0};
+    if (span.count == 0) return;
+    warp_load(s, slot, s->shift, 1, blocks);
+    s->warp->kernels->shift(&span, &lattice, (const float *const *)blocks, (float)SHIFT_MAX,
+                            WARP_SIDE, length);
+    for (int i = 0; i < span.count; i++)
+        sum += (double)length[i], largest = fmaxf(largest, length[i]);
+    find_keys(s, slot);
+    s->shift_sums[slot] = (ShiftSums){sum, largest};
+}
+
+/// Sums of |error| over a tile's occupied cells.
+static void error_tile(BrimSim *s, int slot, int thread, void *context) {
+    ShiftSums *out = (ShiftSums *)context + slot;
+    float error[512];
+    *out = (ShiftSums){0};
+    if (tile_first(&s->particles, &s->grid, slot) == tile_end(&s->particles, &s->grid, slot)) return;
+    find_errors(s, slot, error);
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        out->sum += (double)fabsf(error[i]);
+        out->largest = fmaxf(out->largest, fabsf(error[i]));
     }
-    s->shift_sums[slot] = (ShiftSums){sum, (float)largest};
 }
 
 /// Mean and largest |error| over occupied cells.
-static void report_errors(const BrimSim *s, double *mean, double *largest) {
+static bool report_errors(BrimSim *s, double *mean, double *largest) {
+    WarpState *w = s->warp;
     double sum = 0, count = 0, most = 0;
-    for (int slot = 0; slot < s->grid.tile_count; slot++)
-        for (int i = 0; i < s->grid.tile_cells; i++) {
-            if (!occupied(s, slot, i & 7, i >> 3 & 7, i >> 6)) continue;
-            double e = fabs((double)cell_error(s, slot, i & 7, i >> 3 & 7, i >> 6));
-            sum += e, count++, most = fmax(most, e);
-        }
+    if (!memory_fit((void **)&w->errors, &w->errors_capacity, sizeof *w->errors,
+                    (size_t)s->grid.tile_count))
+        return false;
+    tiles_for(s, error_tile, w->errors);
+    for (int t = 0; t < s->grid.tile_count; t++)
+        sum += w->errors[t].sum, most = fmax(most, (double)w->errors[t].largest);
+    for (size_t i = 0; i < sim_rows(s); i++) count += __builtin_popcount(s->particles.occupied[i]);
     *mean = count > 0 ? sum / count : 0, *largest = most;
+    return true;
 }
 
 BrimResult warp_weigh(BrimSim *s, BrimError *error) {
@@ -252,8 +244,9 @@ BrimResult warp_weigh(BrimSim *s, BrimError *error) {
     if (s->def.volume != BRIM_VOLUME_DENSITY || !pressure_acts(s)) return BRIM_OK;
     s->travelled += s->max_speed * s->dt * (double)s->inv_dx;
     if (!s->crowded && s->travelled < TRAVEL_MAX) return BRIM_OK;
-    if (!measure_density(s)) return step_out_of_memory(s, "density", error);
-    report_errors(s, &s->stats.density_error_mean, &s->stats.density_error_max);
+    if (!measure_density(s) ||
+        !report_errors(s, &s->stats.density_error_mean, &s->stats.density_error_max))
+        return step_out_of_memory(s, "density", error);
     s->weighs = true;
     return BRIM_OK;
 }
@@ -279,11 +272,12 @@ BrimResult warp_spread(BrimSim *s, BrimError *error) {
     tiles_for(s, flag_tile, NULL);
     nodal_begin(&sh.problem, sh.op);
     tiles_for(s, build_tile, &sh);
+    tiles_for(s, gather_rhs, &sh);
     if (!nodal_prepare(w->solver, &w->op)) return step_out_of_memory(s, "density", error);
     NodalParams params = {.tolerance = s->def.volume_tolerance,
                           .max_iterations = s->def.max_iterations};
     NodalReport report;
-    bool finite = nodal_solve(w->solver, s->rhs, w->q, &params, &report);
+    bool finite = nodal_solve(w->solver, s->potential, w->q, &params, &report);
     s->stats.density_iterations = report.iterations;
     if (!finite)
         return fail(error, BRIM_LOST_DIVERGED,
@@ -315,7 +309,8 @@ BrimResult warp_shift(BrimSim *s, BrimError *error) {
 BrimResult warp_weigh_after(BrimSim *s, BrimError *error) {
     bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
     if (s->def.volume != BRIM_VOLUME_DENSITY || !frame_ends) return BRIM_OK;
-    if (!measure_density(s)) return step_out_of_memory(s, "measure", error);
-    report_errors(s, &s->stats.density_error_mean_after, &s->stats.density_error_max_after);
+    if (!measure_density(s) ||
+        !report_errors(s, &s->stats.density_error_mean_after, &s->stats.density_error_max_after))
+        return step_out_of_memory(s, "measure", error);
     return BRIM_OK;
 }

@@ -156,7 +156,7 @@ static double sum_cells(const BrimSim *s, int slot, ThreadScratch *scratch) {
             least = corner[c] < least ? corner[c] : least;
         }
         if (!(least < LEVEL_SET_CUT) || !mask_has(&inside, i)) continue;
-        if (!evaluated) s->warp->kernels->points(&lattice, middle, TILE, NULL, det);
+        if (!evaluated) s->warp->kernels->points(&lattice, middle, 1, TILE, NULL, det);
         evaluated = true;
         volume += (double)(liquid_part(corner, corners) * det[i]);
     }

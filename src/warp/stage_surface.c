@@ -2,6 +2,7 @@
 // distances in space by the surface's foot below each node.
 #include "grid/mask.h"
 #include "step/stages.h"
+#include "warp/occupied.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
@@ -16,45 +17,7 @@ typedef struct Smoothing {
     int axis;
 } Smoothing;
 
-/// Cells from a node that its averaged position sees, in each direction.
-enum { SEEN = 2, ROWS = TILE + 2 * SEEN };
-
 // ------------------------------------------------------------------------- which nodes to measure
-
-/// Cells of a tile and two around it that hold particles, by row: bit x + 2 of [z + 2][y + 2].
-typedef struct Occupied {
-    uint16_t row[ROWS][ROWS];
-} Occupied;
-
-/// Bits of a row of cells, -2 to 9 along x; beyond the domain `beyond`.
-static unsigned row_bits(const BrimSim *s, int slot, int y, int z, bool beyond) {
-    const Grid *g = &s->grid;
-    const TileCoord t = g->coord[slot];
-    const int at[3] = {t.x * TILE, t.y * TILE + y, s->dim == 3 ? t.z * TILE + z : 0};
-    const unsigned all = (1u << ROWS) - 1;
-    for (int a = 1; a < s->dim; a++)
-        if (at[a] < 0 || at[a] >= g->cells[a]) return beyond ? all : 0;
-    unsigned bits = 0;
-    const int next = 3 * (y >> TILE_SHIFT) + (s->dim == 3 ? 9 * (z >> TILE_SHIFT) : 0);
-    const size_t row = (size_t)((s->dim == 3 ? (z & 7) * TILE : 0) + (y & 7));
-    for (int d = -1; d <= 1; d++) {
-        const int32_t from = g->neighbour[slot][TILE_SELF + next + d];
-        if (from < 0) continue;
-        const unsigned in = s->particles.occupied[(size_t)from * (size_t)g->tile_rows + row];
-        bits |= d < 0 ? in >> (TILE - SEEN) : in << (SEEN + (d > 0 ? TILE : 0));
-    }
-    unsigned inside = all;
-    if (at[0] == 0) inside &= ~((1u << SEEN) - 1);
-    if (g->cells[0] - at[0] < TILE + SEEN) inside &= (1u << (g->cells[0] - at[0] + SEEN)) - 1;
-    return (bits & inside) | (beyond ? all & ~inside : 0);
-}
-
-static void find_occupied(const BrimSim *s, int slot, bool beyond, Occupied *o) {
-    for (int z = 0; z < (s->dim == 3 ? ROWS : 1); z++)
-        for (int y = 0; y < ROWS; y++)
-            o->row[z][y] =
-                (uint16_t)row_bits(s, slot, y - SEEN, s->dim == 3 ? z - SEEN : 0, beyond);
-}
 
 /// Bits of a row of nodes: of which all cells around, `ring` in each direction, are in the mask, or
 /// any.
@@ -335,7 +298,7 @@ static void foot_tile(BrimSim *s, int slot, int thread, void *context) {
             const float first[3] = {(float)(t.x * TILE - 1), (float)(t.y * TILE - 1),
                                     s->dim == 3 ? (float)(t.z * TILE - 1) : 0};
             const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
-            s->warp->kernels->points(&lattice, first, TILE + 2, b.d, NULL);
+            s->warp->kernels->points(&lattice, first, 1, TILE + 2, b.d, NULL);
             loaded = true;
         }
         double slope[3];

@@ -121,7 +121,7 @@ static void load_centres(const BrimSim *s, int slot, const WarpLattice *lattice,
                          float *const centre[3]) {
     const Span span = sim_span(s, slot, 1);
     const float first[3] = {span.corner[0] + 0.5f, span.corner[1] + 0.5f, span.corner[2] + 0.5f};
-    s->warp->kernels->points(lattice, first, WARP_EDGE, centre, NULL);
+    s->warp->kernels->points(lattice, first, 1, WARP_EDGE, centre, NULL);
     for (int i = 0; i < (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D); i++) {
         const int at[3] = {i % WARP_EDGE, i / WARP_EDGE % WARP_EDGE, i / WARP_EDGE / WARP_EDGE};
         for (int a = 0; a < s->dim; a++) centre[a][i] += (float)at[a] + 0.5f;
@@ -198,7 +198,8 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     mask_store(g, s->known[0], slot, &known);
 }
 
-bool warp_blocks(BrimSim *s, size_t floats) {
+/// Makes room in `work` for a block of so many floats for each tile with particles. => block_at
+static bool warp_blocks(BrimSim *s, size_t floats) {
     size_t blocks = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         bool any = tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
@@ -207,9 +208,14 @@ bool warp_blocks(BrimSim *s, size_t floats) {
     return work_fit(&s->work, blocks * floats);
 }
 
-BrimResult warp_to_grid(BrimSim *s, BrimError *error) {
-    if (!warp_blocks(s, block_floats(s))) return step_out_of_memory(s, "to_grid", error);
+bool warp_scatter(BrimSim *s) {
+    if (!warp_blocks(s, block_floats(s))) return false;
     tiles_for(s, scatter_tile, NULL);
+    return true;
+}
+
+BrimResult warp_to_grid(BrimSim *s, BrimError *error) {
+    if (!warp_scatter(s)) return step_out_of_memory(s, "to_grid", error);
     tiles_for(s, gather_tile, NULL);
     memcpy(s->own, s->known[0], sim_rows(s));
     return BRIM_OK;
