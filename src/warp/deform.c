@@ -89,7 +89,9 @@ BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int 
     w->before = w->map;
     w->now = memory_zero(n * sizeof(double)), w->last = memory_zero(n * sizeof(double));
     w->next = memory_zero(n * sizeof(double)), w->spare = memory_zero(n * sizeof(double));
-    bool sound = w->now && w->last && w->next && w->spare && map_reserve(&w->map) &&
+    w->place[0] = memory_zero(3 * n * sizeof(float));
+    for (size_t a = 1; a < 3 && w->place[0]; a++) w->place[a] = w->place[0] + a * n;
+    bool sound = w->place[0] && w->now && w->last && w->next && w->spare && map_reserve(&w->map) &&
                  map_reserve(&w->before);
     for (int a = 0; a < 3; a++) sound = sound && make_cosines(w, a);
     if (sound) return BRIM_OK;
@@ -99,14 +101,14 @@ BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int 
 
 void warp_free(Warp *w) {
     free(w->map.d[0]), free(w->before.d[0]);
-    free(w->now), free(w->last), free(w->next), free(w->spare);
+    free(w->place[0]), free(w->now), free(w->last), free(w->next), free(w->spare);
     for (int a = 0; a < 3; a++) free(w->cosine[a]), free(w->transposed[a]);
     *w = (Warp){0};
 }
 
 size_t warp_bytes(const Warp *w) {
     size_t bytes =
-        4 * warp_centres(w) * sizeof(double) + 6 * map_node_count(&w->map) * sizeof(float);
+        warp_centres(w) * (4 * sizeof(double) + 3 * sizeof(float)) + 6 * map_node_count(&w->map) * sizeof(float);
     for (int a = 0; a < 3; a++)
         bytes += 2 * (size_t)w->map.coarse[a] * (size_t)w->map.coarse[a] * sizeof(double);
     return bytes;
@@ -182,31 +184,108 @@ void warp_inverse_laplacian(Warp *w, const double *f, double *out) {
 
 // ------------------------------------------------------------------------------------------- mesh
 
-static int clamp(int i, int n) {
-    return i < 0 ? 0 : i >= n ? n - 1 : i;
+static size_t clamp(int i, int n) {
+    return (size_t)(i < 0 ? 0 : i >= n ? n - 1 : i);
 }
 
-/// Displacement along an axis of a node: difference along it, means along the others, the last
-/// value repeated beyond the sides.
-static double slope_at(const WarpMap *m, const double *varphi, const int node[3], int axis) {
-    const int *n = m->coarse;
-    double sum = 0;
-    for (int c = 0; c < 1 << m->dim; c++) {
-        int x = clamp(node[0] - 1 + (c & 1), n[0]), y = clamp(node[1] - 1 + (c >> 1 & 1), n[1]);
-        int z = m->dim == 3 ? clamp(node[2] - 1 + (c >> 2 & 1), n[2]) : 0;
-        double v = varphi[((size_t)z * (size_t)n[1] + (size_t)y) * (size_t)n[0] + (size_t)x];
-        sum += c >> axis & 1 ? v : -v;
+/// Displacements of a row of nodes: difference of the potential along an axis, means along the
+/// others, the last value repeated beyond the sides. row: of the potential, lower and upper along
+/// y, then along z (in 2D the same).
+static void displace_row(const WarpMap *m, const double *const row[4], size_t first) {
+    const int n = m->coarse[0];
+    double part[3];
+    for (int a = 0; a < 3; a++) part[a] = 0.25 / m->ratio[a];
+    for (int x = 0; x <= n; x++) {
+        const size_t l = clamp(x - 1, n), r = clamp(x, n);
+        double sum[4], dx = 0;
+        for (int k = 0; k < 4; k++) sum[k] = row[k][l] + row[k][r], dx += row[k][r] - row[k][l];
+        m->d[0][first + (size_t)x] = (float)(part[0] * dx);
+        m->d[1][first + (size_t)x] = (float)(part[1] * (sum[1] - sum[0] + sum[3] - sum[2]));
+        m->d[2][first + (size_t)x] =
+            m->dim == 3 ? (float)(part[2] * (sum[2] - sum[0] + sum[3] - sum[1])) : 0;
     }
-    return sum / ((1 << (m->dim - 1)) * m->ratio[axis]);
 }
 
 static void displace(WarpMap *m, const double *varphi) {
-    int node[3];
-    size_t at = 0;
-    for (node[2] = 0; node[2] < map_nodes(m, 2); node[2]++)
-        for (node[1] = 0; node[1] < map_nodes(m, 1); node[1]++)
-            for (node[0] = 0; node[0] < map_nodes(m, 0); node[0]++, at++)
-                for (int a = 0; a < m->dim; a++) m->d[a][at] = (float)slope_at(m, varphi, node, a);
+    const int *n = m->coarse;
+    const size_t nx = (size_t)n[0], ny = (size_t)n[1];
+    for (int z = 0; z < map_nodes(m, 2); z++)
+        for (int y = 0; y < map_nodes(m, 1); y++) {
+            const double *row[4];
+            for (int k = 0; k < 4; k++)
+                row[k] = varphi + (clamp(z - 1 + (k >> 1), n[2]) * ny + clamp(y - 1 + (k & 1), n[1])) * nx;
+            displace_row(m, row, map_node(m, 0, y, z));
+        }
+}
+
+void warp_places(Warp *w) {
+    const WarpMap *m = &w->map;
+    const int *n = m->coarse;
+    const int deep = m->dim == 3;
+    float *to[3] = {w->place[0], w->place[1], w->place[2]};
+    for (int z = 0; z < n[2]; z++)
+        for (int y = 0; y < n[1]; y++)
+            for (int a = 0; a < 3; a++, to[a - 1] += n[0]) {
+                const float *row[4];
+                const float at = a == 1 ? (float)y : deep ? (float)z : -0.5f;
+                for (int k = 0; k < 4; k++)
+                    row[k] = m->d[a] + map_node(m, 0, y + (k & 1), z + deep * (k >> 1));
+                for (int x = 0; x < n[0]; x++) {
+                    float sum = 0;
+                    for (int k = 0; k < 4; k++) sum += row[k][x] + row[k][x + 1];
+                    to[a][x] = ((a == 0 ? (float)x : at) + 0.5f) * (float)m->ratio[a] + 0.125f * sum;
+                }
+            }
+}
+
+/// J at the centres of a part of a row of coarse cells.
+enum { PART = 64 };
+
+static void row_jacobians(const WarpMap *m, int y, int z, int first, int count, float J[9][PART]) {
+    const int deep = m->dim == 3;
+    for (int j = 0; j < 3; j++) {
+        const float *row[4];
+        for (int k = 0; k < 4; k++)
+            row[k] = m->d[j] + map_node(m, first, y + (k & 1), z + deep * (k >> 1));
+        for (int x = 0; x < count; x++) {
+            float dx = 0, sum[4];
+            for (int k = 0; k < 4; k++) dx += row[k][x + 1] - row[k][x], sum[k] = row[k][x] + row[k][x + 1];
+            J[j][x] = 0.25f / (float)m->ratio[0] * dx + (j == 0);
+            J[3 + j][x] = 0.25f / (float)m->ratio[1] * (sum[1] - sum[0] + sum[3] - sum[2]) + (j == 1);
+            J[6 + j][x] = 0.25f / (float)m->ratio[2] * (sum[2] - sum[0] + sum[3] - sum[1]) * (float)deep + (j == 2);
+        }
+    }
+}
+
+float warp_stretch(const Warp *w, float *out) {
+    const WarpMap *m = &w->map;
+    const int *n = m->coarse;
+    float J[9][PART], largest = 0;
+    for (int z = 0; z < n[2]; z++)
+        for (int y = 0; y < n[1]; y++)
+            for (int first = 0; first < n[0]; first += PART) {
+                const int count = n[0] - first < PART ? n[0] - first : PART;
+                float *to = out + ((size_t)z * (size_t)n[1] + (size_t)y) * (size_t)n[0] + first;
+                row_jacobians(m, y, z, first, count, J);
+                for (int x = 0; x < count; x++) {
+                    float most = 0, det = 0, cofactor[3][3];
+                    for (int r = 0; r < 3; r++)
+                        for (int c = 0; c < 3; c++) {
+                            const int r1 = (r + 1) % 3 * 3, r2 = (r + 2) % 3 * 3, c1 = (c + 1) % 3,
+                                      c2 = (c + 2) % 3;
+                            cofactor[r][c] = J[r1 + c1][x] * J[r2 + c2][x] - J[r1 + c2][x] * J[r2 + c1][x];
+                        }
+                    for (int c = 0; c < 3; c++) det += J[c][x] * cofactor[0][c];
+                    for (int r = 0; r < 3; r++) { // a row of cofactors is a column of the inverse
+                        float square = 0;
+                        for (int c = 0; c < 3; c++) square += cofactor[r][c] * cofactor[r][c];
+                        most = square > most ? square : most;
+                    }
+                    to[x] = sqrtf(most) / det;
+                }
+                for (int x = 0; x < count; x++) largest = to[x] > largest ? to[x] : largest;
+            }
+    return largest;
 }
 
 static double farthest(const WarpMap *a, const WarpMap *b) {
@@ -233,9 +312,13 @@ static WarpMotion approach(Warp *w, double limit) {
     motion.moved = farthest(&w->map, &w->before);
     if (motion.moved > limit) motion.part = limit / motion.moved;
     for (int k = 0;; k++) {
-        for (size_t i = 0; i < n; i++)
-            w->spare[i] = w->now[i] + motion.part * (w->next[i] - w->now[i]);
-        displace(&w->map, w->spare);
+        if (motion.part == 1) { // the mesh is that of next already
+            memcpy(w->spare, w->next, n * sizeof(double));
+        } else {
+            for (size_t i = 0; i < n; i++)
+                w->spare[i] = w->now[i] + motion.part * (w->next[i] - w->now[i]);
+            displace(&w->map, w->spare);
+        }
         map_determinants(&w->map, &motion.least, &motion.most);
         if (motion.least >= lowest || motion.part == 0) break;
         motion.part = k < HALVINGS ? motion.part / 2 : 0; // the mesh that was there is sound

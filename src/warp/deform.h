@@ -19,6 +19,7 @@ typedef struct Warp {
     double strength;       ///< s, 0 to below 1
     double *now, *last;    ///< [coarse cells] potential of this step and the one before, cells^2
     double *next, *spare;  ///< [coarse cells]
+    float *place[3];       ///< [coarse cells] where the centres are in space, cells
     double *cosine[3];     ///< [mode][cell] along each axis, orthonormal
     double *transposed[3]; ///< [cell][mode]
 } Warp;
@@ -42,6 +43,12 @@ size_t warp_bytes(const Warp *w);
 size_t warp_centres(const Warp *w);
 /// Centre i in reference space, cells.
 void warp_centre(const Warp *w, size_t i, double xi[3]);
+
+/// => place
+void warp_places(Warp *w);
+/// out [centres] = largest factor from a speed in space to one in reference space; returns the
+/// largest of them.
+float warp_stretch(const Warp *w, float *out);
 
 /// out = Lap^-1 f, of mean zero; the mean of f is left out. f and out may be the same.
 void warp_inverse_laplacian(Warp *w, const double *f, double *out);

@@ -122,27 +122,40 @@ void map_corners(const WarpMap *m, int x, int y, int z, double d[8][3]) {
     }
 }
 
-/// The three edges of a coarse cell that meet at a corner, per cell of the grid: rows of J there.
-static double corner_determinant(const WarpMap *m, const double d[8][3], int corner) {
-    double J[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    for (int i = 0; i < m->dim; i++) {
-        const double *low = d[corner & ~(1 << i)], *high = d[corner | 1 << i];
-        for (int j = 0; j < m->dim; j++) J[i][j] += (high[j] - low[j]) / m->ratio[i];
+/// Determinants at one corner of a row of coarse cells: from the three edges that meet there.
+static void corner_row(const WarpMap *m, int y, int z, int corner, float *least, float *most) {
+    const int cx = corner & 1, cy = corner >> 1 & 1, cz = corner >> 2, deep = m->dim == 3;
+    const float part[3] = {1.0f / (float)m->ratio[0], 1.0f / (float)m->ratio[1],
+                           deep ? 1.0f / (float)m->ratio[2] : 0};
+    const float *low[3][3], *high[3][3]; // [axis][component]
+    for (int j = 0; j < 3; j++) {
+        low[0][j] = m->d[j] + map_node(m, 0, y + cy, z + cz), high[0][j] = low[0][j] + 1;
+        low[1][j] = m->d[j] + map_node(m, cx, y, z + cz);
+        high[1][j] = m->d[j] + map_node(m, cx, y + 1, z + cz);
+        low[2][j] = m->d[j] + map_node(m, cx, y + cy, z);
+        high[2][j] = m->d[j] + map_node(m, cx, y + cy, z + deep);
     }
-    return matrix_determinant(J);
+    for (int x = 0; x < m->coarse[0]; x++) {
+        float J[3][3];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                J[i][j] = part[i] * (high[i][j][x] - low[i][j][x]) + (i == j ? 1.0f : 0.0f);
+        const float det = J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) -
+                          J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) +
+                          J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
+        least[x] = det < least[x] ? det : least[x];
+        most[x] = det > most[x] ? det : most[x];
+    }
 }
 
 void map_determinants(const WarpMap *m, double *least, double *most) {
+    enum { ROW = 256 };
+    float low[ROW], high[ROW];
+    for (int i = 0; i < ROW; i++) low[i] = INFINITY, high[i] = -INFINITY;
+    for (int z = 0; z < m->coarse[2]; z++)
+        for (int y = 0; y < m->coarse[1]; y++)
+            for (int c = 0; c < 1 << m->dim; c++) corner_row(m, y, z, c, low, high);
     *least = INFINITY, *most = -INFINITY;
-    int cell[3];
-    for (cell[2] = 0; cell[2] < m->coarse[2]; cell[2]++)
-        for (cell[1] = 0; cell[1] < m->coarse[1]; cell[1]++)
-            for (cell[0] = 0; cell[0] < m->coarse[0]; cell[0]++) {
-                double corner[8][3];
-                coarse_corners(m, cell, corner);
-                for (int c = 0; c < 1 << m->dim; c++) {
-                    double det = corner_determinant(m, corner, c);
-                    *least = det < *least ? det : *least, *most = det > *most ? det : *most;
-                }
-            }
+    for (int x = 0; x < m->coarse[0]; x++)
+        *least = fmin(*least, (double)low[x]), *most = fmax(*most, (double)high[x]);
 }

@@ -11,7 +11,7 @@
 typedef struct WarpMap {
     int dim;
     int cells[3];  ///< of the grid; cells[2] = 1 in 2D
-    int coarse[3]; ///< cells of the coarse lattice
+    int coarse[3]; ///< cells of the coarse lattice, at most 256
     int ratio[3];  ///< cells / coarse
     float *d[3];   ///< [coarse nodes z][y][x] displacement along each axis, cells; z is one node
                    ///< deep in 2D. One piece of memory, d[0] its start

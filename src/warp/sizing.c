@@ -78,59 +78,86 @@ BrimResult warp_size(Warp *w, const WarpSizing *z, const float *distance, const 
 
 // --------------------------------------------------------------------------------------- distance
 
-static float square_from(const float a[3], const float x[3]) {
-    float dx = a[0] - x[0], dy = a[1] - x[1], dz = a[2] - x[2];
-    return dx * dx + dy * dy + dz * dz;
+/// Points of the surface and how far they are, of one lattice row or more.
+typedef struct Points {
+    float *x, *y, *z, *square; ///< nearest point, squared distance
+    const float *px, *py, *pz; ///< where the centre is
+} Points;
+
+static Points points_from(const Points *p, size_t first) {
+    return (Points){p->x + first,  p->y + first,  p->z + first, p->square + first,
+                    p->px + first, p->py + first, p->pz + first};
 }
 
-/// One sweep in a given direction along each axis: each centre takes over its neighbours' point
-/// when it is nearer than its own. True when something changed.
-static bool sweep(const Warp *w, const float (*place)[3], float (*closest)[3], int direction) {
+/// Centres take over the point of another row's, or of their own row's, when it is nearer.
+static inline void take(const Points *to, const Points *from, int i, int j) {
+    const float x = from->x[j], y = from->y[j], z = from->z[j];
+    const float dx = x - to->px[i], dy = y - to->py[i], dz = z - to->pz[i];
+    const float d = dx * dx + dy * dy + dz * dz;
+    const bool nearer = d < to->square[i];
+    to->square[i] = nearer ? d : to->square[i];
+    to->x[i] = nearer ? x : to->x[i];
+    to->y[i] = nearer ? y : to->y[i];
+    to->z[i] = nearer ? z : to->z[i];
+}
+
+/// From the row beside, straight on and across.
+static void take_row(const Points *to, const Points *from, int n) {
+    for (int shift = -1; shift <= 1; shift++)
+#pragma GCC ivdep
+        for (int i = shift < 0; i < n - (shift > 0); i++) take(to, from, i, i + shift);
+}
+
+static void sweep_row(const Points *row, int n) {
+    for (int i = 1; i < n; i++) take(row, row, i, i - 1);
+    for (int i = n - 2; i >= 0; i--) take(row, row, i, i + 1);
+}
+
+/// A slice: rows up and down, along each row both ways.
+static void sweep_slice(const Points *slice, const int n[3]) {
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < n[1]; k++) {
+            const int y = pass ? n[1] - 1 - k : k;
+            Points row = points_from(slice, (size_t)y * (size_t)n[0]);
+            if (k > 0) {
+                Points beside = points_from(slice, (size_t)(pass ? y + 1 : y - 1) * (size_t)n[0]);
+                take_row(&row, &beside, n[0]);
+            }
+            sweep_row(&row, n[0]);
+        }
+}
+
+/// From the slice before, with the rows to either side.
+static void take_slice(const Points *to, const Points *from, const int n[3]) {
+    for (int y = 0; y < n[1]; y++)
+        for (int k = y > 0 ? y - 1 : 0; k <= (y + 1 < n[1] ? y + 1 : y); k++) {
+            Points row = points_from(to, (size_t)y * (size_t)n[0]);
+            Points beside = points_from(from, (size_t)k * (size_t)n[0]);
+            take_row(&row, &beside, n[0]);
+        }
+}
+
+void warp_sweep_distance(Warp *w, float *const closest[3], double none, float *distance) {
     const int *n = w->map.coarse;
-    const size_t stride[3] = {1, (size_t)n[0], (size_t)n[0] * (size_t)n[1]};
-    bool changed = false;
-    size_t count = warp_centres(w);
-    for (size_t k = 0; k < count; k++) {
-        int c[3];
-        size_t left = k;
-        for (int a = 0; a < 3; a++) {
-            c[a] = (int)(left % (size_t)n[a]), left /= (size_t)n[a];
-            if (direction >> a & 1) c[a] = n[a] - 1 - c[a];
+    const size_t count = warp_centres(w), slice = (size_t)n[0] * (size_t)n[1];
+    warp_places(w);
+    Points all = {closest[0], closest[1], closest[2], distance,
+                  w->place[0], w->place[1], w->place[2]};
+    for (size_t i = 0; i < count; i++) distance[i] = INFINITY;
+    for (size_t i = 0; i < count; i += (size_t)n[0]) {
+        Points row = points_from(&all, i);
+        for (int x = 0; x < n[0]; x++) take(&row, &row, x, x);
+    }
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < n[2]; k++) {
+            const int z = pass ? n[2] - 1 - k : k;
+            Points here = points_from(&all, (size_t)z * slice);
+            if (k > 0) {
+                Points before = points_from(&all, (size_t)(pass ? z + 1 : z - 1) * slice);
+                take_slice(&here, &before, n);
+            }
+            sweep_slice(&here, n);
         }
-        size_t i = (size_t)c[0] + (size_t)c[1] * stride[1] + (size_t)c[2] * stride[2];
-        float best = isnan(closest[i][0]) ? INFINITY : square_from(closest[i], place[i]);
-        for (int a = 0; a < w->map.dim; a++) {
-            bool far = direction >> a & 1;
-            if (far ? c[a] + 1 >= n[a] : c[a] == 0) continue;
-            const float *other = closest[far ? i + stride[a] : i - stride[a]];
-            float d = isnan(other[0]) ? INFINITY : square_from(other, place[i]);
-            if (!(d < best)) continue;
-            best = d, changed = true;
-            memcpy(closest[i], other, sizeof *closest);
-        }
-    }
-    return changed;
-}
-
-bool warp_sweep_distance(const Warp *w, float (*closest)[3], double none, float *distance) {
-    enum { ROUNDS = 3 };
-    bool changed = true;
-    size_t n = warp_centres(w);
-    float(*place)[3] = memory_new(n * sizeof *place);
-    if (!place) return false;
-    for (size_t i = 0; i < n; i++) {
-        double xi[3], x[3];
-        warp_centre(w, i, xi);
-        map_to_space(&w->map, xi, x);
-        for (int a = 0; a < 3; a++) place[i][a] = (float)x[a];
-    }
-    for (int round = 0; round < ROUNDS && changed; round++) {
-        changed = false;
-        for (int d = 0; d < 1 << w->map.dim; d++)
-            changed |= sweep(w, (const float(*)[3])place, closest, d);
-    }
-    for (size_t i = 0; i < n; i++)
-        distance[i] = isnan(closest[i][0]) ? (float)none : sqrtf(square_from(closest[i], place[i]));
-    free(place);
-    return true;
+    for (size_t i = 0; i < count; i++)
+        distance[i] = closest[0][i] >= WARP_NOWHERE ? (float)none : sqrtf(distance[i]);
 }

@@ -20,7 +20,10 @@ WarpSizing warp_default_sizing(const int cells[3], double gravity, double cell_w
 BrimResult warp_size(Warp *w, const WarpSizing *sizing, const float *distance, const float *speed,
                      const float *solid, const float *extra, double *f, BrimError *error);
 
-/// Carries known points of the surface to all centres: closest [centres][3], cells in space, NaN in
-/// [0] where none is known. distance [centres] => how far the nearest is, cells; `none` where there
-/// is no surface at all. Overwrites closest. False: out of memory.
-bool warp_sweep_distance(const Warp *w, float (*closest)[3], double none, float *distance);
+/// Where no point of the surface is known, cells.
+#define WARP_NOWHERE 1e8f
+
+/// Carries known points of the surface to all centres: closest [axis][centres], cells in space, all
+/// WARP_NOWHERE where none is known. distance [centres] => how far the nearest is, cells; `none`
+/// where there is no surface at all. Overwrites closest.
+void warp_sweep_distance(Warp *w, float *const closest[3], double none, float *distance);

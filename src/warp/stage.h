@@ -28,7 +28,7 @@ typedef struct WarpState {
     double *q; ///< [nodes] solution under way
     size_t q_capacity;
     float *distance, *speed; ///< [centres of the coarse lattice] what the mesh is bent by
-    float (*closest)[3];     ///< [centres] nearest point of the surface, cells
+    float *closest[3];       ///< [centres] nearest point of the surface, cells
     double *f;               ///< [centres]
     float *space[3];         ///< [particles] positions in space, m
     size_t space_capacity;

@@ -23,13 +23,14 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
     w->motion = (WarpMotion){1, 0, 1, 1};
     size_t n = warp_centres(&w->mesh);
     w->distance = memory_zero(n * sizeof(float)), w->speed = memory_zero(n * sizeof(float));
-    w->closest = memory_zero(n * sizeof *w->closest), w->f = memory_zero(n * sizeof(double));
+    w->closest[0] = memory_zero(3 * n * sizeof(float)), w->f = memory_zero(n * sizeof(double));
     w->stretch_at = memory_zero(n * sizeof(float));
     for (size_t i = 0; w->stretch_at && i < n; i++) w->stretch_at[i] = 1;
     w->kernels = warp_kernels_for(s->isa), w->level = warp_level_kernels_for(s->isa);
     w->nodal = nodal_kernels_for(s->isa);
     w->solver = nodal_solver_new(s->isa, s->team);
-    if (w->distance && w->speed && w->closest && w->f && w->stretch_at && w->solver) return BRIM_OK;
+    for (size_t a = 1; a < 3 && w->closest[0]; a++) w->closest[a] = w->closest[0] + a * n;
+    if (w->distance && w->speed && w->closest[0] && w->f && w->stretch_at && w->solver) return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
 }
 
@@ -39,7 +40,7 @@ void warp_destroy(BrimSim *s) {
     warp_free(&w->mesh);
     nodal_free(&w->op);
     nodal_solver_free(&w->solver);
-    free(w->q), free(w->distance), free(w->speed), free(w->closest), free(w->f);
+    free(w->q), free(w->distance), free(w->speed), free(w->closest[0]), free(w->f);
     free(w->stretch_at), free(w->errors);
     for (int a = 0; a < 3; a++) free(w->space[a]);
     free(w);
@@ -67,52 +68,91 @@ static size_t coarse_cell(const WarpMap *m, const double xi[3]) {
     return at;
 }
 
-/// Nodes beside the surface give the point where an edge meets it to the coarse cell around them.
+/// Whether the nodes of a tile are liquid, air, or both: bits 0 and 1.
+static unsigned tile_signs(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
+    unsigned any = 0, all = 1;
+    for (int i = 0; i < g->tile_cells; i++) any |= phi[i] < 0, all &= phi[i] < 0;
+    return any | (unsigned)!all << 1;
+}
+
+/// Whether an edge of a tile's nodes, or one to the next tiles, may meet the surface.
+static bool meets_surface(const BrimSim *s, int slot) {
+    const int32_t *near = s->grid.neighbour[slot] + TILE_SELF;
+    const int32_t next[3] = {near[1], near[3], s->dim == 3 ? near[9] : near[3]};
+    unsigned signs = tile_signs(s, slot);
+    for (int a = 0; a < 3; a++) signs |= next[a] < 0 ? 2 : tile_signs(s, next[a]);
+    return signs == 3;
+}
+
+/// A point of the surface, cells of reference space, to the coarse cell around it, which keeps the
+/// one nearest to its centre.
+static void add_point(WarpState *w, const double xi[3]) {
+    const WarpMap *m = &w->mesh.map;
+    const size_t c = coarse_cell(m, xi);
+    double x[3], far = 0, other = 0;
+    map_to_space(m, xi, x);
+    for (int k = 0; k < m->dim; k++) {
+        const double middle = (double)w->mesh.place[k][c];
+        const double was = (double)w->closest[k][c] - middle;
+        far += (x[k] - middle) * (x[k] - middle);
+        other += was * was;
+    }
+    if (other <= far) return;
+    for (int k = 0; k < 3; k++) w->closest[k][c] = k < m->dim ? (float)x[k] : w->mesh.place[k][c];
+}
+
+/// Where edges between nodes meet the surface.
 static void find_points(BrimSim *s) {
     WarpState *w = s->warp;
     const Grid *g = &s->grid;
-    const WarpMap *m = &w->mesh.map;
-    for (size_t i = 0; i < warp_centres(&w->mesh); i++) w->closest[i][0] = NAN;
-    for (int slot = 0; slot < g->tile_count; slot++)
+    warp_places(&w->mesh);
+    for (size_t i = 0; i < 3 * warp_centres(&w->mesh); i++) w->closest[0][i] = WARP_NOWHERE;
+    for (int slot = 0; slot < g->tile_count; slot++) {
+        const TileCoord t = g->coord[slot];
+        if (!meets_surface(s, slot)) continue;
         for (int i = 0; i < g->tile_cells; i++) {
-            const TileCoord t = g->coord[slot];
             const int at[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),
                                s->dim == 3 ? t.z * TILE + (i >> 6) : 0};
-            float here = s->phi[(size_t)slot * (size_t)g->tile_cells + (size_t)i];
+            const float here = s->phi[(size_t)slot * (size_t)g->tile_cells + (size_t)i];
             bool inside = true;
             for (int a = 0; a < s->dim; a++) inside = inside && at[a] <= g->cells[a];
-            if (!inside) continue;
-            for (int a = 0; a < s->dim; a++) {
+            for (int a = 0; a < s->dim && inside; a++) {
                 if (at[a] >= g->cells[a]) continue;
                 int64_t next = grid_step(g, slot, i, a, 1);
                 float there = next < 0 ? LEVEL_SET_CUT : s->phi[next];
                 if ((here < 0) == (there < 0)) continue;
-                double xi[3] = {at[0], at[1], at[2]}, x[3], centre[3], middle[3];
+                double xi[3] = {at[0], at[1], at[2]};
                 xi[a] += (double)(here / (here - there));
-                map_to_space(m, xi, x);
-                size_t c = coarse_cell(m, xi);
-                warp_centre(&w->mesh, c, centre);
-                map_to_space(m, centre, middle);
-                double far = 0, other = 0;
-                for (int k = 0; k < 3; k++) {
-                    far += (x[k] - middle[k]) * (x[k] - middle[k]);
-                    double d = (double)w->closest[c][k] - middle[k];
-                    other += d * d;
-                }
-                if (!isnan(w->closest[c][0]) && other <= far) continue;
-                for (int k = 0; k < 3; k++) w->closest[c][k] = (float)x[k];
+                add_point(w, xi);
             }
         }
+    }
+}
+
+/// Of a slice of the coarse lattice.
+static void slice_speed(void *context, int z, int thread) {
+    BrimSim *s = context;
+    WarpState *w = s->warp;
+    const WarpMap *m = &w->mesh.map;
+    const size_t n = (size_t)m->coarse[0] * (size_t)m->coarse[1];
+    for (size_t i = (size_t)z * n; i < (size_t)(z + 1) * n; i++) {
+        double xi[3], u[3];
+        warp_centre(&w->mesh, i, xi);
+        w->speed[i] = 0;
+        if (grid_cell(&s->grid, (int)xi[0], (int)xi[1], (int)xi[2]) < 0) continue;
+        if (warp_sample(s, s->velocity, xi, u))
+            w->speed[i] = (float)sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+    }
 }
 
 static void find_speed(BrimSim *s) {
     WarpState *w = s->warp;
-    for (size_t i = 0; i < warp_centres(&w->mesh); i++) {
-        double xi[3], u[3];
-        warp_centre(&w->mesh, i, xi);
-        bool known = s->primed && warp_sample(s, s->velocity, xi, u);
-        w->speed[i] = known ? (float)sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) : 0;
-    }
+    if (s->primed)
+        team_for(s->team, w->mesh.map.coarse[2], 1, slice_speed, s);
+    else
+        memset(w->speed, 0, warp_centres(&w->mesh) * sizeof(float));
 }
 
 /// closest is kept: the next iteration of the start moves the mesh below the same points.
@@ -120,28 +160,12 @@ static BrimResult size_mesh(void *context, const Warp *mesh, double *f, BrimErro
     BrimSim *s = context;
     WarpState *w = s->warp;
     (void)mesh;
-    if (!warp_sweep_distance(&w->mesh, w->closest, w->sizing.length, w->distance))
-        return fail(error, s->primed ? BRIM_LOST_MEMORY : BRIM_ERROR_MEMORY,
-                    "out of memory for a warped grid");
+    warp_sweep_distance(&w->mesh, w->closest, w->sizing.length, w->distance);
     return warp_size(&w->mesh, &w->sizing, w->distance, w->speed, NULL, NULL, f, error);
 }
 
-/// Largest stretch from space to reference space: 1 / least eigenvalue of J, over coarse centres.
 static void find_stretch(WarpState *w) {
-    w->stretch = 1;
-    for (size_t i = 0; i < warp_centres(&w->mesh); i++) {
-        double xi[3], J[3][3], inverse[3][3], most = 0;
-        warp_centre(&w->mesh, i, xi);
-        map_jacobian(&w->mesh.map, xi, J);
-        matrix_invert(J, inverse);
-        for (int a = 0; a < 3; a++) {
-            double sum = 0;
-            for (int b = 0; b < 3; b++) sum += inverse[b][a] * inverse[b][a];
-            most = fmax(most, sum);
-        }
-        w->stretch_at[i] = (float)sqrt(most);
-        w->stretch = fmax(w->stretch, sqrt(most));
-    }
+    w->stretch = fmax(1, (double)warp_stretch(&w->mesh, w->stretch_at));
 }
 
 float warp_tile_stretch(const BrimSim *s, int slot) {
