@@ -1,15 +1,11 @@
 #include "warp/nodal.h"
 #include "base/memory.h"
+#include "grid/mask.h"
 #include "warp/nodal_kernels.h"
 #include "warp/particles.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-const signed char nodal_link[NODAL_LINKS][3] = {
-    {1, 0, 0},  {-1, 1, 0}, {0, 1, 0}, {1, 1, 0},  {-1, -1, 1}, {0, -1, 1}, {1, -1, 1},
-    {-1, 0, 1}, {0, 0, 1},  {1, 0, 1}, {-1, 1, 1}, {0, 1, 1},   {1, 1, 1},
-};
 
 /// Volume of a node's open part, as a part of all its volume, below which its weight grows no more.
 static const float LEAST_OPEN = 0.05f;
@@ -605,9 +601,32 @@ static bool is_open(const NodalProblem *p, int64_t at) {
     return any;
 }
 
+/// Which corners of a tile's cells are liquid: bits of rows.
+typedef struct LiquidRows {
+    uint8_t any[TILE * TILE], all[TILE * TILE];
+} LiquidRows;
+
+static void find_liquid(const Grid *g, const NodeBlock *phi, LiquidRows *out) {
+    const int deep = g->dim == 3;
+    unsigned row[TILE + 1][TILE + 1];
+    for (int z = 0; z <= (deep ? TILE : 0); z++)
+        for (int y = 0; y <= TILE; y++) {
+            unsigned bits = 0;
+            for (int x = 0; x <= TILE; x++)
+                bits |= (unsigned)(phi->at[block_index(x, y, z)] < 0) << x;
+            row[z][y] = bits;
+        }
+    for (int r = 0; r < g->tile_rows; r++) {
+        const int y = r & 7, z = r >> 3;
+        const unsigned a = row[z][y], b = row[z][y + 1], c = row[z + deep][y];
+        const unsigned d = row[z + deep][y + 1], any = a | b | c | d, all = a & b & c & d;
+        out->any[r] = (uint8_t)(any | any >> 1), out->all[r] = (uint8_t)(all & all >> 1);
+    }
+}
+
 /// u -= Mc Gm q in one cell.
 static void update_cell(const NodalProblem *p, const NodalOperator *op, const NodeBlock *phi,
-                        const NodeBlock *pressure, const int local[3], int liquid, int64_t at,
+                        const NodeBlock *pressure, const int local[3], bool whole, int64_t at,
                         float *const u[3]) {
     const int dim = p->grid->dim, corners = 1 << dim;
     const int64_t n = p->grid->tile_cells;
@@ -617,14 +636,13 @@ static void update_cell(const NodalProblem *p, const NodalOperator *op, const No
     Cell c = {.element = {.dim = dim, .corners = corners}, .surface = p->surface};
     for (int k = 0; k < corners; k++) {
         int from = block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2));
-        double v = liquid >> k & 1 ? (double)pressure->at[from] : 0;
+        double v = phi->at[from] < 0 ? (double)pressure->at[from] : 0;
         c.phi[k] = (double)phi->at[from];
         for (int a = 0; a < dim; a++) {
             c.element.mean[a][k] = (double)mean[(a * 8 + k) * n] / volume;
             slope[a] += c.element.mean[a][k] * v;
         }
     }
-    bool whole = liquid == (1 << corners) - 1;
     if (!whole && is_rough(&c)) c.surface.order = 1;
     if (!whole) element_ghost(corners, c.element.mean, c.phi, &c.surface, M);
     for (int a = 0; a < dim; a++) {
@@ -638,6 +656,7 @@ void nodal_update(const NodalProblem *p, const NodalOperator *op, const float *q
     const Grid *g = p->grid;
     const size_t n = (size_t)g->tile_cells, first = (size_t)slot * n;
     NodeBlock phi, pressure;
+    LiquidRows liquid;
     float slope[3][512];
     if (updated) memset(updated + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
     if (!op->kept[slot]) return;
@@ -646,18 +665,24 @@ void nodal_update(const NodalProblem *p, const NodalOperator *op, const float *q
     if (op->kernels)
         op->kernels->gradient(op->mean + first * NODAL_MEAN, pressure.at,
                               (float *const[3]){slope[0], slope[1], slope[2]});
-    for (int i = 0; i < g->tile_cells; i++) {
-        const int local[3] = {i & 7, i >> 3 & 7, i >> 6};
-        int64_t at = -1;
-        int liquid = liquid_corners(p, &phi, slot, local, &at);
-        if (!liquid || !is_open(p, at)) continue;
-        if (op->kernels && liquid == 0xff)
-            for (int a = 0; a < 3; a++) u[a][at] -= slope[a][i];
-        else
-            update_cell(p, op, &phi, &pressure, local, liquid, at, u);
-        if (updated)
-            updated[(size_t)slot * (size_t)g->tile_rows + (size_t)(i >> 3)] |=
-                (uint8_t)(1 << (i & 7));
+    find_liquid(g, &phi, &liquid);
+    TileMask inside = mask_inside(g, slot);
+    for (int row = 0; row < g->tile_rows; row++) {
+        const unsigned here = liquid.any[row] & mask_bits(&inside, row);
+        unsigned done = 0;
+        for (unsigned bits = here; bits; bits &= bits - 1) {
+            const int x = __builtin_ctz(bits), i = row * TILE + x;
+            const int local[3] = {x, row & 7, row >> 3};
+            const int64_t at = (int64_t)first + i;
+            const bool whole = liquid.all[row] >> x & 1;
+            if (!is_open(p, at)) continue;
+            if (op->kernels && whole)
+                for (int a = 0; a < 3; a++) u[a][at] -= slope[a][i];
+            else
+                update_cell(p, op, &phi, &pressure, local, whole, at, u);
+            done |= 1u << x;
+        }
+        if (updated) updated[(size_t)slot * (size_t)g->tile_rows + (size_t)row] = (uint8_t)done;
     }
 }
 

@@ -16,7 +16,10 @@ struct WarpKernels;
 enum { NODAL_LINKS = 13, NODAL_MEAN = 25 };
 /// The neighbours of a node that come after it, each with the one opposite it 26 in all; in 2D the
 /// first four.
-extern const signed char nodal_link[NODAL_LINKS][3];
+static const signed char nodal_link[NODAL_LINKS][3] = {
+    {1, 0, 0},  {-1, 1, 0}, {0, 1, 0}, {1, 1, 0},  {-1, -1, 1}, {0, -1, 1}, {1, -1, 1},
+    {-1, 0, 1}, {0, 0, 1},  {1, 0, 1}, {-1, 1, 1}, {0, 1, 1},   {1, 1, 1},
+};
 
 /// A solid cell or a part of one. Arrays by cell; NULL where there are no solids.
 typedef struct NodalSolids {

@@ -10,7 +10,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 16")
 
 /// Values of the linear functions of an axis at a Gauss point: of the near and of the far side.
 #define NEAR 0.78867513459481288225f
@@ -431,7 +431,7 @@ static void apply_double(const NodalNear *links, const float *anchor, const doub
         const int ry = row & 7, rz = row >> 3;
         const d8 self = *(const d8 *)(x + node_index(0, ry, rz));
         d8 sum = __builtin_convertvector(*(const f8 *)(anchor + row * TILE), d8) * self;
-        for (int k = 0; k < NODAL_LINKS; k++) {
+        UNROLL for (int k = 0; k < NODAL_LINKS; k++) {
             const signed char *d = nodal_link[k];
             const f8 own = *(const f8 *)(links->at[TILE_SELF] + k * 512 + row * TILE);
             const f8 back = back_links(links, k, ry, rz);

@@ -542,7 +542,7 @@ static void weigh(const Span *p, const WarpLattice *l, float *out) {
 // --------------------------------------------------------------------------------------- points
 
 INLINE void points_dim(const WarpLattice *l, const float first[3], float step, int edge,
-                       float *const d[3], float *det, const int dim) {
+                       float *const d[3], float *det, const bool slopes, const int dim) {
     enum { ROOM = 32 };
     const float corner[3] = {0, 0, 0};
     const Frame frame = frame_of(l, corner);
@@ -559,9 +559,9 @@ INLINE void points_dim(const WarpLattice *l, const float first[3], float step, i
                     at[2] = wide_all(first[2] + step * (float)z);
                     for (int a = 0; a < dim; a++)
                         at[a] = wide_clamp(at[a], (wide){0}, wide_all((float)l->cells[a]));
-                    map_at(l, &frame, at, off, J, true, dim);
+                    map_at(l, &frame, at, off, J, slopes, dim);
                     for (int a = 0; a < dim; a++) wide_store(out[a] + i, off[a]);
-                    wide_store(out[3] + i, determinant((const wide(*)[3])J, dim));
+                    if (slopes) wide_store(out[3] + i, determinant((const wide(*)[3])J, dim));
                 }
                 for (int a = 0; d && a < dim; a++)
                     memcpy(d[a] + row, out[a], (size_t)n * sizeof(float));
@@ -571,8 +571,12 @@ INLINE void points_dim(const WarpLattice *l, const float first[3], float step, i
 
 static void points(const WarpLattice *l, const float first[3], float step, int edge,
                    float *const d[3], float *det) {
-    l->dim == 3 ? points_dim(l, first, step, edge, d, det, 3)
-                : points_dim(l, first, step, edge, d, det, 2);
+    if (l->dim == 3)
+        det ? points_dim(l, first, step, edge, d, det, true, 3)
+            : points_dim(l, first, step, edge, d, NULL, false, 3);
+    else
+        det ? points_dim(l, first, step, edge, d, det, true, 2)
+            : points_dim(l, first, step, edge, d, NULL, false, 2);
 }
 
 const WarpKernels ISA(warp_kernels) = {to_block, from_block, move, shift, measure, weigh, points};

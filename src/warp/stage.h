@@ -34,6 +34,7 @@ typedef struct WarpState {
     size_t space_capacity;
     ShiftSums *errors; ///< [tiles] of the density
     size_t errors_capacity;
+    size_t rest_at; ///< where in `work` the blocks of the density at rest begin
     double stretch;    ///< largest factor from a speed in space to one in reference space
     float *stretch_at; ///< [centres] the same by coarse cell
     WarpMotion motion;
@@ -111,8 +112,11 @@ static inline void warp_pull_back(const double inverse[3][3], const double v[3],
     for (int i = 0; i < 3; i++)
         out[i] = inverse[0][i] * v[0] + inverse[1][i] * v[1] + inverse[2][i] * v[2];
 }
-/// Particles into the blocks of their tiles. => block_at. False: out of memory.
-bool warp_scatter(BrimSim *s);
+/// Particles into the blocks of their tiles, in `work` with room for so many floats more behind
+/// them. => block_at, rest_at. False: out of memory.
+bool warp_scatter(BrimSim *s, size_t more);
+/// What a block gave to mirror images beyond walls goes to the cells before them.
+void warp_fold(const BrimSim *s, int slot, int numbers, float *block);
 /// A block.
 static inline float *warp_block(const BrimSim *s, int slot, size_t floats) {
     return s->work.at + (size_t)s->block_at[slot] * floats;
@@ -120,7 +124,9 @@ static inline float *warp_block(const BrimSim *s, int slot, size_t floats) {
 /// A cell-centred vector as blocks, mirrored beyond walls; not a number where none is known.
 void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, float *const to[3]);
 /// sum [cells of the tile][numbers] of the blocks that reach a tile, over the neighbours in order.
-void warp_sum_blocks(const BrimSim *s, int slot, int numbers, float *sum);
+/// place [slot]: a tile's block, -1: none; NULL: all have one, in order of slots.
+void warp_sum_blocks(const BrimSim *s, int slot, int numbers, const float *blocks,
+                     const int32_t *place, float *sum);
 /// Largest factor from a speed in space to one in reference space on a tile.
 float warp_tile_stretch(const BrimSim *s, int slot);
 /// Two cell-centred fields `layers` cells beyond the cells in known; next: room for as many bits.

@@ -18,57 +18,76 @@ static const double TRAVEL_MAX = 1, MEAN_MAX = 0.1, SHIFT_MAX = 0.5;
 
 // ----------------------------------------------------------------------------------------- density
 
-/// Lattice points along an axis that a tile's cells hang on, at most; finer lattices are thinned
-/// out.
-enum { SIDE_MOST_3D = 4, SIDE_MOST_2D = 16 };
+/// Lattice points along an axis of a cell, at most; finer lattices are thinned out.
+enum { SIDE_MOST_3D = 4, SIDE_MOST_2D = 14 };
 
-/// One axis of the sum of weights: in [outer][n][inner] => out [outer][TILE][inner]. first, end:
-/// points inside the domain; what lies beyond is the mirror image.
-static void sum_axis(int side, int first, int end, int outer, int inner, const float *in,
-                     float *out) {
-    const int n = side * (TILE + 2);
-    memset(out, 0, (size_t)(outer * TILE * inner) * sizeof *out);
-    for (int i = 0; i < TILE; i++)
-        for (int k = i * side; k < (i + 3) * side; k++) {
-            const float off = fabsf(((float)k + 0.5f) / (float)side - ((float)i + 1.5f));
-            const int from = k < first ? 2 * first - 1 - k : k >= end ? 2 * end - 1 - k : k;
-            if (off >= 1 || from < 0 || from >= n) continue;
-            for (int o = 0; o < outer; o++) {
-                const float *v = in + (size_t)((o * n + from) * inner);
-                float *to = out + (size_t)((o * TILE + i) * inner), w = 1 - off;
-                for (int j = 0; j < inner; j++) to[j] += w * v[j];
-            }
+/// One axis of the lattice's weights: in [outer][side * TILE][inner] => out [outer][WARP_EDGE][inner],
+/// the tile's cells and one to either side.
+static void spread_axis(int side, int outer, int inner, const float *in, float *out) {
+    const int n = side * TILE;
+    memset(out, 0, (size_t)(outer * WARP_EDGE * inner) * sizeof *out);
+    for (int k = 0; k < n; k++) {
+        const float at = ((float)k + 0.5f) / (float)side + 0.5f; // from the centre before the tile
+        const int low = (int)at;
+        const float part = at - (float)low;
+        for (int o = 0; o < outer; o++) {
+            const float *restrict v = in + (size_t)((o * n + k) * inner);
+            float *restrict to = out + (size_t)((o * WARP_EDGE + low) * inner);
+            for (int j = 0; j < inner; j++) to[j] += (1 - part) * v[j];
+            for (int j = 0; j < inner; j++) to[inner + j] += part * v[j];
         }
+    }
 }
 
-/// What the seeding lattice would give to a tile's cells: the sum of w |J| / N over its points.
-static void rest_weights(const BrimSim *s, int slot, ThreadScratch *scratch, float *out) {
+static int lattice_side(const BrimSim *s) {
     const int most = s->dim == 3 ? SIDE_MOST_3D : SIDE_MOST_2D;
     const int wanted = seed_per_axis(s->dim, s->def.particles_per_cell);
-    const int side = wanted < most ? wanted : most, n = side * (TILE + 2);
+    return wanted < most ? wanted : most;
+}
+
+static float *rest_block(const BrimSim *s, int slot) {
+    return s->work.at + s->warp->rest_at +
+           (size_t)slot * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
+}
+
+/// What the seeding lattice of a tile would give to cells: the sum of w |J| / N over its points.
+static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
+    const int side = lattice_side(s), n = side * TILE;
     const TileCoord t = s->grid.coord[slot];
     const int tile[3] = {t.x * TILE, t.y * TILE, t.z * TILE};
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
-    float *det = scratch->block[0], *half = scratch->block[5], *last = scratch->block[6], at[3];
-    int first[3], end[3];
-    for (int a = 0; a < 3; a++) {
-        at[a] = (float)(tile[a] - 1) + 0.5f / (float)side;
-        first[a] = tile[a] == 0 ? side : 0;
-        end[a] = (s->grid.cells[a] - tile[a] + 1) * side;
-        end[a] = end[a] < n ? end[a] : n;
+    ThreadScratch *scratch = &s->scratch[thread];
+    float *det = scratch->block[0], *half = scratch->block[3], *out = rest_block(s, slot), at[3];
+    bool near = false;
+    for (int k = 0; k < 27 && !near; k++) {
+        const int32_t from = s->grid.neighbour[slot][k];
+        near = from >= 0 && s->block_at[from] >= 0;
     }
+    if (!near) return;
+    for (int a = 0; a < 3; a++) at[a] = (float)tile[a] + 0.5f / (float)side;
     s->warp->kernels->points(&lattice, at, 1 / (float)side, n, NULL, det);
-    const int deep = s->dim == 3 ? n : 1;
-    sum_axis(side, first[0], end[0], deep * n, 1, det, half);
-    sum_axis(side, first[1], end[1], deep, TILE, half, s->dim == 3 ? last : out);
-    if (s->dim == 3) sum_axis(side, first[2], end[2], 1, TILE * TILE, last, out);
+    for (int i = 0; i < n * n * (s->dim == 3 ? n : 1); i++) { // tiles may hang over the domain
+        const int k[3] = {i % n, i / n % n, i / n / n};
+        for (int a = 0; a < s->dim; a++)
+            if (tile[a] + k[a] / side >= s->grid.cells[a]) det[i] = 0;
+    }
+    if (s->dim == 3) {
+        spread_axis(side, n * n, 1, det, half);
+        spread_axis(side, n, WARP_EDGE, half, det);
+        spread_axis(side, 1, WARP_EDGE * WARP_EDGE, det, out);
+    } else {
+        spread_axis(side, n, 1, det, half);
+        spread_axis(side, 1, WARP_EDGE, half, out);
+    }
+    const int cells = s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D;
     const float part = 1 / (float)(s->dim == 3 ? side * side * side : side * side);
-    for (int i = 0; i < s->grid.tile_cells; i++) out[i] *= part;
+    for (int i = 0; i < cells; i++) out[i] *= part;
+    warp_fold(s, slot, 1, out);
 }
 
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const size_t n = (size_t)s->grid.tile_cells, base = (size_t)slot * n;
-    float *sum = s->scratch[thread].block[4], rest[512];
+    float *sum = s->scratch[thread].block[4], *rest = s->scratch[thread].block[6];
     bool any = false;
     for (int k = 0; k < 27 && !any; k++) {
         const int32_t t = s->grid.neighbour[slot][k];
@@ -76,45 +95,37 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     memset(s->density + base, 0, n * sizeof(float));
     if (!any) return;
-    rest_weights(s, slot, &s->scratch[thread], rest);
-    warp_sum_blocks(s, slot, WARP_NUMBERS, sum);
+    warp_sum_blocks(s, slot, 1, s->work.at + s->warp->rest_at, NULL, rest);
+    warp_sum_blocks(s, slot, WARP_NUMBERS, s->work.at, s->block_at, sum);
     for (size_t i = 0; i < n; i++)
         s->density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
 }
 
 /// Density of the cells: sum of v w over what the seeding lattice would give. False: out of memory.
 static bool measure_density(BrimSim *s) {
-    if (!warp_scatter(s)) return false;
+    const size_t cells = s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D;
+    if (!warp_scatter(s, (size_t)s->grid.tile_count * cells)) return false;
+    tiles_for(s, rest_tile, NULL);
     tiles_for(s, gather_tile, NULL);
     return true;
 }
 
 // ------------------------------------------------------------------------------------------ system
 
-static bool occupied(const BrimSim *s, int slot, int x, int y, int z) {
-    int64_t i = grid_near(&s->grid, slot, x, y, z);
-    return i >= 0 && s->particles.occupied[i >> 3] >> (i & 7) & 1;
-}
-
-static bool outside(const BrimSim *s, int slot, int x, int y, int z) {
-    const TileCoord t = s->grid.coord[slot];
-    const int at[3] = {t.x * TILE + x, t.y * TILE + y, s->dim == 3 ? t.z * TILE + z : 0};
-    for (int a = 0; a < s->dim; a++)
-        if (at[a] < 0 || at[a] >= s->grid.cells[a]) return true;
-    return false;
-}
-
 /// Nodes among cells with particles are liquid. => flag
 static void flag_tile(BrimSim *s, int slot, int thread, void *context) {
-    for (int i = 0; i < s->grid.tile_cells; i++) {
-        bool wet = true, any = false;
-        for (int c = 0; c < 1 << s->dim && wet; c++) {
-            int x = (i & 7) - 1 + (c & 1), y = (i >> 3 & 7) - 1 + (c >> 1 & 1);
-            int z = s->dim == 3 ? (i >> 6) - 1 + (c >> 2) : 0;
-            if (outside(s, slot, x, y, z)) continue;
-            wet = occupied(s, slot, x, y, z), any = true;
-        }
-        s->flag[(size_t)slot * (size_t)s->grid.tile_cells + (size_t)i] = wet && any ? -1 : 1;
+    const Grid *g = &s->grid;
+    float *flag = s->flag + (size_t)slot * (size_t)g->tile_cells;
+    Occupied full, real;
+    find_occupied(s, slot, true, &full);
+    find_occupied(s, slot, false, &real);
+    for (int row = 0; row < g->tile_rows; row++) {
+        const int y = (row & 7) + SEEN, z = s->dim == 3 ? (row >> 3) + SEEN : 0;
+        unsigned all = ~0u, any = 0;
+        for (int k = s->dim == 3 ? -1 : 0; k <= 0; k++)
+            for (int j = -1; j <= 0; j++) all &= full.row[z + k][y + j], any |= real.row[z + k][y + j];
+        all = all >> (SEEN - 1) & all >> SEEN, any = any >> (SEEN - 1) | any >> SEEN;
+        for (int x = 0; x < TILE; x++) flag[row * TILE + x] = (all & any) >> x & 1 ? -1 : 1;
     }
 }
 

@@ -98,8 +98,7 @@ static size_t block_floats(const BrimSim *s) {
     return (size_t)WARP_NUMBERS * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
 }
 
-/// What was given to mirror images beyond walls goes to the cells before them.
-static void fold_block(const BrimSim *s, int slot, float *block) {
+void warp_fold(const BrimSim *s, int slot, int numbers, float *block) {
     for (int a = 0; a < s->dim; a++) {
         int low, high;
         layers_beyond(s, slot, a, 1, &low, &high);
@@ -108,8 +107,8 @@ static void fold_block(const BrimSim *s, int slot, float *block) {
             if (far ? high >= WARP_EDGE : low == 0) continue;
             EACH_IN_LAYER(s->dim, WARP_EDGE, a, from, i) {
                 int step = layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
-                float *ghost = block + WARP_NUMBERS * i, *own = ghost + WARP_NUMBERS * step;
-                for (int k = 0; k < WARP_NUMBERS; k++)
+                float *ghost = block + numbers * i, *own = ghost + numbers * step;
+                for (int k = 0; k < numbers; k++)
                     own[k] += k == 1 + a ? -ghost[k] : ghost[k], ghost[k] = 0;
             }
         }
@@ -153,18 +152,19 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     memset(block, 0, block_floats(s) * sizeof *block);
     if (affine) load_centres(s, slot, &lattice, centre);
     s->warp->kernels->to_block(&span, &lattice, affine ? (const float *const *)centre : NULL, block);
-    fold_block(s, slot, block);
+    warp_fold(s, slot, WARP_NUMBERS, block);
 }
 
-void warp_sum_blocks(const BrimSim *s, int slot, int numbers, float *sum) {
+void warp_sum_blocks(const BrimSim *s, int slot, int numbers, const float *blocks,
+                     const int32_t *place, float *sum) {
     const Grid *g = &s->grid;
     const size_t floats = (size_t)numbers * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
     memset(sum, 0, (size_t)(numbers * g->tile_cells) * sizeof *sum);
     for (int n = s->dim == 3 ? 0 : 9; n < (s->dim == 3 ? 27 : 18); n++) {
         const int32_t from = g->neighbour[slot][n];
-        if (from < 0 || s->block_at[from] < 0) continue;
+        if (from < 0 || (place && place[from] < 0)) continue;
         const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        const float *block = warp_block(s, from, floats);
+        const float *block = blocks + (size_t)(place ? place[from] : from) * floats;
         int low[3] = {0}, high[3] = {1, 1, 1};
         for (int a = 0; a < s->dim; a++)
             low[a] = d[a] > 0 ? TILE - 1 : 0, high[a] = d[a] < 0 ? 1 : TILE;
@@ -184,7 +184,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const size_t base = (size_t)slot * (size_t)g->tile_cells;
     float *sum = s->scratch[thread].block[0];
     TileMask inside = mask_inside(g, slot), known = {{0}};
-    warp_sum_blocks(s, slot, WARP_NUMBERS, sum);
+    warp_sum_blocks(s, slot, WARP_NUMBERS, s->work.at, s->block_at, sum);
     for (int i = 0; i < g->tile_cells; i++) {
         const float *v = sum + WARP_NUMBERS * i;
         const bool here = v[0] > WEIGHT_MIN && mask_has(&inside, i);
@@ -198,24 +198,20 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     mask_store(g, s->known[0], slot, &known);
 }
 
-/// Makes room in `work` for a block of so many floats for each tile with particles. => block_at
-static bool warp_blocks(BrimSim *s, size_t floats) {
+bool warp_scatter(BrimSim *s, size_t more) {
     size_t blocks = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         bool any = tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
         s->block_at[t] = any ? (int32_t)blocks++ : -1;
     }
-    return work_fit(&s->work, blocks * floats);
-}
-
-bool warp_scatter(BrimSim *s) {
-    if (!warp_blocks(s, block_floats(s))) return false;
+    s->warp->rest_at = blocks * block_floats(s);
+    if (!work_fit(&s->work, s->warp->rest_at + more)) return false;
     tiles_for(s, scatter_tile, NULL);
     return true;
 }
 
 BrimResult warp_to_grid(BrimSim *s, BrimError *error) {
-    if (!warp_scatter(s)) return step_out_of_memory(s, "to_grid", error);
+    if (!warp_scatter(s, 0)) return step_out_of_memory(s, "to_grid", error);
     tiles_for(s, gather_tile, NULL);
     memcpy(s->own, s->known[0], sim_rows(s));
     return BRIM_OK;
