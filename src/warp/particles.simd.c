@@ -33,10 +33,29 @@ INLINE wide_int least_int(wide_int a, wide_int b) {
     return (a & less) | (b & ~less);
 }
 
-/// Displacement, and J where `slopes`, at points of a block.
-INLINE void map_at(const WarpLattice *l, const Frame *f, const wide at[3], wide d[3], wide J[3][3],
-                   const bool slopes, const int dim) {
-    wide t[3] = {0};
+/// The corners of coarse cells that were last looked up: points that move little stay in theirs.
+typedef struct Corners {
+    wide c[3][8];
+    wide_int node;
+} Corners;
+
+INLINE void load_corners(const WarpLattice *l, wide_int node, Corners *k, const int dim) {
+    const bool same = wide_bits(node != node[0]) == 0;
+    k->node = node;
+    for (int j = 0; j < dim; j++)
+        for (int n = 0; n < 1 << dim; n += 2) {
+            const float *from =
+                l->d[j] + (n >> 1 & 1) * l->stride[1] + (n >> 2) * (dim == 3 ? l->stride[2] : 0);
+            if (same)
+                k->c[j][n] = wide_all(from[node[0]]), k->c[j][n + 1] = wide_all(from[node[0] + 1]);
+            else
+                wide_gather_pairs(from, node, &k->c[j][n], &k->c[j][n + 1]);
+        }
+}
+
+/// The coarse cells that points of a block lie in: their first nodes; t: where in them.
+INLINE wide_int locate(const WarpLattice *l, const Frame *f, const wide at[3], wide t[3],
+                       const int dim) {
     wide_int node = {0};
     for (int a = 0; a < dim; a++) {
         wide u = at[a] * l->per_cell[a] + f->part[a];
@@ -44,17 +63,14 @@ INLINE void map_at(const WarpLattice *l, const Frame *f, const wide at[3], wide 
         t[a] = u - wide_from_int(c);
         node += (c + f->base[a]) * l->stride[a];
     }
-    const bool same = wide_bits(node != node[0]) == 0;
+    return node;
+}
+
+/// Displacement, and J where `slopes`.
+INLINE void evaluate(const WarpLattice *l, const Corners *corners, const wide t[3], wide d[3],
+                     wide J[3][3], const bool slopes, const int dim) {
     for (int j = 0; j < dim; j++) {
-        wide c[8];
-        for (int n = 0; n < 1 << dim; n += 2) {
-            const float *from =
-                l->d[j] + (n >> 1 & 1) * l->stride[1] + (n >> 2) * (dim == 3 ? l->stride[2] : 0);
-            if (same)
-                c[n] = wide_all(from[node[0]]), c[n + 1] = wide_all(from[node[0] + 1]);
-            else
-                wide_gather_pairs(from, node, &c[n], &c[n + 1]);
-        }
+        const wide *c = corners->c[j];
         wide x0 = c[1] - c[0], x1 = c[3] - c[2];
         wide a0 = c[0] + t[0] * x0, a1 = c[2] + t[0] * x1;
         wide y0 = a1 - a0, low = a0 + t[1] * y0, gx = x0 + t[1] * (x1 - x0), gy = y0;
@@ -71,6 +87,15 @@ INLINE void map_at(const WarpLattice *l, const Frame *f, const wide at[3], wide 
         J[0][j] = gx * l->per_cell[0] + (j == 0 ? 1.0f : 0.0f);
         J[1][j] = gy * l->per_cell[1] + (j == 1 ? 1.0f : 0.0f);
     }
+}
+
+/// The same at points of a block.
+INLINE void map_at(const WarpLattice *l, const Frame *f, const wide at[3], wide d[3], wide J[3][3],
+                   const bool slopes, const int dim) {
+    Corners corners;
+    wide t[3];
+    load_corners(l, locate(l, f, at, t, dim), &corners, dim);
+    evaluate(l, &corners, t, d, J, slopes, dim);
 }
 
 INLINE wide determinant(const wide J[3][3], const int dim) {
@@ -319,10 +344,14 @@ INLINE Box box_of(const WarpLattice *l, const float corner[3], float side) {
 /// arrived stays, so that it does not matter which others it goes with.
 INLINE void find_place(const WarpLattice *l, const Frame *frame, const Box *box, const wide x[3],
                        wide at[3], const int dim) {
+    Corners corners;
+    wide t[3];
+    load_corners(l, locate(l, frame, at, t, dim), &corners, dim);
     for (int k = 0; k < NEWTON_MOST; k++) {
         wide d[3], J[3][3], inverse[3][3], off[3] = {0}, step[3];
-        wide_int open = {0};
-        map_at(l, frame, at, d, J, true, dim);
+        wide_int open = {0}, node = locate(l, frame, at, t, dim);
+        if (wide_bits(node != corners.node)) load_corners(l, node, &corners, dim);
+        evaluate(l, &corners, t, d, J, true, dim);
         for (int a = 0; a < dim; a++) {
             off[a] = x[a] - (at[a] + d[a]);
             open |= (off[a] > NEWTON_TOLERANCE) | (off[a] < -NEWTON_TOLERANCE);
@@ -541,32 +570,115 @@ static void weigh(const Span *p, const WarpLattice *l, float *out) {
 
 // --------------------------------------------------------------------------------------- points
 
+enum {
+    ROWS_MOST = TILE + 4, ///< rows of coarse nodes along y or z that a box of points meets
+    ROW_ROOM = 128,
+    LINES = 8 * 1024, ///< floats of such rows for one component
+};
+
+/// Places of a box's points along an axis on the coarse lattice.
+typedef struct Places {
+    int first, count; ///< coarse nodes
+    int cell[ROW_ROOM];
+    float t[ROW_ROOM];
+} Places;
+
+INLINE void find_places(const WarpLattice *l, int axis, float first, float step, int edge,
+                        Places *p) {
+    for (int i = 0; i < edge; i++) {
+        float at = first + step * (float)i, most = (float)l->cells[axis];
+        at = at < 0 ? 0 : at > most ? most : at;
+        const float u = at * l->per_cell[axis];
+        const int cell = (int)u < l->coarse[axis] ? (int)u : l->coarse[axis] - 1;
+        p->cell[i] = cell, p->t[i] = u - (float)cell;
+    }
+    p->first = p->cell[0], p->count = p->cell[edge - 1] - p->cell[0] + 2;
+}
+
+/// The rows of coarse nodes that a box of points meets, interpolated along x: what is left is
+/// bilinear, without gathers.
+typedef struct Lines {
+    float value[3][LINES], slope[3][LINES]; ///< [component][(z * rows + y) * stride + x]
+    Places place[3];
+    int stride;
+} Lines;
+
+INLINE void fill_lines(const WarpLattice *l, int edge, Lines *lines, const bool slopes,
+                       const int dim) {
+    const Places *p = lines->place;
+    for (int z = 0; z < (dim == 3 ? p[2].count : 1); z++)
+        for (int y = 0; y < p[1].count; y++)
+            for (int j = 0; j < dim; j++) {
+                const float *row = l->d[j] + (p[1].first + y) * l->stride[1] +
+                                   (dim == 3 ? (p[2].first + z) * l->stride[2] : 0);
+                const int to = (z * p[1].count + y) * lines->stride;
+                for (int x = 0; x < edge; x++) {
+                    const float low = row[p[0].cell[x]], rise = row[p[0].cell[x] + 1] - low;
+                    lines->value[j][to + x] = low + p[0].t[x] * rise;
+                    if (slopes) lines->slope[j][to + x] = rise * l->per_cell[0];
+                }
+            }
+}
+
+/// A row of points between four lines.
+INLINE void points_row(const WarpLattice *l, const Lines *lines, const int line[4], int x, float ty,
+                       float tz, wide d[3], wide J[3][3], const bool slopes, const int dim) {
+    for (int j = 0; j < dim; j++) {
+        const float *v = lines->value[j] + x, *g = lines->slope[j] + x;
+        wide a = wide_load(v + line[0]), y0 = wide_load(v + line[1]) - a, low = a + ty * y0;
+        wide gx = {0}, gy = y0, gz = {0};
+        if (slopes) {
+            gx = wide_load(g + line[0]);
+            gx += ty * (wide_load(g + line[1]) - gx);
+        }
+        d[j] = low;
+        if (dim == 3) {
+            wide c = wide_load(v + line[2]), y1 = wide_load(v + line[3]) - c, high = c + ty * y1;
+            gz = high - low, d[j] = low + tz * gz, gy = y0 + tz * (y1 - y0);
+            if (slopes) {
+                wide above = wide_load(g + line[2]);
+                above += ty * (wide_load(g + line[3]) - above);
+                gx += tz * (above - gx);
+            }
+        }
+        if (!slopes) continue;
+        J[0][j] = gx + (j == 0 ? 1.0f : 0.0f);
+        J[1][j] = gy * l->per_cell[1] + (j == 1 ? 1.0f : 0.0f);
+        if (dim == 3) J[2][j] = gz * l->per_cell[2] + (j == 2 ? 1.0f : 0.0f);
+    }
+}
+
+INLINE void store_part(float *to, wide v, int n) {
+    if (n >= WIDE) {
+        wide_store(to, v);
+        return;
+    }
+    for (int i = 0; i < n; i++) to[i] = v[i];
+}
+
 INLINE void points_dim(const WarpLattice *l, const float first[3], float step, int edge,
                        float *const d[3], float *det, const bool slopes, const int dim) {
-    enum { ROOM = 32 };
-    const float corner[3] = {0, 0, 0};
-    const Frame frame = frame_of(l, corner);
-    float out[4][ROOM];
+    Lines lines;
+    lines.stride = (edge + 15) / 16 * 16;
+    for (int a = 0; a < dim; a++) find_places(l, a, first[a], step, edge, &lines.place[a]);
+    fill_lines(l, edge, &lines, slopes, dim);
+    const Places *p = lines.place;
     for (int z = 0; z < (dim == 3 ? edge : 1); z++)
-        for (int y = 0; y < edge; y++)
-            for (int start = 0; start < edge; start += ROOM) {
-                const int n = edge - start < ROOM ? edge - start : ROOM;
-                const int row = (z * edge + y) * edge + start;
-                for (int i = 0; i < n; i += WIDE) {
-                    wide at[3], off[3], J[3][3];
-                    at[0] = first[0] + step * ((float)(start + i) + wide_from_int(wide_lanes()));
-                    at[1] = wide_all(first[1] + step * (float)y);
-                    at[2] = wide_all(first[2] + step * (float)z);
-                    for (int a = 0; a < dim; a++)
-                        at[a] = wide_clamp(at[a], (wide){0}, wide_all((float)l->cells[a]));
-                    map_at(l, &frame, at, off, J, slopes, dim);
-                    for (int a = 0; a < dim; a++) wide_store(out[a] + i, off[a]);
-                    if (slopes) wide_store(out[3] + i, determinant((const wide(*)[3])J, dim));
-                }
-                for (int a = 0; d && a < dim; a++)
-                    memcpy(d[a] + row, out[a], (size_t)n * sizeof(float));
-                if (det) memcpy(det + row, out[3], (size_t)n * sizeof(float));
+        for (int y = 0; y < edge; y++) {
+            const int row = (z * edge + y) * edge, ly = p[1].cell[y] - p[1].first;
+            const int lz = dim == 3 ? p[2].cell[z] - p[2].first : 0;
+            int line[4];
+            for (int k = 0; k < 4; k++)
+                line[k] = ((lz + (k >> 1)) * p[1].count + ly + (k & 1)) * lines.stride;
+            for (int x = 0; x < edge; x += WIDE) {
+                wide off[3], J[3][3];
+                points_row(l, &lines, line, x, p[1].t[y], dim == 3 ? p[2].t[z] : 0, off, J, slopes,
+                           dim);
+                for (int a = 0; d && a < dim; a++) store_part(d[a] + row + x, off[a], edge - x);
+                if (slopes)
+                    store_part(det + row + x, determinant((const wide(*)[3])J, dim), edge - x);
             }
+        }
 }
 
 static void points(const WarpLattice *l, const float first[3], float step, int edge,

@@ -66,18 +66,20 @@ static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!near) return;
     for (int a = 0; a < 3; a++) at[a] = (float)tile[a] + 0.5f / (float)side;
     s->warp->kernels->points(&lattice, at, 1 / (float)side, n, NULL, det);
-    for (int i = 0; i < n * n * (s->dim == 3 ? n : 1); i++) { // tiles may hang over the domain
+    bool over = false; // tiles may hang over the domain
+    for (int a = 0; a < s->dim; a++) over = over || tile[a] + TILE > s->grid.cells[a];
+    for (int i = 0; over && i < n * n * (s->dim == 3 ? n : 1); i++) {
         const int k[3] = {i % n, i / n % n, i / n / n};
         for (int a = 0; a < s->dim; a++)
             if (tile[a] + k[a] / side >= s->grid.cells[a]) det[i] = 0;
     }
     if (s->dim == 3) {
-        spread_axis(side, n * n, 1, det, half);
-        spread_axis(side, n, WARP_EDGE, half, det);
-        spread_axis(side, 1, WARP_EDGE * WARP_EDGE, det, out);
+        spread_axis(side, 1, n * n, det, half);
+        spread_axis(side, WARP_EDGE, n, half, det);
+        spread_axis(side, WARP_EDGE * WARP_EDGE, 1, det, out);
     } else {
-        spread_axis(side, n, 1, det, half);
-        spread_axis(side, 1, WARP_EDGE, half, out);
+        spread_axis(side, 1, n, det, half);
+        spread_axis(side, WARP_EDGE, 1, half, out);
     }
     const int cells = s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D;
     const float part = 1 / (float)(s->dim == 3 ? side * side * side : side * side);
