@@ -107,8 +107,8 @@ void warp_free(Warp *w) {
 }
 
 size_t warp_bytes(const Warp *w) {
-    size_t bytes =
-        warp_centres(w) * (4 * sizeof(double) + 3 * sizeof(float)) + 6 * map_node_count(&w->map) * sizeof(float);
+    size_t bytes = warp_centres(w) * (4 * sizeof(double) + 3 * sizeof(float)) +
+                   6 * map_node_count(&w->map) * sizeof(float);
     for (int a = 0; a < 3; a++)
         bytes += 2 * (size_t)w->map.coarse[a] * (size_t)w->map.coarse[a] * sizeof(double);
     return bytes;
@@ -213,7 +213,8 @@ static void displace(WarpMap *m, const double *varphi) {
         for (int y = 0; y < map_nodes(m, 1); y++) {
             const double *row[4];
             for (int k = 0; k < 4; k++)
-                row[k] = varphi + (clamp(z - 1 + (k >> 1), n[2]) * ny + clamp(y - 1 + (k & 1), n[1])) * nx;
+                row[k] = varphi +
+                         (clamp(z - 1 + (k >> 1), n[2]) * ny + clamp(y - 1 + (k & 1), n[1])) * nx;
             displace_row(m, row, map_node(m, 0, y, z));
         }
 }
@@ -233,7 +234,8 @@ void warp_places(Warp *w) {
                 for (int x = 0; x < n[0]; x++) {
                     float sum = 0;
                     for (int k = 0; k < 4; k++) sum += row[k][x] + row[k][x + 1];
-                    to[a][x] = ((a == 0 ? (float)x : at) + 0.5f) * (float)m->ratio[a] + 0.125f * sum;
+                    to[a][x] =
+                        ((a == 0 ? (float)x : at) + 0.5f) * (float)m->ratio[a] + 0.125f * sum;
                 }
             }
 }
@@ -249,10 +251,14 @@ static void row_jacobians(const WarpMap *m, int y, int z, int first, int count, 
             row[k] = m->d[j] + map_node(m, first, y + (k & 1), z + deep * (k >> 1));
         for (int x = 0; x < count; x++) {
             float dx = 0, sum[4];
-            for (int k = 0; k < 4; k++) dx += row[k][x + 1] - row[k][x], sum[k] = row[k][x] + row[k][x + 1];
+            for (int k = 0; k < 4; k++)
+                dx += row[k][x + 1] - row[k][x], sum[k] = row[k][x] + row[k][x + 1];
             J[j][x] = 0.25f / (float)m->ratio[0] * dx + (j == 0);
-            J[3 + j][x] = 0.25f / (float)m->ratio[1] * (sum[1] - sum[0] + sum[3] - sum[2]) + (j == 1);
-            J[6 + j][x] = 0.25f / (float)m->ratio[2] * (sum[2] - sum[0] + sum[3] - sum[1]) * (float)deep + (j == 2);
+            J[3 + j][x] =
+                0.25f / (float)m->ratio[1] * (sum[1] - sum[0] + sum[3] - sum[2]) + (j == 1);
+            J[6 + j][x] =
+                0.25f / (float)m->ratio[2] * (sum[2] - sum[0] + sum[3] - sum[1]) * (float)deep +
+                (j == 2);
         }
     }
 }
@@ -273,7 +279,8 @@ float warp_stretch(const Warp *w, float *out) {
                         for (int c = 0; c < 3; c++) {
                             const int r1 = (r + 1) % 3 * 3, r2 = (r + 2) % 3 * 3, c1 = (c + 1) % 3,
                                       c2 = (c + 2) % 3;
-                            cofactor[r][c] = J[r1 + c1][x] * J[r2 + c2][x] - J[r1 + c2][x] * J[r2 + c1][x];
+                            cofactor[r][c] =
+                                J[r1 + c1][x] * J[r2 + c2][x] - J[r1 + c2][x] * J[r2 + c1][x];
                         }
                     for (int c = 0; c < 3; c++) det += J[c][x] * cofactor[0][c];
                     for (int r = 0; r < 3; r++) { // a row of cofactors is a column of the inverse

@@ -74,7 +74,7 @@ static int block_index(int x, int y, int z) {
 }
 
 static NodalNear near_tiles(const Grid *g, const float *field, size_t a_tile, const uint8_t *used,
-                       int slot) {
+                            int slot) {
     NodalNear near;
     for (int n = 0; n < 27; n++) {
         int32_t t = g->neighbour[slot][n];
@@ -420,8 +420,8 @@ static void assemble_fast(const NodalProblem *p, NodalOperator *op, int slot) {
         store_nothing(op, slot);
         return;
     }
-    p->map_kernels->points(&lattice, first, 1, NODAL_EDGE, (float *const[3]){d[0].at, d[1].at, d[2].at},
-                           NULL);
+    p->map_kernels->points(&lattice, first, 1, NODAL_EDGE,
+                           (float *const[3]){d[0].at, d[1].at, d[2].at}, NULL);
     NodalTile tile = {.phi = phi.at,
                       .d = {d[0].at, d[1].at, d[2].at},
                       .surface = p->surface,
@@ -450,8 +450,8 @@ void nodal_assemble(const NodalProblem *p, NodalOperator *op, int slot) {
 }
 
 static NodalNear near_links(const NodalOperator *op, int slot) {
-    return near_tiles(op->grid, op->link, (size_t)op->grid->tile_cells * (size_t)op->links, op->used,
-                      slot);
+    return near_tiles(op->grid, op->link, (size_t)op->grid->tile_cells * (size_t)op->links,
+                      op->used, slot);
 }
 
 void nodal_sum_rows(NodalOperator *op, int slot) {

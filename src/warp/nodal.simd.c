@@ -2,8 +2,8 @@
 //   S = det J  J^-1^T M J^-1
 // at the Gauss points by sums along one axis after the other: each entry is a sum over points of
 // S_ab times slopes that are products of functions of one coordinate.
-#include "warp/nodal_kernels.h"
 #include "base/wide.h"
+#include "warp/nodal_kernels.h"
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ INLINE int node_index(int x, int y, int z) {
 
 /// Values at the eight corners, bit a of the index along axis a.
 INLINE void load_corners(const float *block, int x, int y, int z, wide out[8]) {
-    UNROLL for (int c = 0; c < 8; c++)
-        out[c] = wide_load(block + node_index(x + (c & 1), y + (c >> 1 & 1), z + (c >> 2)));
+    UNROLL for (int c = 0; c < 8; c++) out[c] =
+        wide_load(block + node_index(x + (c & 1), y + (c >> 1 & 1), z + (c >> 2)));
 }
 
 /// Slopes along an axis at the Gauss points, by the two other coordinates: [low + 2 * high].
@@ -122,15 +122,14 @@ INLINE void find_points(const NodalTile *t, int x, int y, int z, Points *out) {
     out->volume = (wide){0};
     for (int g = 0; g < 8; g++) {
         wide J[3][3];
-        UNROLL for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) J[i][j] = slope[i][j][slope_of(i, g)];
-        UNROLL for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) {
-                const int r = (j + 1) % 3, s = (j + 2) % 3, p = (i + 1) % 3, q = (i + 2) % 3;
-                out->C[g][i][j] = J[r][p] * J[s][q] - J[r][q] * J[s][p];
-            }
-        out->det[g] = J[0][0] * out->C[g][0][0] + J[0][1] * out->C[g][1][0] +
-                      J[0][2] * out->C[g][2][0];
+        UNROLL for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) J[i][j] =
+            slope[i][j][slope_of(i, g)];
+        UNROLL for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) {
+            const int r = (j + 1) % 3, s = (j + 2) % 3, p = (i + 1) % 3, q = (i + 2) % 3;
+            out->C[g][i][j] = J[r][p] * J[s][q] - J[r][q] * J[s][p];
+        }
+        out->det[g] =
+            J[0][0] * out->C[g][0][0] + J[0][1] * out->C[g][1][0] + J[0][2] * out->C[g][2][0];
         out->volume += 0.125f * out->det[g];
     }
     UNROLL for (int k = 0; k < 3; k++) {
@@ -164,19 +163,17 @@ INLINE void find_stiffness(const NodalTile *t, const Points *p, const wide phi[8
     wide_int acts = {0};
     if (any_cut) {
         if (t->surface.order == 2) acts = cut & ~is_rough(p, phi, phi0);
-        UNROLL for (int i = 0; i < 3; i++)
-            point_slopes(phi, i, a[i]), point_slopes(phi0, i, b[i]);
+        UNROLL for (int i = 0; i < 3; i++) point_slopes(phi, i, a[i]), point_slopes(phi0, i, b[i]);
     }
     for (int g = 0; g < 8; g++) {
         const wide(*C)[3] = p->C[g], part = 0.125f / p->det[g];
         wide M[6], MC[3][3];
         if (any_cut) {
             wide ga[3] = {0}, gb[3] = {0};
-            UNROLL for (int k = 0; k < 3; k++)
-                UNROLL for (int i = 0; i < 3; i++) {
-                    ga[k] += C[k][i] * a[i][slope_of(i, g)];
-                    gb[k] += C[k][i] * b[i][slope_of(i, g)];
-                }
+            UNROLL for (int k = 0; k < 3; k++) UNROLL for (int i = 0; i < 3; i++) {
+                ga[k] += C[k][i] * a[i][slope_of(i, g)];
+                gb[k] += C[k][i] * b[i][slope_of(i, g)];
+            }
             // lengths do not matter, but they must not run out of range
             UNROLL for (int k = 0; k < 3; k++) ga[k] = ga[k] / p->det[g], gb[k] = gb[k] / p->det[g];
             ghost(ga, gb, acts, (float)t->surface.limit, M);
@@ -188,11 +185,8 @@ INLINE void find_stiffness(const NodalTile *t, const Points *p, const wide phi[8
         }
         UNROLL for (int k = 0; k < 6; k++) {
             wide sum = {0};
-            UNROLL for (int i = 0; i < 3; i++)
-                if (any_cut)
-                    sum += C[i][row[k]] * MC[i][column[k]];
-                else
-                    sum += C[i][row[k]] * C[i][column[k]];
+            UNROLL for (int i = 0; i < 3; i++) if (any_cut) sum += C[i][row[k]] * MC[i][column[k]];
+            else sum += C[i][row[k]] * C[i][column[k]];
             S[k][g] = sum * part;
         }
     }
@@ -217,9 +211,8 @@ INLINE void find_tensors(const wide S[6][8], Tensors *t) {
     UNROLL for (int a = 0; a < 3; a++) {
         const int p = a == 0 ? 2 : 1, q = a == 2 ? 2 : 4, step = 1 << a;
         wide half[2][3]; // [point along q][pair along p]
-        UNROLL for (int k = 0; k < 2; k++)
-            pairs(S[a][k * q] + S[a][k * q + step], S[a][k * q + p] + S[a][k * q + p + step],
-                  half[k]);
+        UNROLL for (int k = 0; k < 2; k++) pairs(S[a][k * q] + S[a][k * q + step],
+                                                 S[a][k * q + p] + S[a][k * q + p + step], half[k]);
         UNROLL for (int i = 0; i < 3; i++) pairs(half[0][i], half[1][i], t->same[a][i]);
     }
     UNROLL for (int m = 0; m < 3; m++) {
@@ -237,14 +230,14 @@ INLINE void find_tensors(const wide S[6][8], Tensors *t) {
                 u[i][1][k] = FAR * v[i][0] + NEAR * v[i][1];
             }
         }
-        UNROLL for (int i = 0; i < 2; i++)
-            UNROLL for (int j = 0; j < 2; j++) pairs(u[i][j][0], u[i][j][1], t->mixed[m][i][j]);
+        UNROLL for (int i = 0; i < 2; i++) UNROLL for (int j = 0; j < 2; j++)
+            pairs(u[i][j][0], u[i][j][1], t->mixed[m][i][j]);
     }
 }
 
 /// Which pair of functions two corners make along an axis.
-#define PAIR(i, j, axis) (((i) >> (axis) & 1) + ((j) >> (axis) & 1))
-#define SIDE(i, axis) ((i) >> (axis) & 1)
+#define PAIR(i, j, axis) (((i) >> (axis)&1) + ((j) >> (axis)&1))
+#define SIDE(i, axis) ((i) >> (axis)&1)
 
 /// K_ij of two different corners.
 INLINE wide stiffness(const Tensors *t, const int i, const int j) {
@@ -292,18 +285,17 @@ INLINE void add(NodalRow row, int x, int y, int z, const int corner, wide v) {
 
 INLINE void add_links(const Tensors *t, NodalSums *s, int x, int y, int z, const wide_int liquid[8],
                       wide_int on, const bool any_cut) {
-    UNROLL for (int i = 0; i < 8; i++)
-        UNROLL for (int j = i + 1; j < 8; j++) {
-            const int dx = (j & 1) - (i & 1), dy = (j >> 1 & 1) - (i >> 1 & 1);
-            const wide k = stiffness(t, i, j);
-            // j comes after i: by z, then y, then x
-            wide_int both = on;
-            if (any_cut) both &= liquid[i] & liquid[j];
-            add(s->link[link_of(dx, dy, (j >> 2) - (i >> 2))], x, y, z, i, keep(-k, both));
-            if (!any_cut) continue;
-            add(s->anchor, x, y, z, i, keep(-k, liquid[i] & ~liquid[j] & on));
-            add(s->anchor, x, y, z, j, keep(-k, liquid[j] & ~liquid[i] & on));
-        }
+    UNROLL for (int i = 0; i < 8; i++) UNROLL for (int j = i + 1; j < 8; j++) {
+        const int dx = (j & 1) - (i & 1), dy = (j >> 1 & 1) - (i >> 1 & 1);
+        const wide k = stiffness(t, i, j);
+        // j comes after i: by z, then y, then x
+        wide_int both = on;
+        if (any_cut) both &= liquid[i] & liquid[j];
+        add(s->link[link_of(dx, dy, (j >> 2) - (i >> 2))], x, y, z, i, keep(-k, both));
+        if (!any_cut) continue;
+        add(s->anchor, x, y, z, i, keep(-k, liquid[i] & ~liquid[j] & on));
+        add(s->anchor, x, y, z, j, keep(-k, liquid[j] & ~liquid[i] & on));
+    }
 }
 
 /// 7-point coefficients: the mean of S_aa, shared by the cell's four edges along a.
@@ -326,19 +318,19 @@ INLINE void add_edges(const wide S[6][8], NodalSums *s, int x, int y, int z,
 INLINE void add_volumes(const Points *p, NodalSums *s, int x, int y, int z, wide_int on) {
     wide v[8];
     UNROLL for (int g = 0; g < 8; g++) v[g] = 0.125f * p->det[g];
-    UNROLL for (int a = 0; a < 3; a++)
-        UNROLL for (int g = 0; g < 8; g++) {
-            if (g >> a & 1) continue;
-            const wide low = v[g], high = v[g | 1 << a];
-            v[g] = NEAR * low + FAR * high, v[g | 1 << a] = FAR * low + NEAR * high;
-        }
+    UNROLL for (int a = 0; a < 3; a++) UNROLL for (int g = 0; g < 8; g++) {
+        if (g >> a & 1) continue;
+        const wide low = v[g], high = v[g | 1 << a];
+        v[g] = NEAR * low + FAR * high, v[g | 1 << a] = FAR * low + NEAR * high;
+    }
     UNROLL for (int c = 0; c < 8; c++) add(s->volume, x, y, z, c, keep(v[c], on));
 }
 
 /// Keeps V Gm and V of the tile's own cells, 0 in those without a liquid node.
 INLINE void store_means(const NodalTile *t, const Points *p, int x, int y, int z, wide_int on) {
     if (y < 0 || z < 0) return;
-    const int first = x < 0 ? 1 : 0, count = TILE - (x + first) < WIDE - first ? TILE - (x + first) : WIDE - first;
+    const int first = x < 0 ? 1 : 0,
+              count = TILE - (x + first) < WIDE - first ? TILE - (x + first) : WIDE - first;
     for (int k = 0; k < NODAL_MEAN; k++) {
         wide v = keep(p->volume, on);
         if (k < NODAL_MEAN - 1) v = keep(p->flux[k >> 3][k & 7], on);
@@ -398,7 +390,8 @@ static void assemble(const NodalTile *t, NodalSums *s) {
 INLINE f8 back_links(const NodalNear *near, int k, int y, int z) {
     const signed char *d = nodal_link[k];
     const int by = y - d[1], bz = z - d[2];
-    const float *const *tile = near->at + TILE_SELF + 3 * (by >> TILE_SHIFT) + 9 * (bz >> TILE_SHIFT);
+    const float *const *tile =
+        near->at + TILE_SELF + 3 * (by >> TILE_SHIFT) + 9 * (bz >> TILE_SHIFT);
     const int first = k * 512 + ((bz & 7) * TILE + (by & 7)) * TILE;
     const f8 own = tile[0] ? *(const f8 *)(tile[0] + first) : (f8){0};
     if (d[0] == 0) return own;
@@ -510,8 +503,8 @@ static void gradient(const float *mean, const float *q, float *const out[3]) {
         const f8 part = 1.0f / (f8)(((i8x)volume & on) | ((i8x)((f8){0} + 1.0f) & ~on));
         f8 corner[8];
         for (int c = 0; c < 8; c++)
-            corner[c] = *(const f8 *)(q + node_index(c & 1, (row & 7) + (c >> 1 & 1),
-                                                     (row >> 3) + (c >> 2)));
+            corner[c] = *(
+                const f8 *)(q + node_index(c & 1, (row & 7) + (c >> 1 & 1), (row >> 3) + (c >> 2)));
         for (int k = 0; k < 3; k++) {
             f8 sum = {0};
             for (int c = 0; c < 8; c++)
@@ -522,4 +515,4 @@ static void gradient(const float *mean, const float *q, float *const out[3]) {
 }
 
 const NodalKernels ISA(nodal_kernels) = {assemble, apply,      apply_double,
-                                           sum_rows, divergence, gradient};
+                                         sum_rows, divergence, gradient};

@@ -17,12 +17,12 @@ enum {
 typedef float NodalRow[TILE][TILE][NODAL_ROW];
 typedef struct NodalSums {
     NodalRow link[NODAL_LINKS], anchor, volume, edge[3][2]; ///< edge: to lower and upper neighbour
-    uint8_t liquid[TILE * TILE]; ///< bits of the nodes, by the caller
+    uint8_t liquid[TILE * TILE];                            ///< bits of the nodes, by the caller
 } NodalSums;
 
 /// What a tile is made from. Blocks are read up to NODAL_PADDING beyond their end.
 typedef struct NodalTile {
-    const float *phi, *d[3]; ///< [NODAL_BLOCK] level set and displacement of the nodes
+    const float *phi, *d[3];            ///< [NODAL_BLOCK] level set and displacement of the nodes
     uint16_t cells[TILE + 1][TILE + 1]; ///< [z + 1][y + 1] bit x + 1: the cell is there
     Surface surface;
     float *mean; ///< [NODAL_MEAN][cells of the tile]

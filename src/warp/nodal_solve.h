@@ -28,8 +28,8 @@ NodalSolver *nodal_solver_new(BrimIsa isa, Team *team);
 void nodal_solver_free(NodalSolver **solver);
 size_t nodal_solver_bytes(const NodalSolver *solver);
 
-/// Takes an operator with all its tiles assembled and finishes it; it must not change until the last solve. False:
-/// out of memory.
+/// Takes an operator with all its tiles assembled and finishes it; it must not change until the
+/// last solve. False: out of memory.
 bool nodal_prepare(NodalSolver *solver, NodalOperator *op);
 /// Solves from the start value in x [nodes], 0 outside the liquid. In closed components the mean of
 /// b is taken out and x gets mean zero. False on a value that is not finite.

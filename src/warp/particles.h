@@ -19,9 +19,9 @@ enum {
 /// A map as kernels see it.
 typedef struct WarpLattice {
     int dim, cells[3], coarse[3];
-    int stride[3];      ///< from a coarse node to the next along each axis
-    float per_cell[3];  ///< coarse cells a cell
-    const float *d[3];  ///< displacement, cells
+    int stride[3];     ///< from a coarse node to the next along each axis
+    float per_cell[3]; ///< coarse cells a cell
+    const float *d[3]; ///< displacement, cells
 } WarpLattice;
 
 WarpLattice warp_lattice(const WarpMap *m);
@@ -29,7 +29,7 @@ WarpLattice warp_lattice(const WarpMap *m);
 /// How particles move: through the flow of the old mesh, to their place in the new one.
 typedef struct WarpMove {
     WarpLattice old, new;
-    int halo; ///< of the velocity blocks
+    int halo;   ///< of the velocity blocks
     float time; ///< s
     float side; ///< cells that particles keep from the walls
     BrimAdvection scheme;

@@ -162,8 +162,7 @@ INLINE void sample_cells(const float *const block[3], int edge, const wide at[3]
     wide_int c[3] = {0};
     for (int a = 0; a < dim; a++) c[a] = split(at[a] - 0.5f, &f[a]);
     wide_int node = (c[2] * edge + c[1]) * edge + c[0];
-    for (int a = 0; a < dim; a++)
-        v[a] = sample(block[a], node, edge, f[0], f[1], f[2], dim);
+    for (int a = 0; a < dim; a++) v[a] = sample(block[a], node, edge, f[0], f[1], f[2], dim);
     wide_int unknown = v[0] != v[0];
     if (!wide_bits(unknown)) return;
     wide mean[3];
@@ -360,10 +359,9 @@ INLINE void find_place(const WarpLattice *l, const Frame *frame, const Box *box,
         invert((const wide(*)[3])J, inverse, dim);
         pull_back((const wide(*)[3])inverse, off, step, dim);
         for (int a = 0; a < dim; a++)
-            at[a] = wide_select(open,
-                                wide_clamp(at[a] + step[a], wide_all(box->low[a]),
-                                           wide_all(box->high[a])),
-                                at[a]);
+            at[a] = wide_select(
+                open, wide_clamp(at[a] + step[a], wide_all(box->low[a]), wide_all(box->high[a])),
+                at[a]);
     }
 }
 
@@ -397,8 +395,8 @@ INLINE wide_int move_wide(const WarpMove *m, const Frame frame[2], const Box *al
     for (int a = 0; a < dim; a++) {
         x[a] = wide_clamp(at[a] + d[a] + scale * way[a], wide_all(keep->low[a]),
                           wide_all(keep->high[a]));
-        at[a] = wide_clamp(at[a] + scale * rate[a], wide_all(keep->low[a]),
-                           wide_all(keep->high[a]));
+        at[a] =
+            wide_clamp(at[a] + scale * rate[a], wide_all(keep->low[a]), wide_all(keep->high[a]));
     }
     find_place(&m->new, &frame[1], all, x, at, dim);
     for (int a = 0; a < dim; a++)
@@ -431,8 +429,7 @@ INLINE int move_dim(const Span *p, const WarpMove *m, uint32_t *far, const int d
             if (left[i]) far[count++] = (uint32_t)(first + i);
         for (int a = 0; a < dim; a++) {
             float *restrict x = p->attr[ATTR_X + a] + first;
-            for (int i = 0; i < n; i++)
-                x[i] = left[i] ? x[i] : (at[a][i] + p->corner[a]) * p->dx;
+            for (int i = 0; i < n; i++) x[i] = left[i] ? x[i] : (at[a][i] + p->corner[a]) * p->dx;
         }
     }
     return count;
@@ -531,8 +528,7 @@ INLINE void measure_dim(const Span *p, const WarpLattice *l, float *const space[
             wide_store(square + i, sum);
             wide_store(rate2 + i, fast);
         }
-        for (int a = 0; a < dim; a++)
-            memcpy(space[a] + first, at[a], (size_t)n * sizeof(float));
+        for (int a = 0; a < dim; a++) memcpy(space[a] + first, at[a], (size_t)n * sizeof(float));
         add_chunk(&lanes, n, p->attr[ATTR_VOLUME] + first, square, rate2, at, dim);
     }
     for (int k = 0; k < LANES; k++) {

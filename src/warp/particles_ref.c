@@ -113,7 +113,8 @@ static void from_block(const Span *p, float ratio, const float *const block[3],
         Around n = around(p, xi, WARP_EDGE);
         bool known = sample_block(p, block, &n, v, &whole);
         for (int a = 0; a < p->dim && known; a++)
-            p->attr[ATTR_VX + a][i] = (float)((double)ratio * (double)p->attr[ATTR_VX + a][i] + v[a]);
+            p->attr[ATTR_VX + a][i] =
+                (float)((double)ratio * (double)p->attr[ATTR_VX + a][i] + v[a]);
         if (!l || !whole) continue;
         WarpMap m = map_of(l);
         double J[3][3], inverse[3][3];
@@ -151,7 +152,8 @@ void warp_move_one(const WarpMove *move, const Span *p, int i, WarpFlow *flow,
     const bool third = move->scheme == BRIM_ADVECTION_RK3; // Ralston's
     memcpy(at, xi, sizeof at);
     for (int stage = 0; stage <= (third ? 2 : 1); stage++) {
-        if (stage > 0) step_from(&old, inverse, xi, k[stage - 1], (stage == 1 ? 0.5 : 0.75) * scale, at);
+        if (stage > 0)
+            step_from(&old, inverse, xi, k[stage - 1], (stage == 1 ? 0.5 : 0.75) * scale, at);
         if (!flow(context, at, k[stage])) memcpy(k[stage], own, sizeof own);
     }
     for (int a = 0; a < 3; a++)
@@ -232,7 +234,8 @@ static void measure(const Span *p, const WarpLattice *l, float *const space[3], 
         position(p, i, xi);
         map_point(&m, xi, x, J);
         matrix_invert(J, inverse);
-        for (int a = 0; a < p->dim; a++) v[a] = (double)p->attr[ATTR_VX + a][i], square += v[a] * v[a];
+        for (int a = 0; a < p->dim; a++)
+            v[a] = (double)p->attr[ATTR_VX + a][i], square += v[a] * v[a];
         pull_back(inverse, v, rate);
         for (int a = 0; a < p->dim; a++) {
             fast += rate[a] * rate[a];

@@ -141,7 +141,7 @@ void warp_sweep_distance(Warp *w, float *const closest[3], double none, float *d
     const int *n = w->map.coarse;
     const size_t count = warp_centres(w), slice = (size_t)n[0] * (size_t)n[1];
     warp_places(w);
-    Points all = {closest[0], closest[1], closest[2], distance,
+    Points all = {closest[0],  closest[1],  closest[2], distance,
                   w->place[0], w->place[1], w->place[2]};
     for (size_t i = 0; i < count; i++) distance[i] = INFINITY;
     for (size_t i = 0; i < count; i += (size_t)n[0]) {

@@ -34,7 +34,7 @@ typedef struct WarpState {
     size_t space_capacity;
     ShiftSums *errors; ///< [tiles] of the density
     size_t errors_capacity;
-    size_t rest_at; ///< where in `work` the blocks of the density at rest begin
+    size_t rest_at;    ///< where in `work` the blocks of the density at rest begin
     double stretch;    ///< largest factor from a speed in space to one in reference space
     float *stretch_at; ///< [centres] the same by coarse cell
     WarpMotion motion;

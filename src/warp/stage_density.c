@@ -21,8 +21,8 @@ static const double TRAVEL_MAX = 1, MEAN_MAX = 0.1, SHIFT_MAX = 0.5;
 /// Lattice points along an axis of a cell, at most; finer lattices are thinned out.
 enum { SIDE_MOST_3D = 4, SIDE_MOST_2D = 14 };
 
-/// One axis of the lattice's weights: in [outer][side * TILE][inner] => out [outer][WARP_EDGE][inner],
-/// the tile's cells and one to either side.
+/// One axis of the lattice's weights: in [outer][side * TILE][inner] => out
+/// [outer][WARP_EDGE][inner], the tile's cells and one to either side.
 static void spread_axis(int side, int outer, int inner, const float *in, float *out) {
     const int n = side * TILE;
     memset(out, 0, (size_t)(outer * WARP_EDGE * inner) * sizeof *out);
@@ -125,7 +125,8 @@ static void flag_tile(BrimSim *s, int slot, int thread, void *context) {
         const int y = (row & 7) + SEEN, z = s->dim == 3 ? (row >> 3) + SEEN : 0;
         unsigned all = ~0u, any = 0;
         for (int k = s->dim == 3 ? -1 : 0; k <= 0; k++)
-            for (int j = -1; j <= 0; j++) all &= full.row[z + k][y + j], any |= real.row[z + k][y + j];
+            for (int j = -1; j <= 0; j++)
+                all &= full.row[z + k][y + j], any |= real.row[z + k][y + j];
         all = all >> (SEEN - 1) & all >> SEEN, any = any >> (SEEN - 1) | any >> SEEN;
         for (int x = 0; x < TILE; x++) flag[row * TILE + x] = (all & any) >> x & 1 ? -1 : 1;
     }
@@ -228,7 +229,8 @@ static void error_tile(BrimSim *s, int slot, int thread, void *context) {
     ShiftSums *out = (ShiftSums *)context + slot;
     float error[512];
     *out = (ShiftSums){0};
-    if (tile_first(&s->particles, &s->grid, slot) == tile_end(&s->particles, &s->grid, slot)) return;
+    if (tile_first(&s->particles, &s->grid, slot) == tile_end(&s->particles, &s->grid, slot))
+        return;
     find_errors(s, slot, error);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         out->sum += (double)fabsf(error[i]);

@@ -30,7 +30,8 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
     w->nodal = nodal_kernels_for(s->isa);
     w->solver = nodal_solver_new(s->isa, s->team);
     for (size_t a = 1; a < 3 && w->closest[0]; a++) w->closest[a] = w->closest[0] + a * n;
-    if (w->distance && w->speed && w->closest[0] && w->f && w->stretch_at && w->solver) return BRIM_OK;
+    if (w->distance && w->speed && w->closest[0] && w->f && w->stretch_at && w->solver)
+        return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
 }
 

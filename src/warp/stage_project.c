@@ -119,7 +119,8 @@ BrimResult warp_subtract(BrimSim *s, BrimError *error) {
 
 // ------------------------------------------------------------------------------------- statistics
 
-/// Part of a cell inside the level set, from its corners: as a plane at their mean distance cuts it.
+/// Part of a cell inside the level set, from its corners: as a plane at their mean distance cuts
+/// it.
 static float liquid_part(const float *phi, int corners) {
     float mean = 0, slope[3] = {0};
     for (int c = 0; c < corners; c++) {
@@ -149,7 +150,8 @@ static double sum_cells(const BrimSim *s, int slot, ThreadScratch *scratch) {
     bool evaluated = false;
     block_load(g, slot, s->phi, PLACE_NODE, &s->sides, 1, LEVEL_SET_CUT, phi);
     for (int i = 0; i < g->tile_cells; i++) {
-        const float *low = phi + ((deep * ((i >> 6) + 1)) * EDGE + (i >> 3 & 7) + 1) * EDGE + (i & 7) + 1;
+        const float *low =
+            phi + ((deep * ((i >> 6) + 1)) * EDGE + (i >> 3 & 7) + 1) * EDGE + (i & 7) + 1;
         float corner[8], least = LEVEL_SET_CUT;
         for (int c = 0; c < corners; c++) {
             corner[c] = low[((c >> 2) * EDGE + (c >> 1 & 1)) * EDGE + (c & 1)];
@@ -172,9 +174,8 @@ void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out) {
     float *const to[3] = {space[0] + first, space[1] + first, space[2] + first};
     WarpSums sums;
     s->warp->kernels->measure(&span, &lattice, to, &sums);
-    *out = (TileSums){.speed2 = full * sums.square,
-                      .fastest2 = sums.fastest2,
-                      .rate = sqrtf(sums.rate2)};
+    *out = (TileSums){
+        .speed2 = full * sums.square, .fastest2 = sums.fastest2, .rate = sqrtf(sums.rate2)};
     for (int a = 0; a < s->dim; a++) out->position[a] = full * sums.position[a];
     out->volume = sum_cells(s, slot, &s->scratch[thread]);
 }

@@ -303,8 +303,7 @@ static void foot_tile(BrimSim *s, int slot, int thread, void *context) {
         }
         double slope[3];
         slope_at(s, s->phibar, slot, i, at, slope);
-        const int here =
-            block_node((i & 7) + 1, (i >> 3 & 7) + 1, s->dim == 3 ? (i >> 6) + 1 : 0);
+        const int here = block_node((i & 7) + 1, (i >> 3 & 7) + 1, s->dim == 3 ? (i >> 6) + 1 : 0);
         s->phi[base + (size_t)i] = foot_distance(s, &b, here, at, bar, slope);
     }
 }

@@ -14,7 +14,7 @@ static const float WEIGHT_MIN = 1e-6f;
 typedef struct Around8 {
     int cell[3][2];
     double weight[3][2];
-    double sign[3][2];             ///< -1: the mirror image of a cell beyond a wall
+    double sign[3][2]; ///< -1: the mirror image of a cell beyond a wall
 } Around8;
 
 static Around8 around_point(const BrimSim *s, const double xi[3]) {
@@ -67,10 +67,10 @@ static void layers_beyond(const BrimSim *s, int slot, int axis, int halo, int *l
 }
 
 /// Runs over the cells of one layer of a block: i is a cell's index.
-#define EACH_IN_LAYER(dim, edge, axis, layer, i)                                               \
-    for (int u_ = 0; u_ < (edge); u_++)                                                        \
-        for (int v_ = 0, i; v_ < ((dim) == 3 ? (edge) : 1) &&                                  \
-                            (i = layer_cell(edge, axis, layer, u_, v_), true);                 \
+#define EACH_IN_LAYER(dim, edge, axis, layer, i)                                                  \
+    for (int u_ = 0; u_ < (edge); u_++)                                                           \
+        for (int v_ = 0, i;                                                                       \
+             v_ < ((dim) == 3 ? (edge) : 1) && (i = layer_cell(edge, axis, layer, u_, v_), true); \
              v_++)
 
 static inline int layer_cell(int edge, int axis, int layer, int u, int v) {
@@ -106,7 +106,8 @@ void warp_fold(const BrimSim *s, int slot, int numbers, float *block) {
             int from = far ? high : low - 1, to = far ? high - 1 : low;
             if (far ? high >= WARP_EDGE : low == 0) continue;
             EACH_IN_LAYER(s->dim, WARP_EDGE, a, from, i) {
-                int step = layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
+                int step =
+                    layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
                 float *ghost = block + numbers * i, *own = ghost + numbers * step;
                 for (int k = 0; k < numbers; k++)
                     own[k] += k == 1 + a ? -ghost[k] : ghost[k], ghost[k] = 0;
@@ -133,7 +134,8 @@ static void load_centres(const BrimSim *s, int slot, const WarpLattice *lattice,
             if (far ? high >= WARP_EDGE : low == 0) continue;
             float wall = (float)(far ? high : low);
             EACH_IN_LAYER(s->dim, WARP_EDGE, a, from, i) {
-                int j = i + layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
+                int j =
+                    i + layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
                 for (int k = 0; k < s->dim; k++)
                     centre[k][i] = k == a ? 2 * wall - centre[k][j] : centre[k][j];
             }
@@ -151,7 +153,8 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     Span span = sim_span(s, slot, 1);
     memset(block, 0, block_floats(s) * sizeof *block);
     if (affine) load_centres(s, slot, &lattice, centre);
-    s->warp->kernels->to_block(&span, &lattice, affine ? (const float *const *)centre : NULL, block);
+    s->warp->kernels->to_block(&span, &lattice, affine ? (const float *const *)centre : NULL,
+                               block);
     warp_fold(s, slot, WARP_NUMBERS, block);
 }
 
@@ -322,8 +325,7 @@ static void give_tile(BrimSim *s, int slot, int thread, void *context) {
             for (int i = 0; i < (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D); i++)
                 now[a][i] -= ratio * before[a][i];
     }
-    s->warp->kernels->from_block(&span, ratio, (const float *const *)now,
-                                 affine ? &lattice : NULL);
+    s->warp->kernels->from_block(&span, ratio, (const float *const *)now, affine ? &lattice : NULL);
 }
 
 BrimResult warp_to_particles(BrimSim *s, BrimError *error) {
