@@ -187,7 +187,7 @@ TEST(warp_kernels_move_as_their_twin) {
                          .time = 0.02f, // half a cell
                          .side = 1e-3f};
         Cloud *c = cloud_new(dim, HALO);
-        float *block[3], *memory = blocks_new(block), length[2][ROOM];
+        float *block[3], *memory = blocks_new(block);
         uint32_t far[2][ROOM];
         double off = 0, far_off = 0, isas = 0;
         int left = 0;
@@ -214,22 +214,11 @@ TEST(warp_kernels_move_as_their_twin) {
             }
             free(plain), free(first);
         }
-        // displacements
-        Cloud *plain = cloud_copy(c);
-        for (int a = 0; a < 3; a++) plain->span.corner[a] += a < dim ? HALO - 1 : 0;
-        Cloud *fast = cloud_copy(plain);
-        fill_blocks(block, WARP_EDGE, dim, true);
-        const float *const *shifts = (const float *const *)block;
-        warp_kernels_ref.shift(&plain->span, &move.old, shifts, 0.5f, 1e-3f, length[0]);
-        kernels_of(BRIM_ISA_AVX512)->shift(&fast->span, &move.old, shifts, 0.5f, 1e-3f, length[1]);
-        double shifted = clouds_apart(plain, fast) * (double)c->span.inv_dx;
-        shifted = fmax(shifted, apart(length[0], length[1], (size_t)c->span.count));
-        free(plain), free(fast), free(memory), free(c);
+        free(memory), free(c);
         meshes_free(&m);
         CHECK(left > 0);
         CHECK_BELOW(off, 5e-5);     // cells
         CHECK_BELOW(far_off, 5e-4); // a flow of noise tears rounding apart
-        CHECK_BELOW(shifted, 2e-5);
         CHECK(isas == 0);
     }
 }
@@ -251,6 +240,7 @@ TEST(warp_kernels_measure_as_their_twin) {
             for (int k = 0; k < 2; k++) kernel[k]->measure(&c->span, &l, space[k], &sums[k]);
             for (int a = 0; a < dim; a++) off = fmax(off, apart(space[0][a], space[1][a], n));
             energy = fmax(energy, fabs(sums[0].square / sums[1].square - 1));
+            energy = fmax(energy, fabs(sums[0].volume / sums[1].volume - 1));
             energy = fmax(energy, fabs((double)sums[0].rate2 / (double)sums[1].rate2 - 1));
             for (int k = 0; k < 2; k++) kernel[k]->weigh(&c->span, &l, space[k][0]);
             off = fmax(off, apart(space[0][0], space[1][0], n));

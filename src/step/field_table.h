@@ -275,8 +275,6 @@ typedef enum StageId {
       "distance to the surface in reference space, at nodes")                                      \
     F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                              \
       "nodes too near to the surface, which count as air")                                         \
-    F(flag, float, 1, CELL, ALL, WARP, SPAN(SPREAD, SHIFT), NO, "",                                \
-      "nodes: -1 among cells with particles, else 1")                                              \
     /* measure */                                                                                  \
     F(tile_sums, TileSums, 1, TILE, ALL, ALWAYS, ONLY(MEASURE) | ONLY(REST), NO, "",               \
       "sums over a tile's particles and cells")

@@ -173,7 +173,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     o->volume_cells = cells > 0 ? all.cells / cells : 1;
     o->volume = due > 0 ? (count - s->pressed_cells * full) / due : 1;
     if (s->warp && s->start_volume > 0) // its particles stand for more or less by where they are
-        o->volume = all.volume * s->start_particles / (s->start_volume * due);
+        o->volume = (all.volume - s->pressed_cells) / s->start_volume;
     o->kinetic_energy = 0.5 * s->particle_mass * all.speed2;
     o->potential_energy =
         -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] + g.z * all.position[2]);

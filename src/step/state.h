@@ -87,7 +87,7 @@ typedef struct TileSums {
     double filled;      ///< sum over cells of min(particles, full), eq. (19) of the density paper
     double cells;       ///< cells with a particle, or below the band
     double hidden;      ///< particles' worth of liquid below the band
-    double volume;      ///< on a warped grid: inside the level set, cells
+    double volume;      ///< on a warped grid: what the particles stand for, cells
     float fastest2;     ///< largest |v|^2
     float rate;         ///< fastest in reference space, m/s; on a warped grid
 } TileSums;

@@ -168,9 +168,10 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
 /// length: a cell's own count does. It has this part in the error that is corrected.
 static const float COUNT_PART = 0.3f;
 
-/// What a cell's own count adds to its error e. Cells that a solid cuts have no count of their own.
+/// What a cell's own count adds to its error e. Cells that a solid cuts have no count of their own;
+/// on a warped grid the density has it.
 static float count_error(const BrimSim *s, int64_t cell, float e) {
-    if (s->solid_count && solid_volume_of(s, cell) > 0) return 0;
+    if (s->warp || (s->solid_count && solid_volume_of(s, cell) > 0)) return 0;
     const uint32_t *start = s->particles.cell_start + cell;
     float count = (float)(start[1] - start[0]) / (float)s->def.particles_per_cell;
     return COUNT_PART * (count - 1 - e);

@@ -14,6 +14,8 @@ enum {
     WARP_CELLS_2D = WARP_EDGE * WARP_EDGE,
     /// Numbers of a cell there: weight, momentum.
     WARP_NUMBERS = 4,
+    /// Cells that particles may have left their tile by where no block is read.
+    WARP_FAR = 24,
 };
 
 /// A map as kernels see it.
@@ -38,6 +40,7 @@ typedef struct WarpMove {
 
 /// What the statistics want of a tile's particles, weighed by their volume.
 typedef struct WarpSums {
+    double volume;              ///< cells
     double square, position[3]; ///< of |v|^2 and of positions in space, m
     float fastest2, rate2;      ///< of |v|^2 in space and in reference space
 } WarpSums;
@@ -56,14 +59,11 @@ typedef struct WarpKernels {
     /// (xi, v) => xi. Rest and uniform flow are exact however the mesh moves. Those that would
     /// leave the block stay: => far [count], their indices. Returns how many.
     int (*move)(const Span *p, const WarpMove *move, uint32_t *far);
-    /// Moves particles by blocks (halo 1) of displacements in space, cells, by at most `most` cells
-    /// of the mesh. length [n] => how far each went, cells.
-    void (*shift)(const Span *p, const WarpLattice *lattice, const float *const block[3],
-                  float most, float side, float *length);
     /// (xi, v) => places in space, m; sums
     void (*measure)(const Span *p, const WarpLattice *lattice, float *const space[3],
                     WarpSums *sums);
-    /// out [n] = volume / det J
+    /// out [n] = volume / det J; particles may be WARP_FAR cells beyond the tile, when the block has
+    /// such a halo.
     void (*weigh)(const Span *p, const WarpLattice *lattice, float *out);
     /// At the points first + i step of a box, i in [0, edge) along each axis: displacement and det
     /// J, each [z][y][x] or NULL. Points beyond the domain count as on its side.

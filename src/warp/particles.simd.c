@@ -439,52 +439,13 @@ static int move(const Span *p, const WarpMove *m, uint32_t *far) {
     return p->dim == 3 ? move_dim(p, m, far, 3) : move_dim(p, m, far, 2);
 }
 
-// --------------------------------------------------------------------------------- displacement
-
-INLINE void shift_dim(const Span *p, const WarpLattice *l, const float *const block[3], float most,
-                      float side, float *length, const int dim) {
-    const Frame frame = frame_of(l, p->corner);
-    const Box box = box_of(l, p->corner, side);
-    const wide none[3] = {{0}, {0}, {0}};
-    float at[3][CHUNK], went[CHUNK];
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, WARP_EDGE, 0, at, dim);
-        for (int i = 0; i < n; i += WIDE) {
-            wide x[3] = {0}, v[3], d[3], J[3][3], inverse[3][3], step[3], square = {0};
-            for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
-            sample_cells(block, WARP_EDGE, x, none, v, dim);
-            map_at(l, &frame, x, d, J, true, dim);
-            invert((const wide(*)[3])J, inverse, dim);
-            pull_back((const wide(*)[3])inverse, v, step, dim);
-            for (int a = 0; a < dim; a++) square += step[a] * step[a];
-            wide far = wide_sqrt(square), cut = wide_select(far > most, most / far, wide_all(1));
-            for (int a = 0; a < dim; a++)
-                wide_store(at[a] + i, wide_clamp(x[a] + cut * step[a], wide_all(box.low[a]),
-                                                 wide_all(box.high[a])));
-            wide_store(went + i, cut * far);
-        }
-        for (int i = 0; i < n; i++) length[first + i] = went[i];
-        for (int a = 0; a < dim; a++) {
-            float *restrict x = p->attr[ATTR_X + a] + first;
-            for (int i = 0; i < n; i++) x[i] = (at[a][i] + p->corner[a]) * p->dx;
-        }
-    }
-}
-
-static void shift(const Span *p, const WarpLattice *l, const float *const block[3], float most,
-                  float side, float *length) {
-    p->dim == 3 ? shift_dim(p, l, block, most, side, length, 3)
-                : shift_dim(p, l, block, most, side, length, 2);
-}
-
 // ----------------------------------------------------------------------------------- statistics
 
 /// Sums run over eight lanes on every instruction set.
 enum { LANES = 8 };
 
 typedef struct LaneSums {
-    double square[LANES], position[3][LANES];
+    double volume[LANES], square[LANES], position[3][LANES];
     float fastest2[LANES], rate2[LANES];
 } LaneSums;
 
@@ -494,6 +455,7 @@ INLINE void add_chunk(LaneSums *s, int n, const float *volume, const float *squa
         for (int k = 0; k < LANES; k++) {
             const int j = i + k < n ? i + k : n - 1;
             const double w = i + k < n ? (double)volume[j] : 0;
+            s->volume[k] += w;
             s->square[k] += w * (double)square[j];
             for (int a = 0; a < dim; a++) s->position[a][k] += w * (double)x[a][j];
             // what is not a number stays
@@ -532,6 +494,7 @@ INLINE void measure_dim(const Span *p, const WarpLattice *l, float *const space[
         add_chunk(&lanes, n, p->attr[ATTR_VOLUME] + first, square, rate2, at, dim);
     }
     for (int k = 0; k < LANES; k++) {
+        sums->volume += lanes.volume[k];
         sums->square += lanes.square[k];
         for (int a = 0; a < dim; a++) sums->position[a] += lanes.position[a][k];
         if (!(lanes.fastest2[k] <= sums->fastest2)) sums->fastest2 = lanes.fastest2[k];
@@ -549,7 +512,7 @@ INLINE void weigh_dim(const Span *p, const WarpLattice *l, float *out, const int
     float at[3][CHUNK], det[CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, WARP_EDGE, 0, at, dim);
+        chunk_positions(p, first, n, TILE + 2 * WARP_FAR, 0, at, dim);
         for (int i = 0; i < n; i += WIDE) {
             wide x[3] = {0}, d[3], J[3][3];
             for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
@@ -687,4 +650,4 @@ static void points(const WarpLattice *l, const float first[3], float step, int e
             : points_dim(l, first, step, edge, d, NULL, false, 2);
 }
 
-const WarpKernels ISA(warp_kernels) = {to_block, from_block, move, shift, measure, weigh, points};
+const WarpKernels ISA(warp_kernels) = {to_block, from_block, move, measure, weigh, points};

@@ -202,29 +202,6 @@ static int move(const Span *p, const WarpMove *m, uint32_t *far) {
     return count;
 }
 
-static void shift(const Span *p, const WarpLattice *l, const float *const block[3], float most,
-                  float side, float *length) {
-    WarpMap m = map_of(l);
-    for (int i = 0; i < p->count; i++) {
-        double xi[3], v[3], J[3][3], inverse[3][3], step[3], square = 0;
-        bool whole;
-        position(p, i, xi);
-        Around n = around(p, xi, WARP_EDGE);
-        length[i] = 0;
-        if (!sample_block(p, block, &n, v, &whole)) continue;
-        map_jacobian(&m, xi, J);
-        matrix_invert(J, inverse);
-        pull_back(inverse, v, step);
-        for (int a = 0; a < p->dim; a++) square += step[a] * step[a];
-        double far = sqrt(square), cut = far > (double)most ? (double)most / far : 1;
-        for (int a = 0; a < p->dim; a++) {
-            double to = fmin(fmax(xi[a] + cut * step[a], (double)side), m.cells[a] - (double)side);
-            p->attr[ATTR_X + a][i] = (float)(to * (double)p->dx);
-        }
-        length[i] = (float)(cut * far);
-    }
-}
-
 static void measure(const Span *p, const WarpLattice *l, float *const space[3], WarpSums *sums) {
     WarpMap m = map_of(l);
     *sums = (WarpSums){0};
@@ -242,6 +219,7 @@ static void measure(const Span *p, const WarpLattice *l, float *const space[3], 
             space[a][i] = (float)(x[a] * (double)p->dx);
             sums->position[a] += w * x[a] * (double)p->dx;
         }
+        sums->volume += w;
         sums->square += w * square;
         sums->fastest2 = fmaxf(sums->fastest2, (float)square);
         sums->rate2 = fmaxf(sums->rate2, (float)fast);
@@ -272,4 +250,4 @@ static void points(const WarpLattice *l, const float first[3], float step, int e
     }
 }
 
-const WarpKernels warp_kernels_ref = {to_block, from_block, move, shift, measure, weigh, points};
+const WarpKernels warp_kernels_ref = {to_block, from_block, move, measure, weigh, points};

@@ -32,9 +32,9 @@ typedef struct WarpState {
     double *f;               ///< [centres]
     float *space[3];         ///< [particles] positions in space, m
     size_t space_capacity;
-    ShiftSums *errors; ///< [tiles] of the density
-    size_t errors_capacity;
     size_t rest_at;    ///< where in `work` the blocks of the density at rest begin
+    uint32_t *splits; ///< [tiles + 1] particles to split, then where they begin
+    size_t splits_capacity;
     double stretch;    ///< largest factor from a speed in space to one in reference space
     float *stretch_at; ///< [centres] the same by coarse cell
     WarpMotion motion;
@@ -55,12 +55,10 @@ extern const int warped_stage_count;
 
 /// Moves the mesh, then particles: (phi, velocity on the old mesh, xi) => (xi on the new mesh, key)
 BrimResult warp_advect(BrimSim *s, BrimError *error);
+/// Towards the wanted number of particles a cell of the mesh. (xi, volume) => (xi, volume, tail, key)
+BrimResult warp_resample(BrimSim *s, BrimError *error);
 /// (xi) => density, when it is due
 BrimResult warp_weigh(BrimSim *s, BrimError *error);
-/// (density) => potential of the displacements that restore it
-BrimResult warp_spread(BrimSim *s, BrimError *error);
-/// (potential) => xi, key
-BrimResult warp_shift(BrimSim *s, BrimError *error);
 /// (xi, v) => (velocity, old, known)
 BrimResult warp_to_grid(BrimSim *s, BrimError *error);
 /// (xi) => phi

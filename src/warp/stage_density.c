@@ -1,20 +1,20 @@
-// Implicit density projection on a warped mesh: displacements in space that bring the density at
-// cell centres back to rest, from the operator of the pressure with M = I.
+// Density on a warped mesh: what the particles' volumes are of what the seeding lattice would give.
+// The projection is that of a regular grid (volume/density.c), in reference space: displacements
+// with a wanted divergence there, however long a cell is. One unknown to a cell sees what
+// alternates from cell to cell; one to a node would not.
 #include "base/error.h"
 #include "base/memory.h"
 #include "grid/mask.h"
 #include "particles/seed.h"
 #include "step/stages.h"
-#include "warp/occupied.h"
+#include "volume/density.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
 
-/// As in volume/density.c: errors beyond this are corrected over several steps; while the fastest
-/// particle has not crossed so many cells the next projection can wait; what is moved farther,
-/// cells, is cut.
-static const float ERROR_MAX = 0.5f;
-static const double TRAVEL_MAX = 1, MEAN_MAX = 0.1, SHIFT_MAX = 0.5;
+/// As in volume/density.c: while the fastest particle has not crossed so many cells the next
+/// projection can wait.
+static const double TRAVEL_MAX = 1;
 
 // ----------------------------------------------------------------------------------------- density
 
@@ -87,7 +87,49 @@ static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
     warp_fold(s, slot, 1, out);
 }
 
+/// Trilinear weights do not see particles that crowd and thin out within a cell's length: what the
+/// cell holds by itself does. It has this part in the density that is corrected.
+static const float OWN_PART = 0.3f;
+
+/// Volume of a cell's particles.
+static float own_volume(const BrimSim *s, int64_t cell) {
+    const float *volume = s->particles.attr[ATTR_VOLUME];
+    float sum = 0;
+    for (uint32_t i = s->particles.cell_start[cell]; i < s->particles.cell_start[cell + 1]; i++)
+        sum += volume[i];
+    return sum;
+}
+
+/// Adds what cells among others that hold particles hold by themselves.
+static void add_own(const BrimSim *s, int slot, float *density, float *det) {
+    const TileCoord t = s->grid.coord[slot];
+    const float middle[3] = {(float)(t.x * TILE) + 0.5f, (float)(t.y * TILE) + 0.5f,
+                             (float)(t.z * TILE) + 0.5f};
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    TileMask near[6], here = mask_load(&s->grid, s->particles.occupied, slot);
+    mask_around(&s->grid, s->particles.occupied, slot, near);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        const TileMask wall = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < s->grid.tile_depth; z++)
+            here.slice[z] &= near[n].slice[z] | wall.slice[z];
+    }
+    s->warp->kernels->points(&lattice, middle, 1, TILE, NULL, det);
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        if (!mask_has(&here, i)) continue;
+        const float own = own_volume(s, (int64_t)slot * s->grid.tile_cells + i) / det[i];
+        density[i] += OWN_PART * (own - density[i]);
+    }
+}
+
+/// A density to measure.
+typedef struct Measured {
+    float *density; ///< [cells]
+    bool own;       ///< with what cells hold by themselves
+} Measured;
+
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Measured *m = context;
+    float *density = m->density;
     const size_t n = (size_t)s->grid.tile_cells, base = (size_t)slot * n;
     float *sum = s->scratch[thread].block[4], *rest = s->scratch[thread].block[6];
     bool any = false;
@@ -95,161 +137,21 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         const int32_t t = s->grid.neighbour[slot][k];
         any = t >= 0 && s->block_at[t] >= 0;
     }
-    memset(s->density + base, 0, n * sizeof(float));
+    memset(density + base, 0, n * sizeof(float));
     if (!any) return;
     warp_sum_blocks(s, slot, 1, s->work.at + s->warp->rest_at, NULL, rest);
     warp_sum_blocks(s, slot, WARP_NUMBERS, s->work.at, s->block_at, sum);
     for (size_t i = 0; i < n; i++)
-        s->density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
+        density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
+    if (m->own) add_own(s, slot, density + base, rest);
 }
 
 /// Density of the cells: sum of v w over what the seeding lattice would give. False: out of memory.
-static bool measure_density(BrimSim *s) {
+static bool measure_density(BrimSim *s, float *density, bool own) {
     const size_t cells = s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D;
     if (!warp_scatter(s, (size_t)s->grid.tile_count * cells)) return false;
     tiles_for(s, rest_tile, NULL);
-    tiles_for(s, gather_tile, NULL);
-    return true;
-}
-
-// ------------------------------------------------------------------------------------------ system
-
-/// Nodes among cells with particles are liquid. => flag
-static void flag_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Grid *g = &s->grid;
-    float *flag = s->flag + (size_t)slot * (size_t)g->tile_cells;
-    Occupied full, real;
-    find_occupied(s, slot, true, &full);
-    find_occupied(s, slot, false, &real);
-    for (int row = 0; row < g->tile_rows; row++) {
-        const int y = (row & 7) + SEEN, z = s->dim == 3 ? (row >> 3) + SEEN : 0;
-        unsigned all = ~0u, any = 0;
-        for (int k = s->dim == 3 ? -1 : 0; k <= 0; k++)
-            for (int j = -1; j <= 0; j++)
-                all &= full.row[z + k][y + j], any |= real.row[z + k][y + j];
-        all = all >> (SEEN - 1) & all >> SEEN, any = any >> (SEEN - 1) | any >> SEEN;
-        for (int x = 0; x < TILE; x++) flag[row * TILE + x] = (all & any) >> x & 1 ? -1 : 1;
-    }
-}
-
-/// Errors of a tile's densities. Beside air only what is too much acts, or the surface would pull
-/// itself together.
-static void find_errors(const BrimSim *s, int slot, float out[512]) {
-    const Grid *g = &s->grid;
-    const float *density = s->density + (size_t)slot * (size_t)g->tile_cells;
-    Occupied o;
-    find_occupied(s, slot, true, &o);
-    for (int row = 0; row < g->tile_rows; row++) {
-        const int y = (row & 7) + SEEN, z = s->dim == 3 ? (row >> 3) + SEEN : 0;
-        unsigned among = ~0u;
-        for (int k = s->dim == 3 ? -1 : 0; k <= (s->dim == 3); k++)
-            for (int j = -1; j <= 1; j++) among &= o.row[z + k][y + j];
-        among = among >> (SEEN - 1) & among >> SEEN & among >> (SEEN + 1);
-        const unsigned here = s->particles.occupied[slot * g->tile_rows + row];
-        for (int x = 0; x < TILE; x++) {
-            float e = density[row * TILE + x] - 1;
-            e = e > ERROR_MAX ? ERROR_MAX : e < -ERROR_MAX ? -ERROR_MAX : e;
-            out[row * TILE + x] = here >> x & 1 && (e >= 0 || among >> x & 1) ? e : 0;
-        }
-    }
-}
-
-typedef struct Shift {
-    NodalProblem problem;
-    NodalOperator *op;
-} Shift;
-
-/// Operator of a tile; its cells' errors times an eighth of their volume => rhs, for the nodes
-static void build_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Shift *sh = context;
-    const size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
-    float error[512];
-    nodal_assemble(&sh->problem, sh->op, slot);
-    memset(s->rhs + at, 0, n * sizeof(float));
-    memset(s->warp->q + at, 0, n * sizeof(double));
-    if (!sh->op->kept[slot]) return;
-    find_errors(s, slot, error);
-    const float *volume = sh->op->mean + (at + n) * NODAL_MEAN - n;
-    const float part = 1 / (float)(1 << s->dim);
-    for (size_t i = 0; i < n; i++) s->rhs[at + i] = part * error[i] * volume[i];
-}
-
-/// b_i = sum over cells of the error times their volume's share => potential
-static void gather_rhs(BrimSim *s, int slot, int thread, void *context) {
-    enum { E = TILE + 2 };
-    const Shift *sh = context;
-    const size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
-    float *block = s->scratch[thread].block[0];
-    block_load(&s->grid, slot, s->rhs, PLACE_NODE, &s->sides, 1, 0, block);
-    const TileCoord t = s->grid.coord[slot];
-    const int deep = s->dim == 3;
-    for (int i = 0; i < (int)n; i++) {
-        const int x = i & 7, y = i >> 3 & 7, z = i >> 6;
-        float sum = 0;
-        for (int c = 0; c < 1 << s->dim; c++) { // cell c below the node
-            const int dx = c & 1, dy = c >> 1 & 1, dz = c >> 2;
-            if (t.x * TILE + x < dx || t.y * TILE + y < dy || (deep && t.z * TILE + z < dz))
-                continue;
-            sum += block[((deep * (z + 1 - dz)) * E + y + 1 - dy) * E + x + 1 - dx];
-        }
-        s->potential[at + (size_t)i] = sh->op->smooth[at + (size_t)i] > 0 ? sum : 0;
-    }
-}
-
-/// potential => displacement of cells in space, in shift; shift_known where it has a say
-static void shift_cells(BrimSim *s, int slot, int thread, void *context) {
-    const Shift *sh = context;
-    const size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
-    for (int a = 0; a < s->dim; a++) memset(s->shift[a] + at, 0, n * sizeof(float));
-    nodal_update(&sh->problem, sh->op, s->potential, s->shift, s->shift_known[0], slot);
-}
-
-static void move_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Span span = sim_span(s, slot, 1);
-    const uint32_t first = tile_first(&s->particles, &s->grid, slot);
-    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
-    ThreadScratch *scratch = &s->scratch[thread];
-    float *const blocks[3] = {scratch->block[0], scratch->block[1], scratch->block[2]};
-    float *length = s->particles.spare + first;
-    double sum = 0;
-    float largest = 0;
-    s->shift_sums[slot] = (ShiftSums){0};
-    if (span.count == 0) return;
-    warp_load(s, slot, s->shift, 1, blocks);
-    s->warp->kernels->shift(&span, &lattice, (const float *const *)blocks, (float)SHIFT_MAX,
-                            WARP_SIDE, length);
-    for (int i = 0; i < span.count; i++)
-        sum += (double)length[i], largest = fmaxf(largest, length[i]);
-    find_keys(s, slot);
-    s->shift_sums[slot] = (ShiftSums){sum, largest};
-}
-
-/// Sums of |error| over a tile's occupied cells.
-static void error_tile(BrimSim *s, int slot, int thread, void *context) {
-    ShiftSums *out = (ShiftSums *)context + slot;
-    float error[512];
-    *out = (ShiftSums){0};
-    if (tile_first(&s->particles, &s->grid, slot) == tile_end(&s->particles, &s->grid, slot))
-        return;
-    find_errors(s, slot, error);
-    for (int i = 0; i < s->grid.tile_cells; i++) {
-        out->sum += (double)fabsf(error[i]);
-        out->largest = fmaxf(out->largest, fabsf(error[i]));
-    }
-}
-
-/// Mean and largest |error| over occupied cells.
-static bool report_errors(BrimSim *s, double *mean, double *largest) {
-    WarpState *w = s->warp;
-    double sum = 0, count = 0, most = 0;
-    if (!memory_fit((void **)&w->errors, &w->errors_capacity, sizeof *w->errors,
-                    (size_t)s->grid.tile_count))
-        return false;
-    tiles_for(s, error_tile, w->errors);
-    for (int t = 0; t < s->grid.tile_count; t++)
-        sum += w->errors[t].sum, most = fmax(most, (double)w->errors[t].largest);
-    for (size_t i = 0; i < sim_rows(s); i++) count += __builtin_popcount(s->particles.occupied[i]);
-    *mean = count > 0 ? sum / count : 0, *largest = most;
+    tiles_for(s, gather_tile, &(Measured){density, own});
     return true;
 }
 
@@ -259,73 +161,72 @@ BrimResult warp_weigh(BrimSim *s, BrimError *error) {
     if (s->def.volume != BRIM_VOLUME_DENSITY || !pressure_acts(s)) return BRIM_OK;
     s->travelled += s->max_speed * s->dt * (double)s->inv_dx;
     if (!s->crowded && s->travelled < TRAVEL_MAX) return BRIM_OK;
-    if (!measure_density(s) ||
-        !report_errors(s, &s->stats.density_error_mean, &s->stats.density_error_max))
-        return step_out_of_memory(s, "density", error);
+    if (!measure_density(s, s->density, true)) return step_out_of_memory(s, "density", error);
+    memcpy(s->scatter_at, s->block_at, (size_t)s->grid.tile_count * sizeof *s->scatter_at);
+    density_wet(s, s->weighed);
+    s->inside = 0;
     s->weighs = true;
     return BRIM_OK;
 }
 
-static Shift shifting(const BrimSim *s) {
-    return (Shift){.problem = {.grid = &s->grid,
-                               .map = &s->warp->mesh.map,
-                               .rule = WARP_RULE_GAUSS,
-                               .surface = {.order = 1, .limit = GHOST_LIMIT},
-                               .phi = s->flag,
-                               .kernels = s->warp->nodal,
-                               .map_kernels = s->warp->kernels},
-                   .op = &s->warp->op};
+static void error_tile(BrimSim *s, int slot, int thread, void *context) {
+    float error[512];
+    s->errors[slot] = density_errors(s, s->settled, s->weighed, slot, error);
 }
 
-BrimResult warp_spread(BrimSim *s, BrimError *error) {
-    WarpState *w = s->warp;
-    Shift sh = shifting(s);
-    size_t nodes = sim_cells(s);
-    if (!nodal_reserve(&w->op, &s->grid) ||
-        !memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, nodes))
-        return step_out_of_memory(s, "density", error);
-    tiles_for(s, flag_tile, NULL);
-    nodal_begin(&sh.problem, sh.op);
-    tiles_for(s, build_tile, &sh);
-    tiles_for(s, gather_rhs, &sh);
-    if (!nodal_prepare(w->solver, &w->op)) return step_out_of_memory(s, "density", error);
-    NodalParams params = {.tolerance = s->def.volume_tolerance,
-                          .max_iterations = s->def.max_iterations};
-    NodalReport report;
-    bool finite = nodal_solve(w->solver, s->potential, w->q, &params, &report);
-    s->stats.density_iterations = report.iterations;
-    if (!finite)
-        return fail(error, BRIM_LOST_DIVERGED,
-                    "step %lld (t = %.6g s), stage density: a displacement is not a number",
-                    (long long)s->step + 1, s->time);
-    for (size_t i = 0; i < nodes; i++) s->potential[i] = (float)w->q[i];
-    return BRIM_OK; // what an unfinished solve leaves, the next step sees again
-}
-
-BrimResult warp_shift(BrimSim *s, BrimError *error) {
-    Shift sh = shifting(s);
-    float *const none[3] = {NULL, NULL, NULL};
-    tiles_for(s, shift_cells, &sh);
-    // particles in the upper half of surface cells hang on cells in air
-    warp_grow(s, 1, s->shift, none, s->shift_known[0], s->shift_known[1]);
-    tiles_for(s, move_tile, NULL);
-    double sum = 0, largest = 0;
+/// Errors at the end of a frame.
+static void report_errors(BrimSim *s) {
+    double sum = 0, cells = 0, most = 0;
+    density_wet(s, s->weighed);
+    tiles_for(s, error_tile, NULL);
     for (int t = 0; t < s->grid.tile_count; t++) {
-        sum += s->shift_sums[t].sum;
-        largest = larger_of(largest, (double)s->shift_sums[t].largest);
+        sum += s->errors[t].sum, cells += s->errors[t].cells;
+        most = larger_of(most, (double)s->errors[t].largest);
     }
-    s->stats.displaced_mean = s->particles.count ? sum / (double)s->particles.count : 0;
-    s->stats.displaced_max = largest;
-    s->travelled = 0;
-    s->crowded = largest >= SHIFT_MAX || s->stats.density_error_mean > MEAN_MAX;
-    return BRIM_OK;
+    s->stats.density_error_mean_after = cells > 0 ? sum / cells : 0;
+    s->stats.density_error_max_after = most;
+}
+
+/// The mean of a block's cells, with a halo of 1, and their neighbours, by 1/4, 1/2, 1/4.
+static float mean_around(const float *block, int dim, int at) {
+    static const float weight[3] = {0.25f, 0.5f, 0.25f};
+    float sum = 0;
+    for (int z = 0; z < (dim == 3 ? 3 : 1); z++)
+        for (int y = 0; y < 3; y++)
+            for (int x = 0; x < 3; x++)
+                sum += weight[x] * weight[y] * (dim == 3 ? weight[z] : 1) *
+                       block[at + (z * WARP_EDGE + y) * WARP_EDGE + x];
+    return sum;
+}
+
+/// What a tile holds beyond the room that there is, cells: as density_pressed has it. => pressed
+static void press_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    const float *here = s->settled + (size_t)slot * (size_t)g->tile_cells;
+    float *block = s->scratch[thread].block[0], *rest = s->scratch[thread].block[6], most = 0;
+    double sum = 0;
+    for (int i = 0; i < g->tile_cells; i++) most = fmaxf(most, here[i]);
+    s->pressed[slot] = 0;
+    if (most <= 1) return;
+    block_load(g, slot, s->settled, PLACE_CELL, &s->sides, 1, 0, block);
+    warp_sum_blocks(s, slot, 1, s->work.at + s->warp->rest_at, NULL, rest);
+    for (int i = 0; i < g->tile_cells; i++) {
+        const int at = ((s->dim == 3 ? i >> 6 : 0) * WARP_EDGE + (i >> 3 & 7)) * WARP_EDGE + (i & 7);
+        const float over = mean_around(block, s->dim, at) - 1;
+        if (over > 0) sum += (double)(over * rest[i]);
+    }
+    s->pressed[slot] = sum;
 }
 
 BrimResult warp_weigh_after(BrimSim *s, BrimError *error) {
+    enum { STEPS_BETWEEN = 4 };
     bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
-    if (s->def.volume != BRIM_VOLUME_DENSITY || !frame_ends) return BRIM_OK;
-    if (!measure_density(s) ||
-        !report_errors(s, &s->stats.density_error_mean_after, &s->stats.density_error_max_after))
-        return step_out_of_memory(s, "measure", error);
+    bool errors = frame_ends && s->def.volume == BRIM_VOLUME_DENSITY;
+    if (!errors && s->step % STEPS_BETWEEN != 1) return BRIM_OK;
+    if (!measure_density(s, s->settled, false)) return step_out_of_memory(s, "measure", error);
+    tiles_for(s, press_tile, NULL);
+    s->pressed_cells = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) s->pressed_cells += s->pressed[t];
+    if (errors) report_errors(s);
     return BRIM_OK;
 }

@@ -42,7 +42,7 @@ void warp_destroy(BrimSim *s) {
     nodal_free(&w->op);
     nodal_solver_free(&w->solver);
     free(w->q), free(w->distance), free(w->speed), free(w->closest[0]), free(w->f);
-    free(w->stretch_at), free(w->errors);
+    free(w->stretch_at), free(w->splits);
     for (int a = 0; a < 3; a++) free(w->space[a]);
     free(w);
     s->warp = NULL;

@@ -119,52 +119,6 @@ BrimResult warp_subtract(BrimSim *s, BrimError *error) {
 
 // ------------------------------------------------------------------------------------- statistics
 
-/// Part of a cell inside the level set, from its corners: as a plane at their mean distance cuts
-/// it.
-static float liquid_part(const float *phi, int corners) {
-    float mean = 0, slope[3] = {0};
-    for (int c = 0; c < corners; c++) {
-        mean += phi[c];
-        for (int a = 0; a < 3; a++) slope[a] += c >> a & 1 ? phi[c] : -phi[c];
-    }
-    mean /= (float)corners;
-    const float per = 2.0f / (float)corners;
-    float thick = corners == 8 ? slope[2] * slope[2] : 0;
-    thick = per * sqrtf(thick + slope[0] * slope[0] + slope[1] * slope[1]);
-    if (thick < 1e-3f) return mean < 0;
-    return fminf(fmaxf(0.5f - mean / thick, 0), 1);
-}
-
-/// Volume of the liquid in a tile's cells.
-static double sum_cells(const BrimSim *s, int slot, ThreadScratch *scratch) {
-    enum { EDGE = TILE + 2 };
-    const Grid *g = &s->grid;
-    const TileCoord t = g->coord[slot];
-    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
-    const float middle[3] = {(float)(t.x * TILE) + 0.5f, (float)(t.y * TILE) + 0.5f,
-                             (float)(t.z * TILE) + 0.5f};
-    const int deep = s->dim == 3, corners = 1 << s->dim;
-    float *phi = scratch->block[0], *det = scratch->block[1];
-    TileMask inside = mask_inside(g, slot);
-    double volume = 0;
-    bool evaluated = false;
-    block_load(g, slot, s->phi, PLACE_NODE, &s->sides, 1, LEVEL_SET_CUT, phi);
-    for (int i = 0; i < g->tile_cells; i++) {
-        const float *low =
-            phi + ((deep * ((i >> 6) + 1)) * EDGE + (i >> 3 & 7) + 1) * EDGE + (i & 7) + 1;
-        float corner[8], least = LEVEL_SET_CUT;
-        for (int c = 0; c < corners; c++) {
-            corner[c] = low[((c >> 2) * EDGE + (c >> 1 & 1)) * EDGE + (c & 1)];
-            least = corner[c] < least ? corner[c] : least;
-        }
-        if (!(least < LEVEL_SET_CUT) || !mask_has(&inside, i)) continue;
-        if (!evaluated) s->warp->kernels->points(&lattice, middle, 1, TILE, NULL, det);
-        evaluated = true;
-        volume += (double)(liquid_part(corner, corners) * det[i]);
-    }
-    return volume;
-}
-
 void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out) {
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
     const Span span = sim_span(s, slot, 1);
@@ -177,7 +131,7 @@ void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out) {
     *out = (TileSums){
         .speed2 = full * sums.square, .fastest2 = sums.fastest2, .rate = sqrtf(sums.rate2)};
     for (int a = 0; a < s->dim; a++) out->position[a] = full * sums.position[a];
-    out->volume = sum_cells(s, slot, &s->scratch[thread]);
+    out->volume = sums.volume;
 }
 
 bool warp_place_reserve(BrimSim *s) {
