@@ -298,9 +298,25 @@ static void find_speed(BrimSim *s, int slot, int thread, void *context) {
     s->tile_speed[slot] = sqrtf(fastest2) * warp_tile_stretch(s, slot);
 }
 
+/// Cells with a velocity of their own: those that the projection changed, and those with particles
+/// that fly by themselves. What hangs over the surface from a cell below moves with it: by itself
+/// it would fall by g dt, the pressure acting on cells with a liquid node alone. => known
+static void find_own(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    TileMask known = mask_load(g, s->own, slot);
+    if (pressure_acts(s)) {
+        TileMask near[6], liquid = mask_load(g, s->liquid, slot);
+        mask_around(g, s->liquid, slot, near);
+        for (int z = 0; z < g->tile_depth; z++) {
+            for (int n = 0; n < 2 * s->dim; n++) known.slice[z] &= ~near[n].slice[z];
+            known.slice[z] |= liquid.slice[z];
+        }
+    }
+    mask_store(g, s->known[0], slot, &known);
+}
+
 BrimResult warp_extrapolate(BrimSim *s, BrimError *error) {
-    for (size_t i = 0; i < sim_rows(s); i++) // cells with a velocity of their own
-        s->known[0][i] = s->own[i] | (pressure_acts(s) ? s->liquid[i] : 0);
+    tiles_for(s, find_own, NULL);
     warp_grow(s, reach_cells(reach_estimate(s)) + 1, s->velocity, s->old, s->known[0], s->known[1]);
     tiles_for(s, find_speed, NULL);
     return BRIM_OK;
