@@ -146,22 +146,22 @@ static void cell_open(const NodalProblem *p, Cell *c) {
     }
 }
 
-/// Least cosine between the means of grad phi and grad min(phi, 0) over a cell. A plane has at
-/// least 1 / sqrt 3, whichever corners it cuts off.
-static const double LEAST_COSINE = 0.5;
-
 /// Whether the level set in a cut cell is no surface that the ghost fluid could stand for: between
-/// drops, in sheets thinner than the cell.
+/// drops, at tips, in sheets thinner than the cell. By the cosine between the means of grad phi and
+/// grad min(phi, 0) in reference space, where a plane has at least 1 / sqrt(dim), whichever corners
+/// it cuts off and however long the cell is.
 static bool is_rough(const Cell *c) {
-    double a[3] = {0}, b[3] = {0}, aa = 0, bb = 0, ab = 0;
-    for (int i = 0; i < c->element.dim; i++) {
+    const int dim = c->element.dim;
+    double aa = 0, bb = 0, ab = 0;
+    for (int i = 0; i < dim; i++) {
+        double a = 0, b = 0;
         for (int k = 0; k < c->element.corners; k++) {
-            a[i] += c->element.mean[i][k] * c->phi[k];
-            b[i] += c->element.mean[i][k] * fmin(c->phi[k], 0);
+            a += k >> i & 1 ? c->phi[k] : -c->phi[k];
+            b += k >> i & 1 ? fmin(c->phi[k], 0) : -fmin(c->phi[k], 0);
         }
-        aa += a[i] * a[i], bb += b[i] * b[i], ab += a[i] * b[i];
+        aa += a * a, bb += b * b, ab += a * b;
     }
-    return !(ab > LEAST_COSINE * sqrt(aa * bb));
+    return !(ab > NODAL_LEAST_COSINE(dim) * sqrt(aa * bb));
 }
 
 /// Cell (x, y, z) of a tile, -1 to 7, with its corners' phi from the block. False when it is

@@ -55,7 +55,7 @@ typedef struct NodalOperator {
     float *smooth; ///< [node] 1 / sum of |K_ij|; 0: no unknown
     float *weight; ///< [node] 1 / volume: turns a residual into a divergence
     float *mean;   ///< [slot][NODAL_MEAN][cell] V Gm, [axis][corner], and V of cells with liquid
-                 ///< nodes, 0 in others
+                   ///< nodes, 0 in others
     float *edge[3], *diag; ///< [node] 7-point matrix of the preconditioner, as in solve.h
     uint8_t *used;         ///< [slot] the tile holds unknowns
     uint8_t *kept;         ///< [slot] it has cells with liquid nodes: mean is there

@@ -51,7 +51,7 @@ INLINE int slope_of(const int axis, const int point) {
 
 // ---------------------------------------------------------------------------------- ghost fluid
 
-static const float LEAST_COSINE = 0.01f, LEAST_MEAN_COSINE = 0.5f;
+static const float LEAST_COSINE = 0.01f;
 
 INLINE wide dot(const wide a[3], const wide b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -143,16 +143,18 @@ INLINE void find_points(const NodalTile *t, int x, int y, int z, Points *out) {
 }
 
 /// Whether the level set in a cut cell is no surface that the ghost fluid could stand for.
-INLINE wide_int is_rough(const Points *p, const wide phi[8], const wide phi0[8]) {
+INLINE wide_int is_rough(const wide phi[8], const wide phi0[8]) {
     wide a[3], b[3];
     UNROLL for (int i = 0; i < 3; i++) {
         a[i] = b[i] = (wide){0};
         UNROLL for (int c = 0; c < 8; c++) {
-            a[i] += p->flux[i][c] * phi[c];
-            b[i] += p->flux[i][c] * phi0[c];
+            if (c >> i & 1)
+                a[i] += phi[c], b[i] += phi0[c];
+            else
+                a[i] -= phi[c], b[i] -= phi0[c];
         }
     }
-    return ~(dot(a, b) > LEAST_MEAN_COSINE * wide_sqrt(dot(a, a) * dot(b, b)));
+    return ~(dot(a, b) > (float)NODAL_LEAST_COSINE(3) * wide_sqrt(dot(a, a) * dot(b, b)));
 }
 
 /// S at the Gauss points: [pair xx yy zz xy xz yz][point], with the rule's weight.
@@ -162,7 +164,7 @@ INLINE void find_stiffness(const NodalTile *t, const Points *p, const wide phi[8
     wide a[3][4], b[3][4];
     wide_int acts = {0};
     if (any_cut) {
-        if (t->surface.order == 2) acts = cut & ~is_rough(p, phi, phi0);
+        if (t->surface.order == 2) acts = cut & ~is_rough(phi, phi0);
         UNROLL for (int i = 0; i < 3; i++) point_slopes(phi, i, a[i]), point_slopes(phi0, i, b[i]);
     }
     for (int g = 0; g < 8; g++) {

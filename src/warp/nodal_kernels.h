@@ -13,6 +13,9 @@ enum {
     NODAL_PADDING = 16,
 };
 
+/// Below it a cut cell is rough; a plane has 0.577, in 2D 0.707.
+#define NODAL_LEAST_COSINE(dim) ((dim) == 3 ? 0.56 : 0.69)
+
 /// Sums over the cells around each node of a tile, [z][y][x + 1].
 typedef float NodalRow[TILE][TILE][NODAL_ROW];
 typedef struct NodalSums {

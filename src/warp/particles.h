@@ -62,8 +62,8 @@ typedef struct WarpKernels {
     /// (xi, v) => places in space, m; sums
     void (*measure)(const Span *p, const WarpLattice *lattice, float *const space[3],
                     WarpSums *sums);
-    /// out [n] = volume / det J; particles may be WARP_FAR cells beyond the tile, when the block has
-    /// such a halo.
+    /// out [n] = volume / det J; particles may be WARP_FAR cells beyond the tile, when the block
+    /// has such a halo.
     void (*weigh)(const Span *p, const WarpLattice *lattice, float *out);
     /// At the points first + i step of a box, i in [0, edge) along each axis: displacement and det
     /// J, each [z][y][x] or NULL. Points beyond the domain count as on its side.

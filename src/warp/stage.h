@@ -32,7 +32,7 @@ typedef struct WarpState {
     double *f;               ///< [centres]
     float *space[3];         ///< [particles] positions in space, m
     size_t space_capacity;
-    size_t rest_at;    ///< where in `work` the blocks of the density at rest begin
+    size_t rest_at;   ///< where in `work` the blocks of the density at rest begin
     uint32_t *splits; ///< [tiles + 1] particles to split, then where they begin
     size_t splits_capacity;
     double stretch;    ///< largest factor from a speed in space to one in reference space
@@ -55,7 +55,8 @@ extern const int warped_stage_count;
 
 /// Moves the mesh, then particles: (phi, velocity on the old mesh, xi) => (xi on the new mesh, key)
 BrimResult warp_advect(BrimSim *s, BrimError *error);
-/// Towards the wanted number of particles a cell of the mesh. (xi, volume) => (xi, volume, tail, key)
+/// Towards the wanted number of particles a cell of the mesh. (xi, volume) => (xi, volume, tail,
+/// key)
 BrimResult warp_resample(BrimSim *s, BrimError *error);
 /// (xi) => density, when it is due
 BrimResult warp_weigh(BrimSim *s, BrimError *error);

@@ -45,9 +45,17 @@ static int lattice_side(const BrimSim *s) {
     return wanted < most ? wanted : most;
 }
 
+static size_t rest_cells(const BrimSim *s) {
+    return s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D;
+}
+
 static float *rest_block(const BrimSim *s, int slot) {
-    return s->work.at + s->warp->rest_at +
-           (size_t)slot * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
+    return s->work.at + s->warp->rest_at + (size_t)slot * rest_cells(s);
+}
+
+/// Volumes of a tile's cells by their own points, behind all blocks.
+static float *cell_volumes(const BrimSim *s, int slot) {
+    return rest_block(s, s->grid.tile_count) + (size_t)slot * (size_t)s->grid.tile_cells;
 }
 
 /// What the seeding lattice of a tile would give to cells: the sum of w |J| / N over its points.
@@ -73,6 +81,14 @@ static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
         for (int a = 0; a < s->dim; a++)
             if (tile[a] + k[a] / side >= s->grid.cells[a]) det[i] = 0;
     }
+    float *volume = cell_volumes(s, slot);
+    const float part = 1 / (float)(s->dim == 3 ? side * side * side : side * side);
+    memset(volume, 0, (size_t)s->grid.tile_cells * sizeof *volume);
+    for (int z = 0; z < (s->dim == 3 ? n : 1); z++)
+        for (int y = 0; y < n; y++)
+            for (int x = 0; x < n; x++)
+                volume[((z / side) * TILE + y / side) * TILE + x / side] +=
+                    part * det[(z * n + y) * n + x];
     if (s->dim == 3) {
         spread_axis(side, 1, n * n, det, half);
         spread_axis(side, WARP_EDGE, n, half, det);
@@ -81,9 +97,7 @@ static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
         spread_axis(side, 1, n, det, half);
         spread_axis(side, WARP_EDGE, 1, half, out);
     }
-    const int cells = s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D;
-    const float part = 1 / (float)(s->dim == 3 ? side * side * side : side * side);
-    for (int i = 0; i < cells; i++) out[i] *= part;
+    for (size_t i = 0; i < rest_cells(s); i++) out[i] *= part;
     warp_fold(s, slot, 1, out);
 }
 
@@ -101,11 +115,8 @@ static float own_volume(const BrimSim *s, int64_t cell) {
 }
 
 /// Adds what cells among others that hold particles hold by themselves.
-static void add_own(const BrimSim *s, int slot, float *density, float *det) {
-    const TileCoord t = s->grid.coord[slot];
-    const float middle[3] = {(float)(t.x * TILE) + 0.5f, (float)(t.y * TILE) + 0.5f,
-                             (float)(t.z * TILE) + 0.5f};
-    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+static void add_own(const BrimSim *s, int slot, float *density) {
+    const float *volume = cell_volumes(s, slot);
     TileMask near[6], here = mask_load(&s->grid, s->particles.occupied, slot);
     mask_around(&s->grid, s->particles.occupied, slot, near);
     for (int n = 0; n < 2 * s->dim; n++) {
@@ -113,10 +124,9 @@ static void add_own(const BrimSim *s, int slot, float *density, float *det) {
         for (int z = 0; z < s->grid.tile_depth; z++)
             here.slice[z] &= near[n].slice[z] | wall.slice[z];
     }
-    s->warp->kernels->points(&lattice, middle, 1, TILE, NULL, det);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         if (!mask_has(&here, i)) continue;
-        const float own = own_volume(s, (int64_t)slot * s->grid.tile_cells + i) / det[i];
+        const float own = own_volume(s, (int64_t)slot * s->grid.tile_cells + i) / volume[i];
         density[i] += OWN_PART * (own - density[i]);
     }
 }
@@ -143,13 +153,13 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     warp_sum_blocks(s, slot, WARP_NUMBERS, s->work.at, s->block_at, sum);
     for (size_t i = 0; i < n; i++)
         density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
-    if (m->own) add_own(s, slot, density + base, rest);
+    if (m->own) add_own(s, slot, density + base);
 }
 
 /// Density of the cells: sum of v w over what the seeding lattice would give. False: out of memory.
 static bool measure_density(BrimSim *s, float *density, bool own) {
-    const size_t cells = s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D;
-    if (!warp_scatter(s, (size_t)s->grid.tile_count * cells)) return false;
+    const size_t more = rest_cells(s) + (size_t)s->grid.tile_cells;
+    if (!warp_scatter(s, (size_t)s->grid.tile_count * more)) return false;
     tiles_for(s, rest_tile, NULL);
     tiles_for(s, gather_tile, &(Measured){density, own});
     return true;
@@ -211,7 +221,8 @@ static void press_tile(BrimSim *s, int slot, int thread, void *context) {
     block_load(g, slot, s->settled, PLACE_CELL, &s->sides, 1, 0, block);
     warp_sum_blocks(s, slot, 1, s->work.at + s->warp->rest_at, NULL, rest);
     for (int i = 0; i < g->tile_cells; i++) {
-        const int at = ((s->dim == 3 ? i >> 6 : 0) * WARP_EDGE + (i >> 3 & 7)) * WARP_EDGE + (i & 7);
+        const int at =
+            ((s->dim == 3 ? i >> 6 : 0) * WARP_EDGE + (i >> 3 & 7)) * WARP_EDGE + (i & 7);
         const float over = mean_around(block, s->dim, at) - 1;
         if (over > 0) sum += (double)(over * rest[i]);
     }

@@ -6,7 +6,8 @@
 #include "warp/stage.h"
 #include <math.h>
 
-/// Of what a particle stands for at birth, |J| / N: from there on it is split; two below are joined.
+/// Of what a particle stands for at birth, |J| / N: from there on it is split; two below are
+/// joined.
 static const float SPLIT = 2, JOIN = 0.5f;
 /// Joined are those no farther apart than this, cells.
 static const float NEAR = 0.6f;
