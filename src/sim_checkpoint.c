@@ -486,8 +486,7 @@ static BrimResult read_settings(Checkpoint *c, BrimSim *s, const char *path, Bri
     if (count <= 0) return BRIM_OK;
     if (count > SETTINGS_MOST) return damaged(path, "its settings make no sense", error);
     SettingChange changes[SETTINGS_MOST];
-    BrimResult r =
-        checkpoint_read(c, "settings", changes, (size_t)count * sizeof *changes, error);
+    BrimResult r = checkpoint_read(c, "settings", changes, (size_t)count * sizeof *changes, error);
     for (int64_t i = 0; i < count && r == BRIM_OK; i++) {
         changes[i].key[sizeof changes[i].key - 1] = 0;
         if (brim_sim_set(s, changes[i].key, changes[i].values, (int)changes[i].count, NULL) !=

@@ -206,8 +206,8 @@ TEST(grab_misses_and_misuse) {
 
 // ------------------------------------------------------------------------------------------ pins
 
-/// A beam of 0.5 m in air, held at its left end by a pin with such keyframes, after two seconds: where
-/// its right end is, relative to the pin's own place.
+/// A beam of 0.5 m in air, held at its left end by a pin with such keyframes, after two seconds:
+/// where its right end is, relative to the pin's own place.
 static BrimVec3 beam_end(const BrimKeyframe *keys, int count, BrimError *error) {
     Air t;
     air_init(&t, 2, 32, false);

@@ -311,7 +311,7 @@ static void pool_init(Pool *p, int ratio) {
     *p = (Pool){0};
     meshes_init(&p->meshes, 3, ratio);
     grid_init(&p->grid, 3, cells, &error);
-    grid_rebuild(&p->grid, want, from);
+    grid_rebuild(&p->grid, want, from, NULL);
     p->nodes = (size_t)p->grid.tile_count * 512;
     float *memory = memory_zero(13 * p->nodes * sizeof(float));
     float **const arrays[13] = {&p->phi,     &p->u[0],    &p->u[1],    &p->u[2],    &p->q,

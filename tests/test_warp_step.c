@@ -196,10 +196,10 @@ TEST(warp_double_dam_keeps_its_volume) {
                                     "liquid:\n"
                                     "  - box: {low: [0, 0], high: [0.3, 0.6]}\n"
                                     "  - box: {low: [0.7, 0], high: [1, 0.6]}\n";
-    const char *const sets[] = {"grid.warp=0.75"};
+    const char *const sets[] = {"grid.warp=0.75", "threads=1"};
     BrimScene *scene;
     BrimError error;
-    BrimSim *sim = start(text, &scene, &error, sets, 1);
+    BrimSim *sim = start(text, &scene, &error, sets, 2);
     CHECK(sim != NULL);
     double start = 0, end = 0, least = 1, most = 1, lowest = INFINITY;
     for (size_t i = 0; i < sim->particles.count; i++) start += warp_volume(sim, i);

@@ -145,7 +145,7 @@ struct BrimSim {
     int flow_count;
     BrimGaugeDef *gauges;
     int gauge_count;
-    ThreadScratch *scratch; ///< [threads_most]
+    ThreadScratch *scratch;  ///< [threads_most]
     SettingChange *settings; ///< [setting_count] by brim_sim_set, in its order
     int setting_count;
 
