@@ -162,11 +162,12 @@ static double level_3d(const double at[3]) {
     return at[1] - level_of(3);
 }
 
-/// A pool with this jitter.
+/// A pool with particles all over their cells. Without memory they move fast, as it seems.
 static BrimSim *flat_pool(int dim, double memory, BrimError *error) {
     Case c = case_cells(dim, 48, 20, 12, memory);
     c.def.jitter = dim == 3 ? 0.5f : 1;
     case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){48, (float)level_of(dim), 12}));
+    if (memory == 0) c.liquid[0].velocity = (BrimVec3){0, 3, 0};
     BrimSim *s = NULL;
     case_create(&c, &s, error);
     return s;
@@ -377,7 +378,8 @@ TEST(track_sheets_are_as_thick_as_positions_say) {
             area[fast] = sheet_area(s, thickness, &holes[fast]);
             brim_sim_destroy(&s);
         }
-        if (k == 0) CHECK(area[0] > 0.98 && area[0] < 1.1 && holes[0] == 0);
+        if (k == 0) CHECK_NEAR(area[0], 1, 0.04);
+        if (k == 0) CHECK(holes[0] == 0);
         // a sheet of one cell has no memory at all
         if (k == 1) CHECK(area[0] == area[1] && area[0] > 0.75 && holes[0] == holes[1]);
     }
@@ -432,7 +434,7 @@ TEST(track_planes_match_the_plain_twin) {
         for (int isa = BRIM_ISA_AUTO; isa <= BRIM_ISA_AVX512; isa++) {
             Case c = case_cells(dim, 20, 20, 20, FOREVER);
             c.def.isa = (BrimIsa)isa;
-            case_liquid(&c, ball((BrimVec3){10, 10, dim == 3 ? 10 : 0}, 4.3f));
+            case_liquid(&c, ball((BrimVec3){10, 10, dim == 3 ? 10 : 0}, 5.5f));
             BrimSim *s;
             CHECK_OK(case_create(&c, &s, &error), error);
             // anything but a distance, so that every weight shows
@@ -448,14 +450,235 @@ TEST(track_planes_match_the_plain_twin) {
             int count = 0;
             double most = 0;
             for (size_t i = 0; i < sim_cells(s); i++) {
-                if (s->steady[i] < 0 || isnan(twin[i])) continue;
+                // farther out particles learn a distance that is not that of the grid
+                if (s->steady[i] < 0 || isnan(twin[i]) || fabsf(s->rough[i]) > 0.7f) continue;
                 double smooth = (double)s->tracked[i] - (double)s->smooth[i];
                 most = fmax(most, fabs(smooth - twin[i])), count++;
             }
             free(twin);
-            CHECK(count > (dim == 3 ? 500 : 60));
+            CHECK(count > (dim == 3 ? 400 : 40));
             CHECK_BELOW(most, 1e-4);
             brim_sim_destroy(&s);
+        }
+}
+
+// ------------------------------------------------------------------- kernels of rows and tiles
+
+enum { KERNEL_PARTICLES = 700, KERNEL_ROOM = KERNEL_PARTICLES + PARTICLE_PADDING };
+
+static float any(uint64_t what, size_t i, float low, float high) {
+    return low + (high - low) * hash_unit(hash_3(11, i, what), 0);
+}
+
+/// A tile's particles in the order of its cells, some without a normal.
+typedef struct Tile {
+    float attr[ATTR_MAX][KERNEL_ROOM];
+    uint32_t start[TILE * TILE * TILE + 1];
+    int cell[KERNEL_PARTICLES];
+    Span span;
+} Tile;
+
+static void tile_fill(Tile *t, int dim) {
+    int cells = dim == 3 ? TILE * TILE * TILE : TILE * TILE;
+    memset(t, 0, sizeof *t);
+    t->span = (Span){.count = KERNEL_PARTICLES, .dx = 0.5f, .inv_dx = 2, .dim = dim};
+    for (int a = 0; a < ATTR_MAX; a++) t->span.attr[a] = t->attr[a];
+    for (int a = 0; a < 3; a++) t->span.corner[a] = 15; // of a block with halo 1
+    for (int i = 0; i < KERNEL_PARTICLES; i++) {
+        int cell = t->cell[i] = (int)((int64_t)i * cells / KERNEL_PARTICLES);
+        for (int c = cell + 1; c <= cells; c++) t->start[c] = (uint32_t)i + 1;
+        float n[3] = {0}, length = 0;
+        for (int a = 0; a < dim; a++) {
+            float local = (float)(cell >> (3 * a) & 7) + any((uint64_t)a, (size_t)i, 0.01f, 0.99f);
+            t->attr[ATTR_X + a][i] = 0.5f * (16 + local);
+            t->attr[ATTR_VX + a][i] = any(3 + (uint64_t)a, (size_t)i, -1, 1);
+            n[a] = any(6 + (uint64_t)a, (size_t)i, -1, 1), length += n[a] * n[a];
+        }
+        for (int a = 0; a < dim; a++) n[a] /= sqrtf(length);
+        t->attr[ATTR_PHI][i] = any(9, (size_t)i, -3, 0.5f);
+        uint32_t word = i % 5 == 0 ? 0 : normal_pack(n, any(10, (size_t)i, 0, 1));
+        memcpy(&t->attr[ATTR_NORMAL][i], &word, sizeof word);
+    }
+}
+static uint32_t tile_word(const Tile *t, int i) {
+    uint32_t word;
+    memcpy(&word, &t->attr[ATTR_NORMAL][i], sizeof word);
+    return word;
+}
+/// How far two directions are apart; what packing allows.
+static double words_apart(uint32_t a, uint32_t b, int dim) {
+    float m[3], n[3];
+    double most = 0;
+    if ((a == 0) != (b == 0)) return 9;
+    if (a == 0) return 0;
+    normal_unpack(a, dim, m), normal_unpack(b, dim, n);
+    for (int k = 0; k < 3; k++) most = fmax(most, (double)fabsf(m[k] - n[k]));
+    return most;
+}
+static const double PACKED = 1.2e-3; // two steps of a packed direction
+
+TEST(track_unpacks_as_the_plain_twin) {
+    static Tile t, done;
+    static float normal[3][KERNEL_ROOM];
+    float *const out[3] = {normal[0], normal[1], normal[2]};
+    for (int dim = 2; dim <= 3; dim++)
+        for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++)
+            for (int square = 0; square < 2; square++) {
+                const TrackKernels *k = track_kernels_for(isa_choose((BrimIsa)isa));
+                TrackFade fade = {1.2f, 1 / 0.8f, square};
+                tile_fill(&t, dim), tile_fill(&done, dim);
+                CHECK(k->unpack(&done.span, &fade, out));
+                for (int i = 0; i < KERNEL_PARTICLES; i++) {
+                    float speed2 = 0, n[3];
+                    for (int a = 0; a < dim; a++)
+                        speed2 += t.attr[ATTR_VX + a][i] * t.attr[ATTR_VX + a][i];
+                    float fast = (1.2f - (square ? speed2 : sqrtf(speed2))) / 0.8f;
+                    float steady = fminf(fmaxf(fast, 0), 1) * normal_part(tile_word(&t, i));
+                    if (!tile_word(&t, i)) steady = -1;
+                    CHECK_NEAR(done.attr[ATTR_NORMAL][i], steady, 1e-6);
+                    if (steady < 0) continue;
+                    normal_unpack(tile_word(&t, i), dim, n);
+                    for (int a = 0; a < dim; a++) CHECK(normal[a][i] == n[a]);
+                }
+            }
+}
+
+TEST(track_strain_matches_the_plain_twin) {
+    enum { HALO = 2, EDGE = TILE + 2 * HALO };
+    static float block[3][EDGE * EDGE * EDGE];
+    static Tile t, done;
+    const float *const velocity[3] = {block[0], block[1], block[2]};
+    for (size_t i = 0; i < EDGE * EDGE * EDGE; i++)
+        for (int a = 0; a < 3; a++)
+            block[a][i] = i % 97 == 0 ? NAN : any(20 + (uint64_t)a, i, -1, 1);
+    for (int dim = 2; dim <= 3; dim++)
+        for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+            const float rate = 0.1f; // time / dx
+            tile_fill(&t, dim), tile_fill(&done, dim);
+            done.span.corner[0] = done.span.corner[1] = done.span.corner[2] = 16 - HALO;
+            track_kernels_for(isa_choose((BrimIsa)isa))
+                ->strain(&done.span, done.start, velocity, HALO, rate / t.span.inv_dx);
+            for (int i = 0; i < KERNEL_PARTICLES; i++) {
+                uint32_t word = tile_word(&t, i);
+                float n[3] = {0}, e = 0, turned[3] = {0};
+                const int step[3] = {1, EDGE, EDGE * EDGE}, c = t.cell[i];
+                int at = (c & 7) + HALO + ((c >> 3 & 7) + HALO) * EDGE;
+                if (dim == 3) at += ((c >> 6) + HALO) * EDGE * EDGE;
+                if (word) normal_unpack(word, dim, n);
+                for (int a = 0; a < dim; a++)
+                    for (int b = 0; b < dim; b++) {
+                        const float *u = block[a] + at;
+                        float g = u[step[a]] - u[0];
+                        if (a != b)
+                            g = 0.25f * (u[step[b]] - u[-step[b]] + u[step[a] + step[b]] -
+                                         u[step[a] - step[b]]);
+                        turned[b] += isnan(g) ? 0 : rate * g * n[a];
+                    }
+                for (int b = 0; b < dim; b++) e += turned[b] * n[b];
+                for (int b = 0; b < dim; b++) n[b] += e * n[b] - turned[b];
+                float length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+                for (int b = 0; b < 3 && word; b++) n[b] /= length;
+                float phi = t.attr[ATTR_PHI][i] * (1 + fminf(fmaxf(e, -0.5f), 0.5f));
+                CHECK_NEAR(done.attr[ATTR_PHI][i], phi, 1e-5);
+                uint32_t wanted = word ? (normal_pack(n, 0) & ~63u) | (word & 63) : 0;
+                CHECK_BELOW(words_apart(tile_word(&done, i), wanted, dim), PACKED);
+                CHECK((tile_word(&done, i) & 63) == (word & 63));
+            }
+        }
+}
+
+TEST(track_renews_as_the_plain_twin) {
+    enum { EDGE = TILE + 2 };
+    static TrackNode nodes[EDGE * EDGE * EDGE];
+    static Tile t, done;
+    uint8_t near[TILE];
+    memset(near, 0xfe, sizeof near); // all but the first row of each slice
+    for (size_t i = 0; i < EDGE * EDGE * EDGE; i++)
+        nodes[i] = (TrackNode){any(30, i, -4, 1),
+                               any(31, i, -0.2f, 0.2f),
+                               {any(32, i, -1, 1), any(33, i, -1, 1), any(34, i, -1, 1)},
+                               {0}};
+    for (int dim = 2; dim <= 3; dim++)
+        for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+            tile_fill(&t, dim);
+            for (int i = 0; i < KERNEL_PARTICLES; i++)
+                t.attr[ATTR_NORMAL][i] = i % 3 ? any(35, (size_t)i, 0, 1) : -1;
+            done = t;
+            for (int a = 0; a < ATTR_MAX; a++) done.span.attr[a] = done.attr[a];
+            track_kernels_for(isa_choose((BrimIsa)isa))->renew(&done.span, done.start, nodes, near);
+            for (int i = 0; i < KERNEL_PARTICLES; i++) {
+                double told[5] = {0}, f[3] = {0};
+                int cell[3] = {0};
+                for (int a = 0; a < dim; a++) {
+                    double at = 2.0 * (double)t.attr[ATTR_X + a][i] - 15.5;
+                    cell[a] = (int)at, f[a] = at - cell[a];
+                }
+                for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
+                    double w = 1;
+                    int node = 0, step[3] = {1, EDGE, EDGE * EDGE};
+                    for (int a = 0; a < dim; a++) {
+                        w *= n >> a & 1 ? f[a] : 1 - f[a];
+                        node += (cell[a] + (n >> a & 1)) * step[a];
+                    }
+                    const float *at = &nodes[node].distance;
+                    for (int k = 0; k < 2 + dim; k++) told[k] += w * (double)at[k];
+                }
+                double had = fmin((double)t.attr[ATTR_PHI][i], 0), q = told[0], phi = q;
+                if (t.attr[ATTR_NORMAL][i] >= 0 && fabs(q) < 1)
+                    phi = 0.9 * (had + told[1]) + 0.1 * q;
+                double slope = sqrt(told[2] * told[2] + told[3] * told[3] + told[4] * told[4]);
+                float n[3], g = (float)fmin(fmax((slope - 0.6) / 0.3, 0), 1);
+                for (int a = 0; a < 3; a++) n[a] = (float)(told[2 + a] / slope);
+                uint32_t word = q > -(double)TRACK_DEPTH ? normal_pack(n, g) : 0;
+                bool skipped = (t.cell[i] >> 3 & 7) == 0;
+                if (skipped) phi = -(double)TRACK_FAR, word = 0;
+                CHECK_NEAR(done.attr[ATTR_PHI][i], phi, 2e-5);
+                if (!skipped && fabs(q + (double)TRACK_DEPTH) < 1e-4) continue; // either way
+                CHECK_BELOW(words_apart(tile_word(&done, i), word, dim), PACKED);
+                CHECK(abs((int)(tile_word(&done, i) & 63) - (int)(word & 63)) <= 1);
+            }
+        }
+}
+
+/// The distance that |grad d| = 1 gives from the nearer neighbour along each axis, by trying.
+static double plain_eikonal(const double nearer[3], int dim) {
+    double low = 0, high = 1e3;
+    for (int i = 0; i < 100; i++) {
+        double d = 0.5 * (low + high), sum = 0;
+        for (int a = 0; a < dim; a++) sum += pow(fmax(0, d - nearer[a]), 2);
+        sum < 1 ? (low = d) : (high = d);
+    }
+    return low;
+}
+
+TEST(track_rows_match_the_plain_twins) {
+    enum { EDGE = TILE + 2, CELLS = TILE * TILE * TILE };
+    static float block[EDGE * EDGE * EDGE], far[CELLS], even[CELLS];
+    const int step[3] = {1, EDGE, EDGE * EDGE};
+    for (size_t i = 0; i < EDGE * EDGE * EDGE; i++) block[i] = any(40, i, 0, 2.4f);
+    for (int dim = 2; dim <= 3; dim++)
+        for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+            const TrackKernels *k = track_kernels_for(isa_choose((BrimIsa)isa));
+            TileMask wanted = {{0}};
+            for (int c = 0; c < (dim == 3 ? CELLS : TILE * TILE); c++)
+                if (c % 3 && (c >> 3) % 5) wanted.slice[c >> 6] |= (uint64_t)1 << (c & 63);
+            for (int c = 0; c < CELLS; c++) far[c] = even[c] = 7;
+            k->farther(block, dim, &wanted, far);
+            k->filter(block, dim, &wanted, 0.1f, 2, even);
+            for (int c = 0; c < (dim == 3 ? CELLS : TILE * TILE); c++) {
+                int at = (dim == 3 ? (c >> 6) + 1 : 0) * EDGE * EDGE + ((c >> 3 & 7) + 1) * EDGE +
+                         (c & 7) + 1;
+                double nearer[3], here = (double)block[at], sum = 0;
+                for (int a = 0; a < dim; a++) {
+                    double l = (double)block[at - step[a]], h = (double)block[at + step[a]];
+                    nearer[a] = fmin(l, h);
+                    if (l < 2 && h < 2) sum += l + h - 2 * here;
+                }
+                bool row = mask_bits(&wanted, c >> 3) != 0, cell = mask_has(&wanted, c);
+                double d = cell ? fmin(here, plain_eikonal(nearer, dim)) : row ? here : 7;
+                CHECK_NEAR(far[c], d, 1e-5);
+                CHECK_NEAR(even[c], cell ? here + 0.1 * sum : row ? here : 7, 1e-5);
+            }
         }
 }
 
@@ -610,18 +833,17 @@ TEST(track_pool_at_a_slanted_solid_stays_flat) {
         BrimSim *s;
         CHECK_OK(case_create(&c, &s, &error), error);
         CHECK_OK(flow_run(s, still, 0.01, 50, &error), error);
-        double most = 0, squares = 0;
+        double most = 0;
         int count = 0;
         for (int x = 0; x < 30; x++) // the water ends at 32
             for (int y = 14; y < 18; y++) {
                 double p = phi_at(s, x, y, 0), q = phi_at(s, x, y + 1, 0), height;
                 if (!(p < 0 && q >= 0)) continue;
                 height = y + 0.5 + p / (p - q) - 16;
-                most = fmax(most, fabs(height)), squares += height * height, count++;
+                most = fmax(most, fabs(height)), count++;
             }
         CHECK(count == 30);
-        CHECK_BELOW(sqrt(squares / count), 0.03);
-        CHECK_BELOW(most, 0.05);
+        CHECK_BELOW(most, 0.03);
         brim_sim_destroy(&s);
     }
 }
@@ -646,5 +868,5 @@ TEST(track_calm_pool_does_not_flicker) {
         }
         brim_sim_destroy(&s);
     }
-    CHECK_BELOW(moved[1], 0.5 * moved[0]);
+    CHECK_BELOW(moved[1], 0.2 * moved[0]);
 }

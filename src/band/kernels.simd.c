@@ -1,5 +1,6 @@
 // Rows of cells at once: a lane is a cell.
 #include "band/kernels.h"
+#include "band/eikonal.h"
 #include "grid/sample.h"
 
 /// The cells of a vector of a tile, in block coordinates of their low corners.
@@ -200,35 +201,6 @@ static void carry(const float *block, int halo, int dim, bool sharp, uint32_t pa
 }
 
 // ------------------------------------------------------------------------------------ distance
-
-static inline float least(float a, float b) {
-    return a < b ? a : b;
-}
-
-static inline float most(float a, float b) {
-    return a > b ? a : b;
-}
-
-/// The depth that |grad depth| = 1 gives a cell from its shallower neighbour along each axis
-/// (Godunov's upwind scheme).
-static inline float eikonal(float a, float b, float c, const int dim) {
-    float low = least(a, b), high = most(a, b), mid = high;
-    if (dim == 3) {
-        float lowest = least(low, c), top = most(high, c);
-        mid = most(low, least(high, c)); // the middle one of the three
-        low = lowest, high = top;
-    }
-    float one = low + 1.0f, gap = mid - low;
-    float root = 2.0f - gap * gap;
-    float two = 0.5f * (low + mid + __builtin_sqrtf(root > 0 ? root : 0));
-    float d = one <= mid ? one : two;
-    if (dim == 2) return d;
-    // about the lowest, so that depths of BAND_FAR do not overflow the squares
-    float p = mid - low, q = high - low, sum = p + q;
-    float inside = sum * sum - 3.0f * (p * p + q * q - 1.0f);
-    float three = low + (sum + __builtin_sqrtf(inside > 0 ? inside : 0)) * (1.0f / 3.0f);
-    return d <= high ? d : three;
-}
 
 static inline bool deepen_dim(const float *block, const uint8_t *fixed, float *out, const int dim) {
     enum { EDGE = TILE + 2 };

@@ -298,14 +298,14 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     m.stride = CELLS_A_SUBSTEP;
     m.reach = reach + walls;
     uint32_t *far = s->particles.key + first; // keys come after
-    // half of the strain where a particle is, half where it comes to
-    if (s->track) s->track->strain(&span, m.velocity, halo, 0.5f * m.time);
+    if (s->track)
+        s->track->strain(&span, s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells,
+                         m.velocity, halo, m.time);
     int count = s->transfer->move(&span, &m, far);
     for (int i = 0; i < count; i++) {
         move_far(s, &span, &m, far[i]);
         if (s->track) particle_words(&s->particles, ATTR_NORMAL)[first + far[i]] = 0;
     }
-    if (s->track) s->track->strain(&span, m.velocity, halo, 0.5f * m.time);
     find_keys(s, slot);
 }
 

@@ -123,6 +123,8 @@ typedef enum StageId {
       "the same, a pass later")                                                                    \
     F(near_air, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                        \
       "cells with air beside them, corners included")                                              \
+    F(asked, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                           \
+      "cells whose distance particles' planes tell")                                               \
     F(sunk, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "", "cells below the surface") \
     F(beside, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                          \
       "cells with a face through which the surface goes")                                          \

@@ -65,7 +65,7 @@ static const Stage step_stages[] = {
      "velocity old known scatter_at scatter_rows reached weight"},
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, stage_surface, NULL,
      "tile_solid solid_at shut rock foreign fine_at solid_phi open interior",
-     "tracked rough smooth steady even even_next near_air sunk beside around kept "
+     "tracked rough smooth steady even even_next near_air asked sunk beside around kept "
      "track_tile "
      "phi liquid wet added full deepest shallowest air shut_off fixed lit near_lit around_lit "
      "changed changing depth deeper"},

@@ -1,26 +1,15 @@
 // Sums run over sixteen lanes on every instruction set and are folded in one order: same bits.
 #include "surface/level_set.h"
+#include "surface/lanes.h"
 #include <math.h>
 #include <string.h>
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-#define INLINE static inline __attribute__((always_inline))
-
-enum { LANES = 16 };
-typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t i16 __attribute__((vector_size(64), aligned(4), may_alias));
-
 /// Sum of weights and of weighted offsets from the point.
 typedef struct Sums {
     f16 w, x[3];
 } Sums;
-
-INLINE f16 load(const float *p) {
-    f16 v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
 
 /// Root of values >= 0 by lanes: the compiler makes it a vector's.
 INLINE f16 root(f16 v) {
@@ -76,15 +65,6 @@ INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, 
         for (int a = 0; a < dim; a++) offset[a] -= 2.0f * above * plane[a];
         add(sums, offset, valid & (above > 0.0f), eye->inv_radius2, eye->spline, dim);
     }
-}
-
-/// Each lane i and the one half of the lanes further on, until one is left.
-INLINE float fold(f16 v) {
-    f8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-           __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    f4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
-    f4 c = b + __builtin_shufflevector(b, b, 2, 3, 2, 3);
-    return c[0] + c[1];
 }
 
 /// Folded sums of a row's cells.

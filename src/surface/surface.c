@@ -13,31 +13,42 @@ static const float FILM = -0.05f;
 /// Layers of cells that liquid without particles fills in a wedge between solids.
 enum { WEDGE_LAYERS = 3 };
 
-/// Row y, z (-1..8) of a mask, 8 bits; `outside` beyond the domain, 0 where no tile exists.
-static uint8_t mask_row(const BrimSim *s, const uint8_t *mask, int slot, int dx, int y, int z,
-                        uint8_t outside) {
-    const Grid *g = &s->grid;
-    TileCoord c = g->coord[slot];
-    int at_y = c.y * TILE + y, at_z = c.z * TILE + z, at_x = (c.x + dx) * TILE;
-    if (at_y < 0 || at_y >= g->cells[1] || at_z < 0 || at_z >= g->cells[2] || at_x < 0 ||
-        at_x >= g->cells[0])
-        return outside;
-    int ty = y < 0 ? -1 : y >= TILE ? 1 : 0, tz = z < 0 ? -1 : z >= g->tile_depth ? 1 : 0;
-    int32_t t = g->neighbour[slot][TILE_SELF + 9 * tz + 3 * ty + dx];
-    uint8_t bits =
-        t < 0 ? 0 : mask[(size_t)t * (size_t)g->tile_rows + (size_t)((z & 7) * TILE + (y & 7))];
-    int n = g->cells[0] - at_x;
-    return n < TILE ? (uint8_t)(bits | (outside << n)) : bits;
+/// Rows of a mask in the nine tiles around one along y and z, and the three along x of each; NULL
+/// where no tile exists.
+typedef struct MaskTiles {
+    const uint8_t *at[3][3][3]; ///< [dz + 1][dy + 1][dx + 1]
+} MaskTiles;
+
+static MaskTiles mask_tiles(const Grid *g, const uint8_t *mask, int slot) {
+    MaskTiles tiles;
+    const uint8_t **at = &tiles.at[0][0][0];
+    for (int n = 0; n < 27; n++) {
+        int32_t t = g->neighbour[slot][n];
+        at[n] = t < 0 ? NULL : mask + (size_t)t * (size_t)g->tile_rows;
+    }
+    return tiles;
 }
 
 void pad_rows(const BrimSim *s, const uint8_t *mask, int slot, uint8_t outside, PaddedRows *rows) {
-    int deep = s->dim == 3 ? 1 : 0;
-    for (int z = -deep; z < s->grid.tile_depth + deep; z++)
+    const Grid *g = &s->grid;
+    const TileCoord c = g->coord[slot];
+    const MaskTiles tiles = mask_tiles(g, mask, slot);
+    const int deep = s->dim == 3 ? 1 : 0, beyond = outside ? 0x3ff : 0;
+    // bits of a row that lie beyond the domain
+    const int left = c.x * TILE - 1 < 0 ? 1 : 0, inside = g->cells[0] - c.x * TILE + 1;
+    const int over = (left | (inside < TILE + 2 ? 0x3ff << inside : 0)) & 0x3ff;
+    for (int z = -deep; z < g->tile_depth + deep; z++)
         for (int y = -1; y <= TILE; y++) {
-            unsigned left = mask_row(s, mask, slot, -1, y, z, outside);
-            unsigned mid = mask_row(s, mask, slot, 0, y, z, outside);
-            unsigned right = mask_row(s, mask, slot, 1, y, z, outside);
-            rows->at[z + 1][y + 1] = (uint16_t)(left >> 7 | mid << 1 | (right & 1) << 9);
+            int at_y = c.y * TILE + y, at_z = c.z * TILE + z;
+            uint16_t *row = &rows->at[z + 1][y + 1];
+            *row = (uint16_t)beyond;
+            if (at_y < 0 || at_y >= g->cells[1] || at_z < 0 || at_z >= g->cells[2]) continue;
+            int tz = z < 0 ? 0 : z >= g->tile_depth ? 2 : 1, ty = y < 0 ? 0 : y >= TILE ? 2 : 1;
+            const uint8_t *const *along = tiles.at[tz][ty];
+            int r = (z & 7) * TILE + (y & 7), bits = along[1] ? along[1][r] << 1 : 0;
+            if (along[0]) bits |= along[0][r] >> 7;
+            if (along[2]) bits |= (along[2][r] & 1) << 9;
+            *row = (uint16_t)((bits & ~over) | (over & beyond));
         }
 }
 

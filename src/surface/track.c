@@ -10,7 +10,7 @@
 #include <string.h>
 
 /// Cells as far as which the rough surface is made a distance for its filter.
-enum { FILTER_REACH = 5 };
+enum { FILTER_REACH = 2 };
 /// Farther out averages of few positions are no distances; cells.
 static const float ROUGH_KEPT = 0.75f;
 /// Taubin's filter: a step inwards and one out again.
@@ -18,6 +18,8 @@ static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
 /// Where the filter counts, and where memory may not err by more than half a cell; cells. (Deeper
 /// the average of positions errs by as much itself.)
 static const float FILTERED = 1.2f, BOUND = 0.5f;
+/// Planes are asked for nearer to the surface of positions than this, cells.
+static const float PLANES_TELL = 1.25f;
 /// Differences between memory and positions from which on memory fades at once, over as much.
 static const float ASTRAY = 0.3f;
 
@@ -66,22 +68,11 @@ static void mark_tiles(BrimSim *s) {
 
 // --------------------------------------------------------------------------- particles unpacked
 
-/// alpha, eq. (20): 1 for slow particles, 0 for fast ones.
-typedef struct Fade {
-    float high, inverse;
-    bool square;
-} Fade;
-
-static Fade fade_of(const BrimSim *s) {
+static TrackFade fade_of(const BrimSim *s) {
     bool square = s->def.tracking_blend == BRIM_BLEND_SQUARE;
     double low = square ? s->speed_low * s->speed_low : s->speed_low;
     double high = square ? s->speed_high * s->speed_high : s->speed_high;
-    return (Fade){(float)high, (float)(1 / fmax(high - low, 1e-6 * high + 1e-30)), square};
-}
-
-static float alpha(const Fade *fade, float speed2) {
-    float a = (fade->high - (fade->square ? speed2 : sqrtf(speed2))) * fade->inverse;
-    return a < 0 ? 0 : a > 1 ? 1 : a;
+    return (TrackFade){(float)high, (float)(1 / fmax(high - low, 1e-6 * high + 1e-30)), square};
 }
 
 /// What the sort keeps for its own use holds normals until the stage is over; the word of a normal
@@ -94,26 +85,25 @@ TrackSeen track_seen(const BrimSim *s) {
                        .steady = p->attr[ATTR_NORMAL]};
 }
 
+/// Kernels read a vector beyond the last particle; what they read there has to be numbers.
+static void end_particles(BrimSim *s) {
+    const Particles *p = &s->particles;
+    float *const array[] = {p->attr[ATTR_X],         p->attr[ATTR_Y],          p->attr[ATTR_Z],
+                            p->attr[ATTR_PHI],       p->attr[ATTR_NORMAL],     p->spare,
+                            (float *)(void *)p->key, (float *)(void *)p->order};
+    for (size_t k = 0; k < sizeof array / sizeof *array; k++)
+        if (array[k]) memset(array[k] + p->count, 0, PARTICLE_PADDING * sizeof(float));
+}
+
 /// (v, normal) => normals unpacked, steady, TRACK_SLOW
 static void unpack_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Fade *fade = context;
     const Particles *p = &s->particles;
     if (!(s->track_tile[slot] & TRACK_AROUND)) return;
-    float *normal[3] = {(float *)(void *)p->key, (float *)(void *)p->order, p->spare};
-    uint32_t first = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
-    bool slow = false;
-    for (uint32_t i = first; i < end; i++) {
-        float speed2 = 0, n[3] = {0}, steady = -1;
-        uint32_t word;
-        memcpy(&word, &p->attr[ATTR_NORMAL][i], sizeof word);
-        for (int a = 0; a < s->dim; a++)
-            speed2 += p->attr[ATTR_VX + a][i] * p->attr[ATTR_VX + a][i];
-        if (word) normal_unpack(word, s->dim, n), steady = alpha(fade, speed2) * normal_part(word);
-        for (int a = 0; a < 3; a++) normal[a][i] = n[a];
-        memcpy(&p->attr[ATTR_NORMAL][i], &steady, sizeof steady);
-        slow |= steady > 0;
-    }
-    if (slow) s->track_tile[slot] |= TRACK_SLOW;
+    uint32_t first = tile_first(p, &s->grid, slot);
+    float *const normal[3] = {(float *)(void *)(p->key + first),
+                              (float *)(void *)(p->order + first), p->spare + first};
+    Span span = sim_span(s, slot, 1);
+    if (s->track->unpack(&span, context, normal)) s->track_tile[slot] |= TRACK_SLOW;
 }
 
 // ---------------------------------------------------------------------------- rough and smooth
@@ -140,59 +130,105 @@ static uint8_t row_wanted(const BrimSim *s, int slot, int r, const PaddedRows *a
     return cells & mask_bits(allowed, r) & (uint8_t)~hollow;
 }
 
-/// (x, phi, normals) => rough, smooth, steady
+/// Where the mean positions of cells wait until planes are asked: fields that are filled later.
+static void mean_fields(const BrimSim *s, float *mean[3]) {
+    mean[0] = s->even, mean[1] = s->even_next, mean[2] = s->tracked;
+}
+
+/// (x) => rough, mean positions; kept: cells with a solid's plane
 static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
     const LevelSetProfile *profile = context;
     const Grid *g = &s->grid;
     fill_far(s, slot);
     if (!(s->track_tile[slot] & TRACK_NEAR)) return;
-    const TrackSeen seen = track_seen(s);
-    bool slow = track_near(s, slot, TRACK_SLOW);
     TileMask allowed = allowed_cells(s, slot);
     PaddedRows air, there;
     NearRows rows;
+    float *means[3];
+    mean_fields(s, means);
     near_begin(s, slot, &rows);
     pad_rows(s, s->near_air, slot, 0, &air);
     pad_rows(s, s->particles.occupied, slot, 0, &there);
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = (size_t)slot * (size_t)g->tile_cells + (size_t)(r * TILE);
-        uint8_t cells = row_wanted(s, slot, r, &air, &there, &allowed), planes = 0;
+        uint8_t cells = row_wanted(s, slot, r, &air, &there, &allowed);
         if (!cells) continue;
         float distance[TILE], mean[3][TILE];
         near_look(s, &rows, slot, r, cells);
+        s->kept[at / TILE] = rows.near.planes;
         s->level_set->means(profile, &rows.near, r & 7, r >> 3, cells, distance, mean);
         for (uint8_t bits = cells; bits; bits &= (uint8_t)(bits - 1)) {
             int x = __builtin_ctz(bits);
             s->rough[at + (size_t)x] = distance[x];
-            planes |= (uint8_t)((distance[x] < profile->radius) << x);
         }
-        if (slow && planes)
-            s->track->planes(&rows.near, &seen, r & 7, r >> 3, planes, (const float(*)[TILE])mean,
-                             s->smooth + at, s->steady + at);
+        for (int a = 0; a < s->dim; a++) memcpy(means[a] + at, mean[a], sizeof mean[a]);
+    }
+}
+
+/// Cells so near to the surface of positions that memory may have its own on their other side.
+/// (rough) => around
+static void find_close(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    const float *rough = s->rough + (size_t)slot * (size_t)g->tile_cells;
+    uint8_t *close = s->around + (size_t)slot * (size_t)g->tile_rows;
+    for (int r = 0; r < g->tile_rows; r++) {
+        unsigned bits = 0;
+        for (int x = 0; x < TILE; x++) bits |= (unsigned)(fabsf(rough[r * TILE + x]) < ASTRAY) << x;
+        close[r] = (uint8_t)bits;
+    }
+}
+
+/// Where planes are asked: beside the surface of positions, and where that of memory may be.
+/// (rough, beside, around) => asked
+static void find_asked(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    TileMask cells = track_widened(s, s->around, slot);
+    for (int r = 0; r < g->tile_rows; r++) {
+        size_t row = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
+        uint8_t told = 0, near = s->beside[row] | mask_bits(&cells, r);
+        for (int x = 0; x < TILE; x++) {
+            float d = s->rough[row * TILE + (size_t)x];
+            near |= (uint8_t)((fabsf(d) < ASTRAY + ASTRAY) << x);
+            told |= (uint8_t)((d > -LEVEL_SET_CUT && d < PLANES_TELL) << x);
+        }
+        s->asked[row] = near & told;
+    }
+}
+
+/// (x, phi, normals, asked, kept, mean positions) => smooth, steady
+static void planes_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    if (!(s->track_tile[slot] & TRACK_NEAR) || !track_near(s, slot, TRACK_SLOW)) return;
+    const TrackSeen seen = track_seen(s);
+    float *means[3], mean[3][TILE] = {0};
+    NearRows rows;
+    mean_fields(s, means);
+    near_begin(s, slot, &rows);
+    for (int r = 0; r < g->tile_rows; r++) {
+        size_t at = (size_t)slot * (size_t)g->tile_cells + (size_t)(r * TILE);
+        uint8_t cells = s->asked[at / TILE];
+        if (!cells) continue;
+        near_look(s, &rows, slot, r, cells & s->kept[at / TILE]);
+        for (int a = 0; a < s->dim; a++) memcpy(mean[a], means[a] + at, sizeof mean[a]);
+        s->track->planes(&rows.near, &seen, r & 7, r >> 3, cells, (const float(*)[TILE])mean,
+                         s->smooth + at, s->steady + at);
     }
 }
 
 // --------------------------------------------------------------------------------------- filter
 
-/// One step of Taubin's filter: (even) => even_next
+/// One step of Taubin's filter: (even, kept) => even_next
 static void filter_tile(BrimSim *s, int slot, int thread, void *context) {
-    enum { EDGE = TILE + 2 };
-    const float part = *(const float *)context / (float)(2 * s->dim), most = FILTER_REACH;
     const Grid *g = &s->grid;
-    float *block = s->scratch[thread].block[0];
-    float *out = s->even_next + (size_t)slot * (size_t)g->tile_cells;
-    if (!(s->track_tile[slot] & TRACK_AROUND)) return;
-    block_load(g, slot, s->even, PLACE_CELL, &s->sides, 1, most, block);
-    for (int z = 0; z < g->tile_depth; z++)
-        for (int y = 0; y < TILE; y++) {
-            const float *at = block + ((s->dim == 3 ? z + 1 : 0) * EDGE + y + 1) * EDGE + 1;
-            for (int x = 0; x < TILE; x++) {
-                float here = at[x], sum = at[x - 1] + at[x + 1] + at[x - EDGE] + at[x + EDGE];
-                if (s->dim == 3) sum += at[x - EDGE * EDGE] + at[x + EDGE * EDGE];
-                float next = here + part * (sum - (float)(2 * s->dim) * here);
-                *out++ = fabsf(here) < most ? next : here;
-            }
-        }
+    float *block = s->scratch[thread].block[0],
+          part = *(const float *)context / (float)(2 * s->dim);
+    uint16_t rows[TILE + 2];
+    if (!mask_any(g, s->kept, slot)) return;
+    TileMask near = mask_load(g, s->kept, slot);
+    track_rows(s, &near, rows);
+    block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, FILTER_REACH, rows, block);
+    s->track->filter(block, s->dim, &near, part, FILTER_REACH,
+                     s->even_next + (size_t)slot * (size_t)g->tile_cells);
 }
 
 static void swap_even(BrimSim *s) {
@@ -202,7 +238,7 @@ static void swap_even(BrimSim *s) {
 /// (rough) => even: filtered
 static void filter(BrimSim *s) {
     float in = FILTER_IN, out = FILTER_OUT;
-    track_even(s, s->rough, ROUGH_KEPT, FILTER_REACH);
+    track_even(s, s->rough, NULL, ROUGH_KEPT, FILTER_REACH);
     for (int pass = 0; pass < s->def.tracking_passes; pass++) {
         tiles_for(s, filter_tile, &in);
         swap_even(s);
@@ -237,8 +273,45 @@ static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
+/// Cells whose change particles may take over: planes were asked and positions tell a distance.
+/// (rough, asked) => around
+static void find_told(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    for (int r = 0; r < g->tile_rows; r++) {
+        size_t row = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
+        uint8_t cells = s->asked[row];
+        for (unsigned bits = cells; bits; bits &= bits - 1) {
+            int x = __builtin_ctz(bits);
+            if (fabsf(s->rough[row * TILE + (size_t)x]) >= ROUGH_KEPT)
+                cells &= (uint8_t) ~(1u << x);
+        }
+        s->around[row] = cells;
+    }
+}
+
+/// Deeper cells change as those beside them. (smooth, around) => smooth
+static void spread_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    if (!(s->track_tile[slot] & TRACK_NEAR)) return;
+    TileMask todo = track_widened(s, s->around, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = todo.slice[z] & ~mask_word(g, s->around, slot, z); bits;
+             bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            size_t here = (size_t)slot * (size_t)g->tile_cells + (size_t)cell;
+            float sum = 0, count = 0;
+            if (s->rough[here] > 0) continue;
+            for (int n = 0; n < 2 * s->dim; n++) {
+                int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
+                if (next < 0 || !(s->around[next >> 3] >> (next & 7) & 1)) continue;
+                sum += s->smooth[next], count++;
+            }
+            s->smooth[here] = sum / (count > 0 ? count : 1);
+        }
+}
+
 void track_surface(BrimSim *s, double dt) {
-    Fade fade = fade_of(s);
+    TrackFade fade = fade_of(s);
     double memory = s->def.tracking_memory;
     Blend blend = {memory > 0 ? (float)(1 - exp(-dt / memory)) : 1};
     LevelSetProfile paper = level_set_paper();
@@ -246,8 +319,15 @@ void track_surface(BrimSim *s, double dt) {
     if (s->band) band_full(s);
     tiles_for(s, find_air, NULL);
     mark_tiles(s);
+    end_particles(s);
     tiles_for(s, unpack_tile, &fade);
     tiles_for(s, measure_tile, s->def.tracking_rough == BRIM_ROUGH_PAPER ? &paper : &s->profile);
+    track_beside(s, s->rough);
+    tiles_for(s, find_close, NULL);
+    tiles_for(s, find_asked, NULL);
+    tiles_for(s, planes_tile, NULL);
     filter(s);
     tiles_for(s, blend_tile, &blend);
+    tiles_for(s, find_told, NULL);
+    tiles_for(s, spread_tile, NULL);
 }

@@ -12,6 +12,9 @@ void track_start(BrimSim *s, const Shape *const *liquids, int count);
 void track_surface(BrimSim *s, double dt);
 /// (tracked, phi, normal) => (phi, normal)
 void track_particles(BrimSim *s);
+/// Cells with a face through which a field's surface goes. (field) => sunk, beside
+void track_beside(BrimSim *s, const float *field);
 /// Distances by |grad phi| = 1 as far as `cells` cells from the surface, cut there. Beside the
-/// surface they stay, and near it those below `keep`. (field) => even
-void track_even(BrimSim *s, const float *field, float keep, int cells);
+/// surface they stay, and near it those below `keep` in cells that are `sure` (NULL: all). (field,
+/// sunk, beside) => even
+void track_even(BrimSim *s, const float *field, const uint8_t *sure, float keep, int cells);

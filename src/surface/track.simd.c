@@ -1,19 +1,16 @@
 // Sums over particles run over sixteen lanes on every instruction set and are folded in one order;
 // all else is by lane: same bits.
+#include "band/eikonal.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
+#include "surface/lanes.h"
 #include "surface/normal.h"
 #include "surface/track_kernels.h"
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #pragma GCC diagnostic ignored "-Wpsabi"
-
-#define INLINE static inline __attribute__((always_inline))
-
-enum { LANES = 16 };
-typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t i16 __attribute__((vector_size(64), aligned(4), may_alias));
 
 // --------------------------------------------------------------------------------------- planes
 
@@ -22,17 +19,13 @@ typedef struct Sums {
     f16 all, steady, planes, distance;
 } Sums;
 
-INLINE f16 load(const float *p) {
-    f16 v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/// A cell's centre, and how particles are seen from it: offset = scale * position + shift.
+/// A cell's centre, and how particles are seen from it. Walls reflect the offset instead of the
+/// particle: offset = flip * (where it is seen - centre) = position + shift, in cells.
 typedef struct Eye {
     const float *x[3];
     const TrackSeen *seen;
-    float scale[3], shift[3], flip[3];
+    float scale; ///< cells / m
+    float shift[3], flip[3];
     const float *plane;
     float out[3]; ///< beta e: towards the air, as far as that is certain
     float rest;   ///< 1 - beta
@@ -44,8 +37,8 @@ typedef struct Known {
     i16 has;
 } Known;
 
-INLINE void add(Sums *sums, const Eye *eye, const f16 offset[3], const f16 normal[3],
-                const Known *known, i16 valid, const int dim) {
+INLINE void add(Sums *sums, const float out[3], float rest, const f16 offset[3],
+                const f16 normal[3], const Known *known, i16 valid, const int dim) {
     f16 d2 = offset[0] * offset[0] + offset[1] * offset[1];
     if (dim == 3) d2 += offset[2] * offset[2];
     d2 *= 1.0f / (TRACK_REACH * TRACK_REACH);
@@ -54,50 +47,53 @@ INLINE void add(Sums *sums, const Eye *eye, const f16 offset[3], const f16 norma
     f16 w = k * k / (TRACK_NEARNESS * TRACK_NEARNESS + d2);
     sums->all += w;
     sums->steady += w * known->steady;
-    f16 facing = eye->out[0] * normal[0] + eye->out[1] * normal[1];
+    f16 facing = out[0] * normal[0] + out[1] * normal[1];
     f16 height = offset[0] * normal[0] + offset[1] * normal[1];
-    if (dim == 3) facing += eye->out[2] * normal[2], height += offset[2] * normal[2];
-    facing += eye->rest;
+    if (dim == 3) facing += out[2] * normal[2], height += offset[2] * normal[2];
+    facing += rest;
     w *= (f16)((i16)facing & (facing > 0.0f) & known->has);
     sums->planes += w;
     sums->distance += w * (known->phi - height);
 }
 
+/// Adds the particles [first, end). Those up to 15 beyond are read, and are numbers.
 INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, const int dim) {
     static const i16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const TrackSeen *seen = eye->seen;
+    float out[3];
+    for (int a = 0; a < 3; a++) out[a] = eye->out[a] * eye->flip[a];
     for (uint32_t i = first; i < end; i += LANES) {
         i16 valid = lane < (int32_t)(end - i);
         f16 offset[3] = {0}, normal[3] = {0}, steady = load(seen->steady + i);
-        Known known = {.phi = load(seen->phi + i), .has = (steady >= 0.0f) & valid};
-        known.phi = (f16)((i16)known.phi & (known.phi < 0.0f) & known.has);
+        f16 phi = load(seen->phi + i);
+        Known known = {.has = steady >= 0.0f};
+        known.phi = (f16)((i16)phi & (phi < 0.0f));
         known.steady = (f16)((i16)steady & known.has);
         for (int a = 0; a < dim; a++) {
-            offset[a] = load(eye->x[a] + i) * eye->scale[a] + eye->shift[a];
-            offset[a] = (f16)((i16)offset[a] & valid); // what lies beyond the end may be anything
-            normal[a] = (f16)((i16)(load(seen->normal[a] + i) * eye->flip[a]) & known.has);
+            offset[a] = load(eye->x[a] + i) * eye->scale + eye->shift[a];
+            normal[a] = load(seen->normal[a] + i);
         }
-        add(sums, eye, offset, normal, &known, valid, dim);
-        const float *plane = eye->plane;
-        if (!plane) continue;
-        f16 above = offset[0] * plane[0] + offset[1] * plane[1] + plane[3];
+        add(sums, out, eye->rest, offset, normal, &known, valid, dim);
+        if (!eye->plane) continue;
+        float plane[3];
+        for (int a = 0; a < 3; a++) plane[a] = eye->plane[a] * eye->flip[a];
+        f16 above = offset[0] * plane[0] + offset[1] * plane[1] + eye->plane[3];
         f16 along = normal[0] * plane[0] + normal[1] * plane[1];
         if (dim == 3) above += offset[2] * plane[2], along += normal[2] * plane[2];
         for (int a = 0; a < dim; a++) {
             offset[a] -= 2.0f * above * plane[a];
             normal[a] -= 2.0f * along * plane[a];
         }
-        add(sums, eye, offset, normal, &known, valid & (above > 0.0f), dim);
+        add(sums, out, eye->rest, offset, normal, &known, valid & (above > 0.0f), dim);
     }
 }
 
-/// Adds particles that are reflected along x.
+/// Adds particles that are reflected along x at `shift` / 2.
 INLINE void add_reflected(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, float flip,
                           float shift, const int dim) {
     Eye mirrored = *eye;
-    mirrored.scale[0] *= flip;
     mirrored.flip[0] *= flip;
-    mirrored.shift[0] += shift;
+    mirrored.shift[0] = flip * (eye->shift[0] + shift);
     add_range(sums, &mirrored, first, end, dim);
 }
 
@@ -113,15 +109,6 @@ INLINE void add_row(Sums *sums, const LevelSetNear *near, const LevelSetRow *row
                       dim);
     else if (x == near->last)
         add_reflected(sums, eye, row->start[x], row->start[x + 1], -1, near->last_shift, dim);
-}
-
-/// Each lane i and the one half of the lanes further on, until one is left.
-INLINE float fold(f16 v) {
-    float lane[LANES];
-    memcpy(lane, &v, sizeof lane);
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++) lane[i] += lane[i + half];
-    return lane[0];
 }
 
 /// The direction towards the air is certain from this offset of the mean on, in cells.
@@ -141,16 +128,15 @@ INLINE void sum_cell(const LevelSetNear *near, Eye *eye, int x, int y, int z, Su
                      const int dim) {
     const float at[3] = {near->corner[0] + (float)x + 0.5f, near->corner[1] + (float)y + 0.5f,
                          near->corner[2] + (float)z + 0.5f};
-    eye->scale[0] = near->inv_dx, eye->shift[0] = -at[0], eye->flip[0] = 1;
+    eye->scale = near->inv_dx, eye->shift[0] = -at[0], eye->flip[0] = 1;
     eye->plane = near->planes >> x & 1 ? near->plane[x] : NULL;
     for (int a = 0; a < 3; a++) eye->x[a] = near->x[a];
     for (int k = dim == 3 ? 0 : 1; k <= (dim == 3 ? 2 : 1); k++)
         for (int j = 0; j < 3; j++) {
             const LevelSetRow *row = near->row[k][j];
             for (int a = 1; a < 3; a++) {
-                eye->scale[a] = near->inv_dx * row->flip[a - 1];
                 eye->flip[a] = row->flip[a - 1];
-                eye->shift[a] = row->shift[a - 1] - at[a];
+                eye->shift[a] = row->flip[a - 1] * (row->shift[a - 1] - at[a]);
             }
             add_row(sums, near, row, eye, x, dim);
         }
@@ -180,97 +166,245 @@ static void planes(const LevelSetNear *near, const TrackSeen *seen, int y, int z
         planes_dim(near, seen, y, z, cells, mean, smooth, steady, 2);
 }
 
-// --------------------------------------------------------------------------------------- strain
+// ---------------------------------------------------------------------------- rows of a block
 
-/// Between the 4 values of a slice, with the change over a cell along both axes.
-INLINE wide slice_slope(const float *b, wide_int at, int edge, wide fx, wide fy, wide slope[2]) {
-    wide c00, c10, c01, c11;
-    wide_gather_pairs(b, at, &c00, &c10);
-    wide_gather_pairs(b + edge, at, &c01, &c11);
-    wide low = mix(c00, c10, fx), high = mix(c01, c11, fx);
-    slope[0] = mix(c10 - c00, c11 - c01, fy);
-    slope[1] = high - low;
-    return mix(low, high, fy);
+/// Blocks have a halo of 1; `wanted` cells get a new value, others keep theirs.
+enum { EDGE = TILE + 2 };
+
+INLINE const float *block_row(const float *block, int row, const int dim) {
+    return block + ((dim == 3 ? (row >> 3) + 1 : 0) * EDGE + (row & 7) + 1) * EDGE + 1;
 }
 
-/// Change of a component over a cell along each axis; 0 where the grid knows none.
-INLINE void slopes(const float *b, wide_int at, int edge, const wide f[3], wide slope[3],
-                   const int dim) {
-    wide value = slice_slope(b, at, edge, f[0], f[1], slope);
-    if (dim == 3) {
-        wide next[2], above = slice_slope(b + edge * edge, at, edge, f[0], f[1], next);
-        slope[0] = mix(slope[0], next[0], f[2]);
-        slope[1] = mix(slope[1], next[1], f[2]);
-        slope[2] = above - value;
-        value = mix(value, above, f[2]);
+INLINE void farther_dim(const float *block, const TileMask *wanted, float *out, const int dim) {
+    for (int row = 0; row < (dim == 3 ? TILE * TILE : TILE); row++) {
+        const float *at = block_row(block, row, dim);
+        const unsigned cells = mask_bits(wanted, row);
+        if (!cells) continue;
+        float next[TILE];
+        for (int x = 0; x < TILE; x++) {
+            float a = least(at[x - 1], at[x + 1]), b = least(at[x - EDGE], at[x + EDGE]);
+            float c = dim == 3 ? least(at[x - EDGE * EDGE], at[x + EDGE * EDGE]) : 0;
+            next[x] = least(at[x], eikonal(a, b, c, dim));
+        }
+        for (int x = 0; x < TILE; x++) out[row * TILE + x] = cells >> x & 1 ? next[x] : at[x];
     }
-    for (int b2 = 0; b2 < dim; b2++) slope[b2] = wide_select(value == value, slope[b2], (wide){0});
 }
 
-/// The normals that change: those of a chunk that there are.
-INLINE bool chunk_normals(const uint32_t *word, int n, float normal[3][CHUNK], const int dim) {
+static void farther(const float *block, int dim, const TileMask *wanted, float *out) {
+    dim == 3 ? farther_dim(block, wanted, out, 3) : farther_dim(block, wanted, out, 2);
+}
+
+/// Second difference; 0 at the rim of what is known.
+INLINE float bend(float low, float here, float high, float cut) {
+    bool known = low < cut && low > -cut && high < cut && high > -cut;
+    float b = low + high - 2 * here;
+    return known ? b : 0;
+}
+
+INLINE void filter_dim(const float *block, const TileMask *wanted, float part, float cut,
+                       float *out, const int dim) {
+    for (int row = 0; row < (dim == 3 ? TILE * TILE : TILE); row++) {
+        const float *at = block_row(block, row, dim);
+        const unsigned cells = mask_bits(wanted, row);
+        if (!cells) continue;
+        float next[TILE];
+        for (int x = 0; x < TILE; x++) {
+            float here = at[x], sum = bend(at[x - 1], here, at[x + 1], cut);
+            sum += bend(at[x - EDGE], here, at[x + EDGE], cut);
+            if (dim == 3) sum += bend(at[x - EDGE * EDGE], here, at[x + EDGE * EDGE], cut);
+            next[x] = here + part * sum;
+        }
+        for (int x = 0; x < TILE; x++) out[row * TILE + x] = cells >> x & 1 ? next[x] : at[x];
+    }
+}
+
+static void filter(const float *block, int dim, const TileMask *wanted, float part, float cut,
+                   float *out) {
+    dim == 3 ? filter_dim(block, wanted, part, cut, out, 3)
+             : filter_dim(block, wanted, part, cut, out, 2);
+}
+
+// -------------------------------------------------------------------------------------- normals
+
+typedef uint32_t wide_word __attribute__((vector_size(4 * WIDE), may_alias));
+
+INLINE wide wide_abs(wide v) {
+    return (wide)((wide_int)v & 0x7fffffff);
+}
+/// v with the sign of `of`.
+INLINE wide wide_sign(wide v, wide of) {
+    return (wide)(((wide_int)v & 0x7fffffff) | ((wide_int)of & (int32_t)0x80000000));
+}
+
+/// normal_unpack and normal_part of a vector's words.
+INLINE wide unpack(wide_int word, wide n[3], const int dim) {
+    wide_int high = (wide_int)((wide_word)word >> 19);
+    wide u = wide_from_int(high - NORMAL_HALF) * (1.0f / NORMAL_HALF);
+    wide v = wide_from_int(((word >> 6) & 8191) - NORMAL_HALF) * (1.0f / NORMAL_HALF);
+    wide z = {0}, x = u, y = v;
+    if (dim == 3) {
+        z = 1.0f - wide_abs(u) - wide_abs(v);
+        wide back = wide_max(-z, (wide){0});
+        x = u - wide_sign(back, u), y = v - wide_sign(back, v);
+    }
+    wide length = wide_sqrt(x * x + y * y + z * z);
+    n[0] = x / length, n[1] = y / length, n[2] = z / length;
+    return wide_from_int((word & 63) - 1) * (1.0f / NORMAL_PARTS);
+}
+
+/// normal_pack without the part: n of any length but 0.
+INLINE wide_int pack(const wide n[3], const int dim) {
+    wide sum = wide_abs(n[0]) + wide_abs(n[1]);
+    if (dim == 3) sum += wide_abs(n[2]);
+    wide u = n[0] / sum, v = n[1] / sum;
+    if (dim == 3) {
+        wide fold_u = wide_sign(1.0f - wide_abs(v), u), fold_v = wide_sign(1.0f - wide_abs(u), v);
+        wide_int below = n[2] < 0.0f;
+        u = wide_select(below, fold_u, u), v = wide_select(below, fold_v, v);
+    }
+    wide_int x = wide_to_int(u * (float)NORMAL_HALF + ((float)NORMAL_HALF + 0.5f));
+    wide_int y = wide_to_int(v * (float)NORMAL_HALF + ((float)NORMAL_HALF + 0.5f));
+    return x << 19 | y << 6;
+}
+
+INLINE wide_int load_words(const uint32_t *p) {
+    wide_int v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+/// The first n words.
+INLINE void store_words(uint32_t *p, wide_int v, int n) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_epi32(p, n >= WIDE ? 0xffff : (__mmask16)((1u << n) - 1), (__m512i)v);
+#else
+    if (n >= WIDE)
+        memcpy(p, &v, sizeof v);
+    else
+        for (int i = 0; i < n; i++) p[i] = (uint32_t)v[i];
+#endif
+}
+INLINE void store_some(float *p, wide v, int n) {
+    store_words((uint32_t *)(void *)p, (wide_int)v, n);
+}
+
+/// Whether any of some particles has a normal.
+INLINE bool any_words(const uint32_t *word, int n) {
     uint32_t any = 0;
     for (int i = 0; i < n; i++) any |= word[i];
-    if (!any) return false;
-    for (int i = 0; i < n; i++) {
-        float v[3];
-        normal_unpack(word[i], dim, v);
-        for (int a = 0; a < 3; a++) normal[a][i] = v[a];
-    }
-    for (int i = n; i % WIDE; i++)
-        for (int a = 0; a < 3; a++) normal[a][i] = normal[a][0];
-    return true;
+    return any != 0;
 }
 
-INLINE void strain_chunk(const float at[3][CHUNK], const float *const velocity[3], int n, int edge,
-                         float rate, float normal[3][CHUNK], float stretch[CHUNK], const int dim) {
-    for (int i = 0; i < n; i += WIDE) {
-        wide x[3] = {0}, v[3] = {0}, e = {0}, turned[3] = {0};
-        for (int a = 0; a < dim; a++) {
-            x[a] = wide_clamp(wide_load(at[a] + i), wide_all(0.5f), wide_all((float)edge - 1.51f));
-            v[a] = wide_load(normal[a] + i);
-        }
-        for (int a = 0; a < dim; a++) {
-            wide f[3] = {0}, slope[3];
-            wide_int cell[3] = {0};
-            for (int b = 0; b < dim; b++) cell[b] = split(x[b] - (a == b ? 0.0f : 0.5f), &f[b]);
-            slopes(velocity[a], (cell[2] * edge + cell[1]) * edge + cell[0], edge, f, slope, dim);
-            for (int b = 0; b < dim; b++) turned[b] += rate * slope[b] * v[a];
-        }
-        for (int b = 0; b < dim; b++) e += turned[b] * v[b];
-        wide length2 = {0};
-        for (int b = 0; b < dim; b++) {
-            v[b] += e * v[b] - turned[b];
-            length2 += v[b] * v[b];
-        }
-        for (int b = 0; b < dim; b++) wide_store(normal[b] + i, v[b] / wide_sqrt(length2));
-        wide_store(stretch + i, wide_clamp(e, wide_all(-0.5f), wide_all(0.5f)));
-    }
-}
-
-INLINE void strain_dim(const Span *p, const float *const velocity[3], int halo, float time,
+INLINE bool unpack_dim(const Span *p, const TrackFade *fade, float *const normal[3],
                        const int dim) {
-    int edge = TILE + 2 * halo;
     uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL];
-    float at[3][CHUNK], normal[3][CHUNK], stretch[CHUNK];
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        uint32_t *word = words + first;
-        float *phi = p->attr[ATTR_PHI] + first;
-        if (!chunk_normals(word, n, normal, dim)) continue;
-        chunk_positions(p, first, n, edge, 0, at, dim);
-        strain_chunk(at, velocity, n, edge, time * p->inv_dx, normal, stretch, dim);
-        for (int i = 0; i < n; i++) {
-            const float v[3] = {normal[0][i], normal[1][i], dim == 3 ? normal[2][i] : 0};
-            uint32_t next = (normal_pack(v, 0) & ~63u) | (word[i] & 63);
-            phi[i] += word[i] ? stretch[i] * phi[i] : 0;
-            word[i] = word[i] ? next : 0;
+    bool slow = false;
+    for (int i = 0; i < p->count; i += WIDE) {
+        int n = p->count - i;
+        wide v[3], speed = {0};
+        wide_int word = load_words(words + i), none = word == 0;
+        if (wide_bits(~none) == 0) {
+            for (int a = 0; a < dim; a++) store_some(normal[a] + i, (wide){0}, n);
+            store_some((float *)(void *)words + i, wide_all(-1), n);
+            continue;
         }
+        for (int a = 0; a < dim; a++) {
+            wide u = wide_load(p->attr[ATTR_VX + a] + i);
+            speed += u * u;
+        }
+        if (!fade->square) speed = wide_sqrt(speed);
+        wide part = unpack(word, v, dim);
+        wide alpha = wide_clamp((fade->high - speed) * fade->inverse, (wide){0}, wide_all(1));
+        wide steady = wide_select(none, wide_all(-1), alpha * part);
+        for (int a = 0; a < dim; a++) store_some(normal[a] + i, v[a], n);
+        store_some((float *)(void *)words + i, steady, n);
+        uint32_t calm = wide_bits(steady > 0.0f);
+        slow |= (n >= WIDE ? calm : calm & ((1u << n) - 1)) != 0;
+    }
+    return slow;
+}
+
+static bool unpack_tile(const Span *p, const TrackFade *fade, float *const normal[3]) {
+    return p->dim == 3 ? unpack_dim(p, fade, normal, 3) : unpack_dim(p, fade, normal, 2);
+}
+
+// --------------------------------------------------------------------------------------- strain
+
+/// Change of the velocity over a cell, du_a / dx_b, in the middles of a row of cells; 0 where the
+/// grid knows none.
+typedef struct Slopes {
+    float of[3][3][TILE]; ///< [a][b]
+} Slopes;
+
+INLINE void row_slopes(const float *const velocity[3], int halo, int y, int z, float rate,
+                       Slopes *out, const int dim) {
+    const int edge = TILE + 2 * halo, step[3] = {1, edge, edge * edge};
+    const int at = ((dim == 3 ? z + halo : 0) * edge + y + halo) * edge + halo;
+    for (int a = 0; a < dim; a++)
+        for (int b = 0; b < dim; b++) {
+            const float *u = velocity[a] + at;
+            const int sa = step[a], sb = step[b];
+            float *to = out->of[a][b];
+            if (a == b)
+                for (int x = 0; x < TILE; x++) to[x] = rate * (u[x + sa] - u[x]);
+            else
+                for (int x = 0; x < TILE; x++)
+                    to[x] =
+                        0.25f * rate * (u[x + sb] - u[x - sb] + (u[x + sa + sb] - u[x + sa - sb]));
+            for (int x = 0; x < TILE; x++) to[x] = to[x] == to[x] ? to[x] : 0;
+        }
+}
+
+/// One of eight values per lane.
+INLINE wide pick(const float of[TILE], wide_int at) {
+#if defined(__AVX512F__)
+    __m512 table = _mm512_broadcast_f32x8(_mm256_loadu_ps(of));
+    return (wide)_mm512_permutexvar_ps((__m512i)at, table);
+#elif defined(__AVX2__)
+    return (wide)_mm256_permutevar8x32_ps(_mm256_loadu_ps(of), (__m256i)at);
+#else
+    return wide_gather(of, at);
+#endif
+}
+
+INLINE void strain_row(const Span *p, const Slopes *slopes, int first, int end, float corner,
+                       const int dim) {
+    uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL];
+    float *phi = p->attr[ATTR_PHI];
+    for (int i = first; i < end; i += WIDE) {
+        wide v[3] = {0}, turned[3] = {0}, e = {0};
+        wide_int word = load_words(words + i);
+        wide x = wide_load(p->attr[ATTR_X] + i) * p->inv_dx - corner;
+        wide_int cell = wide_to_int(wide_clamp(x, (wide){0}, wide_all(TILE - 0.5f)));
+        unpack(word, v, dim);
+        for (int a = 0; a < dim; a++)
+            for (int b = 0; b < dim; b++) turned[b] += pick(slopes->of[a][b], cell) * v[a];
+        for (int b = 0; b < dim; b++) e += turned[b] * v[b];
+        for (int b = 0; b < dim; b++) v[b] += e * v[b] - turned[b];
+        e = wide_clamp(e, wide_all(-0.5f), wide_all(0.5f));
+        wide_int none = word == 0, next = pack(v, dim) | (word & 63);
+        wide had = wide_load(phi + i);
+        store_some(phi + i, wide_select(none, had, had + e * had), end - i);
+        store_words(words + i, next & ~none, end - i);
     }
 }
 
-static void strain(const Span *p, const float *const velocity[3], int halo, float time) {
-    p->dim == 3 ? strain_dim(p, velocity, halo, time, 3) : strain_dim(p, velocity, halo, time, 2);
+INLINE void strain_dim(const Span *p, const uint32_t *start, const float *const velocity[3],
+                       int halo, float time, const int dim) {
+    const uint32_t *words = (const uint32_t *)(const void *)p->attr[ATTR_NORMAL];
+    for (int row = 0; row < (dim == 3 ? TILE * TILE : TILE); row++) {
+        int first = (int)(start[row * TILE] - start[0]);
+        int end = (int)(start[row * TILE + TILE] - start[0]);
+        if (!any_words(words + first, end - first)) continue;
+        Slopes slopes;
+        row_slopes(velocity, halo, row & 7, row >> 3, time * p->inv_dx, &slopes, dim);
+        strain_row(p, &slopes, first, end, p->corner[0] + (float)halo, dim);
+    }
+}
+
+static void strain(const Span *p, const uint32_t *start, const float *const velocity[3], int halo,
+                   float time) {
+    p->dim == 3 ? strain_dim(p, start, velocity, halo, time, 3)
+                : strain_dim(p, start, velocity, halo, time, 2);
 }
 
 // ---------------------------------------------------------------------------------------- renew
@@ -281,58 +415,101 @@ static const float THIN_SLOPE = 0.6f, THICK_SLOPE = 0.9f;
 /// Below this slope there is no direction.
 static const float FLAT = 1e-3f;
 
-/// The surface at a chunk's particles: what the grid says.
-typedef struct Told {
-    float distance[CHUNK], change[CHUNK], slope[CHUNK], normal[3][CHUNK];
-} Told;
+/// The nodes around a chunk's particles: where they are in a block, and how much each row of two
+/// counts.
+typedef struct Corners {
+    int32_t node[CHUNK];
+    float along[CHUNK], row[4][CHUNK];
+} Corners;
 
-INLINE void ask_grid(const float at[3][CHUNK], const TrackBlocks *blocks, int n, Told *told,
-                     const int dim) {
-    enum { EDGE = TILE + 2 };
+INLINE void find_corners(const float at[3][CHUNK], int n, Corners *out, const int dim) {
     for (int i = 0; i < n; i += WIDE) {
-        wide f[3] = {0}, g[3] = {0}, length2 = {0};
+        wide f[3] = {0};
         wide_int cell[3] = {0};
         for (int a = 0; a < dim; a++)
             cell[a] = split(wide_max(wide_load(at[a] + i), (wide){0}), &f[a]);
         wide_int node = (cell[2] * EDGE + cell[1]) * EDGE + cell[0];
-        wide_store(told->distance + i, sample_near(blocks->distance, node, EDGE, f, dim));
-        wide_store(told->change + i, sample_near(blocks->change, node, EDGE, f, dim));
+        memcpy(out->node + i, &node, sizeof node);
+        wide_store(out->along + i, f[0]);
+        for (int k = 0; k < (dim == 3 ? 4 : 2); k++) {
+            wide part = f[1];
+            if (!(k & 1)) part = 1.0f - f[1];
+            if (dim == 3 && k & 2) part *= f[2];
+            if (dim == 3 && !(k & 2)) part *= 1.0f - f[2];
+            wide_store(out->row[k] + i, part);
+        }
+    }
+}
+
+/// What nodes tell a chunk's particles. => told [n]
+INLINE void ask_nodes(const Corners *corners, const TrackNode *nodes, int n, TrackNode *told,
+                      const int dim) {
+    static const int step[4] = {0, EDGE, EDGE * EDGE, EDGE * EDGE + EDGE};
+    for (int i = 0; i < n; i++) {
+        const TrackNode *first = nodes + corners->node[i];
+        f16 sum = load(&first->distance) * corners->row[0][i];
+        for (int k = 1; k < (dim == 3 ? 4 : 2); k++)
+            sum += load(&first[step[k]].distance) * corners->row[k][i];
+        f8 low = __builtin_shufflevector(sum, sum, 0, 1, 2, 3, 4, 5, 6, 7);
+        f8 high = __builtin_shufflevector(sum, sum, 8, 9, 10, 11, 12, 13, 14, 15);
+        low += corners->along[i] * (high - low);
+        memcpy(told + i, &low, sizeof low);
+    }
+}
+
+/// A number of the nodes per lane.
+INLINE wide told_at(const TrackNode *told, size_t offset) {
+    enum { STRIDE = sizeof(TrackNode) / sizeof(float) };
+    return wide_gather((const float *)(const void *)((const char *)told + offset),
+                       wide_lanes() * STRIDE);
+}
+
+INLINE void renew_chunk(const TrackNode *told, int n, float *phi, uint32_t *words, const int dim) {
+    for (int i = 0; i < n; i += WIDE) {
+        wide q = told_at(told + i, offsetof(TrackNode, distance));
+        wide change = told_at(told + i, offsetof(TrackNode, change)), g[3] = {0}, length2 = {0};
         for (int a = 0; a < dim; a++) {
-            g[a] = sample_near(blocks->gradient[a], node, EDGE, f, dim);
+            g[a] = told_at(told + i, offsetof(TrackNode, gradient) + (size_t)a * sizeof(float));
             length2 += g[a] * g[a];
         }
-        wide slope = wide_sqrt(length2), divisor = wide_max(slope, wide_all(FLAT));
-        wide_store(told->slope + i, slope);
-        for (int a = 0; a < 3; a++) wide_store(told->normal[a] + i, g[a] / divisor);
+        wide slope = wide_sqrt(length2), steady = (wide)load_words(words + i);
+        wide had = wide_min(wide_load(phi + i), (wide){0});
+        wide kept = (1 - TRACK_RENEWED) * (had + change) + TRACK_RENEWED * q;
+        wide_int known = (steady >= 0.0f) & (wide_abs(q) < 1.0f);
+        store_some(phi + i, wide_select(known, kept, q), n - i);
+        wide part = (slope - THIN_SLOPE) * (1 / (THICK_SLOPE - THIN_SLOPE));
+        part = wide_clamp(part, (wide){0}, wide_all(1));
+        wide_int word = pack(g, dim) | (1 + wide_to_int(part * (float)NORMAL_PARTS + 0.5f));
+        store_words(words + i, word & (q > -TRACK_DEPTH) & (slope > FLAT), n - i);
     }
 }
 
-INLINE void renew_dim(const Span *p, const TrackBlocks *blocks, const int dim) {
+INLINE void renew_dim(const Span *p, const uint32_t *start, const TrackNode *nodes,
+                      const uint8_t *near, const int dim) {
     uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL];
-    float at[3][CHUNK], steady[CHUNK];
-    Told told;
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        float *phi = p->attr[ATTR_PHI] + first;
-        chunk_positions(p, first, n, TILE + 2, 0.5f, at, dim);
-        ask_grid(at, blocks, n, &told, dim);
-        memcpy(steady, words + first, (size_t)n * sizeof *steady);
-        for (int i = 0; i < n; i++) {
-            float q = told.distance[i], had = phi[i] < 0 ? phi[i] : 0, slope = told.slope[i];
-            bool known = steady[i] >= 0 && fabsf(q) < 1;
-            float kept = (1 - TRACK_RENEWED) * (had + told.change[i]) + TRACK_RENEWED * q;
-            phi[i] = known ? kept : q;
-            float g = (slope - THIN_SLOPE) * (1 / (THICK_SLOPE - THIN_SLOPE));
-            g = g < 0 ? 0 : g > 1 ? 1 : g;
-            const float v[3] = {told.normal[0][i], told.normal[1][i], told.normal[2][i]};
-            bool points = q > -TRACK_DEPTH && slope > FLAT;
-            words[first + i] = points ? normal_pack(v, g) : 0;
+    float at[3][CHUNK], *phi = p->attr[ATTR_PHI];
+    TrackNode told[CHUNK] = {0};
+    Corners corners;
+    for (int row = 0; row < (dim == 3 ? TILE * TILE : TILE); row++) {
+        int first = (int)(start[row * TILE] - start[0]);
+        int end = (int)(start[row * TILE + TILE] - start[0]);
+        if (!(near[row >> 3] >> (row & 7) & 1)) {
+            for (int i = first; i < end; i++) phi[i] = -TRACK_FAR, words[i] = 0;
+            continue;
+        }
+        for (int i = first; i < end; i += CHUNK) {
+            int n = end - i < CHUNK ? end - i : CHUNK;
+            chunk_positions(p, i, n, TILE + 2, 0.5f, at, dim);
+            find_corners(at, n, &corners, dim);
+            ask_nodes(&corners, nodes, n, told, dim);
+            renew_chunk(told, n, phi + i, words + i, dim);
         }
     }
 }
 
-static void renew(const Span *p, const TrackBlocks *blocks) {
-    p->dim == 3 ? renew_dim(p, blocks, 3) : renew_dim(p, blocks, 2);
+static void renew(const Span *p, const uint32_t *start, const TrackNode *nodes,
+                  const uint8_t *near) {
+    p->dim == 3 ? renew_dim(p, start, nodes, near, 3) : renew_dim(p, start, nodes, near, 2);
 }
 
-const TrackKernels ISA(track_kernels) = {planes, strain, renew};
+const TrackKernels ISA(track_kernels) = {planes, farther, filter, unpack_tile, strain, renew};

@@ -1,26 +1,35 @@
-// Distances by |grad phi| = 1 from the cells beside the surface, on both sides of it.
+// Distances by |grad phi| = 1 from the cells beside the surface, on both sides of it. Only rows of
+// cells that a pass can change are read and written: each pass reaches one layer of cells farther.
 #include "band/band.h"
 #include "surface/track_tiles.h"
 #include "walls/solid_masks.h"
-#include <math.h>
 
 typedef struct Even {
     const float *field;
-    const BandKernels *kernels;
+    const uint8_t *sure; ///< [rows] cells that may keep their distance; NULL: all
     float cut, keep;
-    int layer; ///< of cells in solids
+    uint8_t *reached, *next; ///< [rows] cells that have a distance: before a pass, and after it
+    int layer;               ///< of cells in solids
 } Even;
+
+static inline float size_of(float d) {
+    return d < 0 ? -d : d;
+}
+
+/// Cells of a row below a limit.
+static uint8_t row_below(const float *row, float limit) {
+    unsigned bits = 0;
+    for (int x = 0; x < TILE; x++) bits |= (unsigned)(row[x] < limit) << x;
+    return (uint8_t)bits;
+}
 
 /// (field) => sunk
 static void find_sunk(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
     const Grid *g = &s->grid;
     const float *at = e->field + (size_t)slot * (size_t)g->tile_cells;
-    for (int r = 0; r < g->tile_rows; r++) {
-        unsigned bits = 0;
-        for (int x = 0; x < TILE; x++) bits |= (unsigned)(at[r * TILE + x] < 0) << x;
-        s->sunk[(size_t)slot * (size_t)g->tile_rows + (size_t)r] = (uint8_t)bits;
-    }
+    uint8_t *sunk = s->sunk + (size_t)slot * (size_t)g->tile_rows;
+    for (int r = 0; r < g->tile_rows; r++) sunk[r] = row_below(at + r * TILE, 0);
 }
 
 /// Cells with a face through which the surface goes; neither walls nor solids are one.
@@ -28,88 +37,131 @@ static void find_sunk(BrimSim *s, int slot, int thread, void *context) {
 static void find_beside(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     TileMask sunk = mask_load(g, s->sunk, slot), out = {{0}}, inside = mask_inside(g, slot);
-    TileMask rock = rock_cells(s, slot);
+    TileMask rock = rock_cells(s, slot), next[6], in_rock[6];
     bool solids = s->solid_count && solid_near(s, slot);
+    mask_around(g, s->sunk, slot, next);
+    if (solids) mask_around(g, s->rock, slot, in_rock);
     for (int n = 0; n < 2 * s->dim; n++) {
-        TileMask next = mask_neighbour(g, s->sunk, slot, n >> 1, n & 1 ? 1 : -1);
-        TileMask side = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1), in_rock = {{0}};
-        if (solids) in_rock = mask_neighbour(g, s->rock, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask side = mask_side(g, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < g->tile_depth; z++)
-            out.slice[z] |= (sunk.slice[z] ^ next.slice[z]) & inside.slice[z] &
-                            ~(side.slice[z] | rock.slice[z] | in_rock.slice[z]);
+            out.slice[z] |= (sunk.slice[z] ^ next[n].slice[z]) & inside.slice[z] &
+                            ~(side.slice[z] | rock.slice[z] | (solids ? in_rock[n].slice[z] : 0));
     }
     mask_store(g, s->beside, slot, &out);
 }
 
-/// A mask and the cells with a face to one of it.
-static TileMask widened(const BrimSim *s, const uint8_t *mask, int slot) {
+TileMask track_widened(const BrimSim *s, const uint8_t *mask, int slot) {
     const Grid *g = &s->grid;
-    TileMask out = mask_load(g, mask, slot);
-    for (int n = 0; n < 2 * s->dim; n++) {
-        TileMask next = mask_neighbour(g, mask, slot, n >> 1, n & 1 ? 1 : -1);
-        for (int z = 0; z < g->tile_depth; z++) out.slice[z] |= next.slice[z];
-    }
+    TileMask out = mask_load(g, mask, slot), near[6];
+    mask_around(g, mask, slot, near);
+    for (int n = 0; n < 2 * s->dim; n++)
+        for (int z = 0; z < g->tile_depth; z++) out.slice[z] |= near[n].slice[z];
     return out;
 }
 
 /// (beside) => around
 static void find_around(BrimSim *s, int slot, int thread, void *context) {
-    TileMask m = widened(s, s->beside, slot);
+    TileMask m = track_widened(s, s->beside, slot);
     mask_store(&s->grid, s->around, slot, &m);
 }
 
-/// (field, beside, around) => kept, even
+/// (field, beside, around) => kept, even, even_next
 static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
-    TileMask near = widened(s, s->around, slot);
+    TileMask near = track_widened(s, s->around, slot);
+    for (int z = 0; z < g->tile_depth && e->sure; z++)
+        near.slice[z] &= mask_word(g, e->sure, slot, z);
     for (int r = 0; r < g->tile_rows; r++) {
-        unsigned kept = s->beside[rows + (size_t)r];
-        for (int x = 0; x < TILE; x++) {
-            float d = fabsf(e->field[base + (size_t)(r * TILE + x)]);
-            kept |= (unsigned)((mask_bits(&near, r) >> x & 1) && d < e->keep) << x;
-            s->even[base + (size_t)(r * TILE + x)] = kept >> x & 1 ? d : BAND_FAR;
+        size_t at = base + (size_t)(r * TILE);
+        uint8_t kept = s->beside[rows + (size_t)r], may = mask_bits(&near, r);
+        float d[TILE];
+        for (int x = 0; x < TILE; x++) d[x] = BAND_FAR;
+        if (may) {
+            float size[TILE];
+            for (int x = 0; x < TILE; x++) size[x] = size_of(e->field[at + (size_t)x]);
+            kept |= may & row_below(size, e->keep);
+            for (int x = 0; x < TILE; x++) d[x] = kept >> x & 1 ? size[x] : BAND_FAR;
         }
-        s->kept[rows + (size_t)r] = (uint8_t)kept;
+        memcpy(s->even + at, d, sizeof d);
+        memcpy(s->even_next + at, d, sizeof d);
+        s->kept[rows + (size_t)r] = kept;
     }
 }
 
-/// One layer of cells farther: (even) => even_next
+void track_rows(const BrimSim *s, const TileMask *mask, uint16_t rows[TILE + 2]) {
+    uint16_t own[TILE + 2] = {0};
+    if (s->dim == 2) {
+        unsigned r = mask_rows(mask->slice[0]) << 1;
+        rows[0] = (uint16_t)(r | r << 1 | r >> 1);
+        return;
+    }
+    for (int z = 0; z < TILE; z++) own[z + 1] = (uint16_t)(mask_rows(mask->slice[z]) << 1);
+    for (int z = 0; z < TILE + 2; z++) {
+        unsigned r = own[z] | own[z] << 1 | own[z] >> 1;
+        if (z > 0) r |= own[z - 1];
+        if (z < TILE + 1) r |= own[z + 1];
+        rows[z] = (uint16_t)r;
+    }
+}
+
+/// One layer of cells farther: (even, reached) => even_next, next
 static void pass_tile(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
     const Grid *g = &s->grid;
+    TileMask reached = track_widened(s, e->reached, slot), todo = reached;
+    mask_store(g, e->next, slot, &reached);
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++) any |= todo.slice[z] &= ~mask_word(g, s->kept, slot, z);
+    if (!any) return;
     float *block = s->scratch[thread].block[0];
-    float *out = s->even_next + (size_t)slot * (size_t)g->tile_cells;
-    if (!(s->track_tile[slot] & TRACK_AROUND)) {
-        for (int i = 0; i < g->tile_cells; i++) out[i] = BAND_FAR;
-        return;
-    }
-    block_load(g, slot, s->even, PLACE_CELL, &s->sides, 1, BAND_FAR, block);
-    e->kernels->deepen(block, s->dim, s->kept + (size_t)slot * (size_t)g->tile_rows, out);
+    uint16_t rows[TILE + 2];
+    track_rows(s, &todo, rows);
+    block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, BAND_FAR, rows, block);
+    s->track->farther(block, s->dim, &todo, s->even_next + (size_t)slot * (size_t)g->tile_cells);
 }
 
-/// Sign and cut. (even, sunk) => even
+/// Sign and cut. (even, sunk) => even, even_next; kept: cells that are nearer than the cut
 static void end_tile(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
-    for (int i = 0; i < g->tile_cells; i++) {
-        float d = fminf(s->even[base + (size_t)i], e->cut);
-        s->even[base + (size_t)i] = s->sunk[rows + (size_t)(i >> 3)] >> (i & 7) & 1 ? -d : d;
+    for (int r = 0; r < g->tile_rows; r++) {
+        size_t at = base + (size_t)(r * TILE);
+        uint8_t sunk = s->sunk[rows + (size_t)r], near = 0;
+        float d[TILE];
+        for (int x = 0; x < TILE; x++) d[x] = e->cut;
+        if (e->reached[rows + (size_t)r]) {
+            near = row_below(s->even + at, e->cut);
+            for (int x = 0; x < TILE; x++) d[x] = near >> x & 1 ? s->even[at + (size_t)x] : e->cut;
+        }
+        if (sunk)
+            for (int x = 0; x < TILE; x++) d[x] = sunk >> x & 1 ? -d[x] : d[x];
+        memcpy(s->even + at, d, sizeof d);
+        memcpy(s->even_next + at, d, sizeof d);
+        s->kept[rows + (size_t)r] = near;
     }
 }
 
-/// How many cells deep in solids a cell is: 0 outside, 1 with a face to one outside, 2 beyond.
-static int rock_layer(const BrimSim *s, int64_t cell) {
+/// Cells in solids with a face to one outside. (rock) => next
+static void find_rim(BrimSim *s, int slot, int thread, void *context) {
+    const Even *e = context;
     const Grid *g = &s->grid;
-    int slot = (int)(cell / g->tile_cells), at = (int)(cell % g->tile_cells);
-    if (!band_bit(s->rock, cell)) return 0;
-    for (int n = 0; n < 2 * s->dim; n++) {
-        int64_t next = grid_step(g, slot, at, n >> 1, n & 1 ? 1 : -1);
-        if (next >= 0 && !band_bit(s->rock, next)) return 1;
+    TileMask rim = {{0}}, next[6];
+    if (solid_here(s, slot)) {
+        TileMask rock = rock_cells(s, slot);
+        mask_around(g, s->rock, slot, next);
+        for (int n = 0; n < 2 * s->dim; n++)
+            for (int z = 0; z < g->tile_depth; z++)
+                rim.slice[z] |= rock.slice[z] & ~next[n].slice[z];
     }
-    return 2;
+    mask_store(g, e->next, slot, &rim);
+}
+
+/// How many cells deep in solids a cell is: 0 outside, 1 with a face to one outside, 2 beyond.
+static int rock_layer(const BrimSim *s, const uint8_t *rim, int64_t cell) {
+    return !band_bit(s->rock, cell) ? 0 : band_bit(rim, cell) ? 1 : 2;
 }
 
 /// Cells in solids go on with the slope of those before them, so that differences beside a solid
@@ -118,36 +170,61 @@ static void fill_rock(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
     const Grid *g = &s->grid;
     if (!solid_here(s, slot)) return;
-    TileMask rock = rock_cells(s, slot);
-    for (int cell = 0; cell < g->tile_cells; cell++) {
-        int64_t here = (int64_t)slot * g->tile_cells + cell;
-        float sum = 0, count = 0;
-        if (!mask_has(&rock, cell) || rock_layer(s, here) != e->layer) continue;
-        for (int n = 0; n < 2 * s->dim; n++) {
-            int way = n & 1 ? 1 : -1;
-            int64_t next = grid_step(g, slot, cell, n >> 1, way);
-            if (next < 0 || rock_layer(s, next) != e->layer - 1) continue;
-            float d = s->even[next];
-            int64_t far =
-                grid_step(g, (int)(next / g->tile_cells), (int)(next % g->tile_cells), n >> 1, way);
-            if (far >= 0 && rock_layer(s, far) == 0) d += d - s->even[far];
-            sum += d, count++;
+    TileMask todo = rock_cells(s, slot);
+    for (int z = 0; z < g->tile_depth; z++) {
+        uint64_t rim = mask_word(g, e->next, slot, z);
+        todo.slice[z] &= mask_word(g, e->reached, slot, z) & (e->layer == 1 ? rim : ~rim);
+        for (uint64_t bits = todo.slice[z]; bits; bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            int64_t here = (int64_t)slot * g->tile_cells + cell;
+            float sum = 0, count = 0;
+            for (int n = 0; n < 2 * s->dim; n++) {
+                int way = n & 1 ? 1 : -1;
+                int64_t next = grid_step(g, slot, cell, n >> 1, way);
+                if (next < 0 || rock_layer(s, e->next, next) != e->layer - 1) continue;
+                float d = s->even[next];
+                int64_t far = grid_step(g, (int)(next / g->tile_cells), (int)(next % g->tile_cells),
+                                        n >> 1, way);
+                if (far >= 0 && rock_layer(s, e->next, far) == 0) d += d - s->even[far];
+                sum += d, count++;
+            }
+            if (count == 0) continue;
+            float mean = sum / count;
+            s->even[here] = mean < -e->cut ? -e->cut : mean > e->cut ? e->cut : mean;
+            s->even_next[here] = s->even[here];
         }
-        if (count > 0) s->even[here] = fminf(fmaxf(sum / count, -e->cut), e->cut);
     }
 }
 
-void track_even(BrimSim *s, const float *field, float keep, int cells) {
-    Even e = {
-        .field = field, .kernels = band_kernels_for(s->isa), .cut = (float)cells, .keep = keep};
+static void swap_masks(Even *e) {
+    uint8_t *mask = e->reached;
+    e->reached = e->next, e->next = mask;
+}
+
+void track_beside(BrimSim *s, const float *field) {
+    Even e = {.field = field};
     tiles_for(s, find_sunk, &e);
     tiles_for(s, find_beside, &e);
+}
+
+void track_even(BrimSim *s, const float *field, const uint8_t *sure, float keep, int cells) {
+    Even e = {.field = field,
+              .sure = sure,
+              .cut = (float)cells,
+              .keep = keep,
+              .reached = s->kept,
+              .next = s->beside};
     tiles_for(s, find_around, &e);
     tiles_for(s, begin_tile, &e);
-    for (int pass = 0; pass < cells + 1; pass++) {
+    for (int pass = 0; pass < cells; pass++) {
         tiles_for(s, pass_tile, &e);
         fields_swap(s, FIELD_even, FIELD_even_next);
+        swap_masks(&e);
+        if (pass == 0) e.next = s->around; // kept stays
     }
     tiles_for(s, end_tile, &e);
-    for (e.layer = 1; e.layer <= 2 && s->solid_count; e.layer++) tiles_for(s, fill_rock, &e);
+    if (!s->solid_count) return;
+    // `next` is free now
+    tiles_for(s, find_rim, &e);
+    for (e.layer = 1; e.layer <= 2; e.layer++) tiles_for(s, fill_rock, &e);
 }

@@ -1,5 +1,6 @@
 // Kernels of the surface that particles carry along; track.h says what for.
 #pragma once
+#include "grid/mask.h"
 #include "particles/transfer.h"
 #include "surface/level_set.h"
 
@@ -9,7 +10,9 @@
 /// Part of its distance that a particle takes from the grid in a step.
 #define TRACK_RENEWED 0.1f
 /// Particles deeper than this have no normal, cells.
-#define TRACK_DEPTH 3.25f
+#define TRACK_DEPTH 2.75f
+/// Cells as far as which the surface is made a distance for particles.
+#define TRACK_FAR 4.0f
 
 /// What particles know of the surface, unpacked; by the index of a particle.
 typedef struct TrackSeen {
@@ -18,21 +21,43 @@ typedef struct TrackSeen {
     const float *steady;    ///< how much of the past counts, 0..1; below 0: no normal
 } TrackSeen;
 
-/// What the grid tells a tile's particles: blocks of halo 1.
-typedef struct TrackBlocks {
-    const float *distance, *change, *gradient[3];
-} TrackBlocks;
+/// alpha, eq. (20): 1 for slow particles, 0 for fast ones.
+typedef struct TrackFade {
+    float high, inverse; ///< by speed, m/s, or its square
+    bool square;
+} TrackFade;
+
+/// What the grid tells of the surface at a cell's centre; eight floats, so that two along x are one
+/// vector.
+typedef struct TrackNode {
+    float distance, change, gradient[3]; ///< cells
+    float none[3];
+} TrackNode;
 
 typedef struct TrackKernels {
     /// Distances by planes, in cells, at the centres of some cells of a row, and the mean of how
     /// much of the past counts there; -1 where no plane tells. mean: of positions, from the centre.
     void (*planes)(const LevelSetNear *near, const TrackSeen *seen, int y, int z, uint8_t cells,
                    const float mean[3][TILE], float smooth[TILE], float steady[TILE]);
-    /// Carries distances and normals with the strain for `time` s: (phi, normal) of particles that
-    /// have one. velocity: blocks with that halo, m/s.
-    void (*strain)(const Span *p, const float *const velocity[3], int halo, float time);
-    /// (phi, steady in place of normal) => (phi, normal), from the grid.
-    void (*renew)(const Span *p, const TrackBlocks *blocks);
+    /// Distances one layer of cells farther by |grad d| = 1, from a block of halo 1 whose rows
+    /// around the wanted cells are there. => out [cells] in the rows of those
+    void (*farther)(const float *block, int dim, const TileMask *wanted, float *out);
+    /// The same for a step of a filter: part of the second differences along the axes, but of none
+    /// that reads a value beyond the cut.
+    void (*filter)(const float *block, int dim, const TileMask *wanted, float part, float cut,
+                   float *out);
+    /// (v, normal) => normals unpacked, in place of the words how much of the past counts. Returns
+    /// whether it does of any.
+    bool (*unpack)(const Span *p, const TrackFade *fade, float *const normal[3]);
+    /// Carries distances and normals with the strain in the middle of their cell for `time` s:
+    /// (phi, normal) of particles that have one. start [cells + 1]: first particles of the tile's
+    /// cells, here and below; velocity: blocks with that halo, m/s.
+    void (*strain)(const Span *p, const uint32_t *start, const float *const velocity[3], int halo,
+                   float time);
+    /// (phi, steady in place of normal) => (phi, normal), from nodes: a block of halo 1. near: rows
+    /// with particles that are to know a normal, bit y of near[z].
+    void (*renew)(const Span *p, const uint32_t *start, const TrackNode *nodes,
+                  const uint8_t *near);
 } TrackKernels;
 
 BRIM_KERNELS(TrackKernels, track_kernels)

@@ -3,44 +3,64 @@
 #include <math.h>
 #include <string.h>
 
-/// Cells as far as which the surface is made a distance for particles.
-enum { PARTICLE_REACH = 4 };
 /// Planes are distances already; cells.
-static const float PLANES_KEPT = 1.5f;
+static const float PLANES_KEPT = 1.1f;
 enum { EDGE = TILE + 2, WIDE_EDGE = TILE + 4 };
 
-/// Central differences of a block of halo 2 => gradient [3], blocks of halo 1.
-static void differences(const float *block, int dim, float *gradient[3]) {
-    int step[3] = {1, WIDE_EDGE, WIDE_EDGE * WIDE_EDGE};
-    for (int z = 0; z < (dim == 3 ? EDGE : 1); z++)
-        for (int y = 0; y < EDGE; y++) {
-            const float *at = block + ((dim == 3 ? z + 1 : 0) * WIDE_EDGE + y + 1) * WIDE_EDGE + 1;
-            size_t row = (size_t)((z * EDGE + y) * EDGE);
-            for (int a = 0; a < dim; a++)
-                for (int x = 0; x < EDGE; x++)
-                    gradient[a][row + (size_t)x] = 0.5f * (at[x + step[a]] - at[x - step[a]]);
-        }
+/// Rows of a tile with particles that are to know a normal. => near [z], bit y; returns whether any
+static bool find_near(const BrimSim *s, int slot, uint8_t near[TILE]) {
+    const Grid *g = &s->grid;
+    const float *even = s->even + (size_t)slot * (size_t)g->tile_cells;
+    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
+    bool any = false;
+    memset(near, 0, TILE);
+    for (int r = 0; r < g->tile_rows; r++) {
+        bool here = false;
+        for (int x = 0; x < TILE; x++) here |= even[r * TILE + x] > -(TRACK_DEPTH + 1);
+        here &= start[r * TILE] < start[r * TILE + TILE];
+        near[r >> 3] |= (uint8_t)(here << (r & 7));
+        any |= here;
+    }
+    return any;
+}
+
+/// A row of nodes: distances from a block of halo 2, changes from one of halo 1.
+static void fill_nodes(const float *at, const float *change, int dim, TrackNode *row) {
+    enum { Z = WIDE_EDGE * WIDE_EDGE };
+    for (int x = 0; x < EDGE; x++)
+        row[x] = (TrackNode){at[x],
+                             change[x],
+                             {0.5f * (at[x + 1] - at[x - 1]),
+                              0.5f * (at[x + WIDE_EDGE] - at[x - WIDE_EDGE]),
+                              dim == 3 ? 0.5f * (at[x + Z] - at[x - Z]) : 0},
+                             {0}};
 }
 
 /// (even, smooth) => (phi, normal)
 static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
     ThreadScratch *scratch = &s->scratch[thread];
     Span span = sim_span(s, slot, 1);
+    uint8_t near[TILE];
     if (!(s->track_tile[slot] & TRACK_AROUND) || span.count == 0) return;
-    float *gradient[3] = {scratch->block[3], scratch->block[4], scratch->block[5]};
-    block_load(&s->grid, slot, s->even, PLACE_CELL, &s->sides, 2, PARTICLE_REACH,
-               scratch->block[0]);
-    block_load(&s->grid, slot, s->even, PLACE_CELL, &s->sides, 1, PARTICLE_REACH,
-               scratch->block[1]);
-    block_load(&s->grid, slot, s->smooth, PLACE_CELL, &s->sides, 1, 0, scratch->block[2]);
-    differences(scratch->block[0], s->dim, gradient);
-    s->track->renew(&span, &(TrackBlocks){scratch->block[1],
-                                          scratch->block[2],
-                                          {gradient[0], gradient[1], gradient[2]}});
+    const int deep = s->dim == 3 ? 1 : 0;
+    const float *distance = scratch->block[0], *change = scratch->block[1];
+    TrackNode *nodes = (TrackNode *)(void *)scratch->block[2];
+    _Static_assert(EDGE * EDGE * EDGE * sizeof *nodes <= sizeof scratch->block[2], "room");
+    if (find_near(s, slot, near)) {
+        block_load(&s->grid, slot, s->even, PLACE_CELL, &s->sides, 2, TRACK_FAR, scratch->block[0]);
+        block_load(&s->grid, slot, s->smooth, PLACE_CELL, &s->sides, 1, 0, scratch->block[1]);
+        for (int z = 0; z < (deep ? EDGE : 1); z++)
+            for (int y = 0; y < EDGE; y++)
+                fill_nodes(distance + ((z + deep) * WIDE_EDGE + y + 1) * WIDE_EDGE + 1,
+                           change + (z * EDGE + y) * EDGE, s->dim, nodes + (z * EDGE + y) * EDGE);
+    }
+    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
+    s->track->renew(&span, start, nodes, near);
 }
 
 void track_particles(BrimSim *s) {
     if (s->grid.tile_count == 0) return;
-    track_even(s, s->tracked, PLANES_KEPT, PARTICLE_REACH);
+    track_beside(s, s->tracked);
+    track_even(s, s->tracked, s->asked, PLANES_KEPT, (int)TRACK_FAR);
     tiles_for(s, renew_tile, NULL);
 }

@@ -14,3 +14,7 @@ enum {
 bool track_near(const BrimSim *s, int slot, uint8_t bit);
 /// Between track_surface and track_particles: what particles know, unpacked.
 TrackSeen track_seen(const BrimSim *s);
+/// Rows of a tile with cells of a mask and those beside them, as block_load_rows wants them.
+void track_rows(const BrimSim *s, const TileMask *mask, uint16_t rows[TILE + 2]);
+/// A mask and the cells with a face to one of it.
+TileMask track_widened(const BrimSim *s, const uint8_t *mask, int slot);
