@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "solid/bytes.h"
+#include "solid/tetmesh.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,19 @@ static bool ends_with(const char *path, const char *ending) {
     return n >= m && strcasecmp(path + n - m, ending) == 0;
 }
 
+/// The outer surface of a file of tetrahedra.
+static BrimResult load_tets(const char *path, Trimesh *mesh, BrimError *error) {
+    Tetmesh tets = {0};
+    BrimResult r = tetmesh_load(path, &tets, error);
+    if (r == BRIM_OK) r = tetmesh_surface(&tets, path, mesh, error);
+    tetmesh_free(&tets);
+    return r == BRIM_OK ? trimesh_close(mesh, path, error) : r;
+}
+
 BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error) {
     MeshFormat format;
+    TetFormat tets;
+    if (tetmesh_format(path, &tets)) return load_tets(path, mesh, error);
     if (ends_with(path, ".obj"))
         format = MESH_OBJ;
     else if (ends_with(path, ".ply"))
@@ -53,8 +65,11 @@ BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error) {
     else if (ends_with(path, ".stl"))
         format = MESH_STL;
     else
-        return fail(error, BRIM_ERROR_INPUT,
-                    "%s: cannot tell the format: meshes end in .obj, .ply or .stl", path);
+        return fail(
+            error, BRIM_ERROR_INPUT,
+            "%s: cannot tell the format: meshes end in .obj, .ply or .stl, those of tetrahedra "
+            "in .msh, .mesh, .vtk, .node or .ele",
+            path);
     uint8_t *data;
     size_t size;
     BrimResult result = bytes_read(path, &data, &size, error);

@@ -1,4 +1,5 @@
-// Closed triangle meshes: reading OBJ, PLY and STL, and the check that a mesh has an inside.
+// Closed triangle meshes: reading OBJ, PLY and STL, the outside of tetrahedra (tetmesh.h), and the
+// check that a mesh has an inside.
 #pragma once
 #include "brim/brim.h"
 
