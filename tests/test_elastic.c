@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "elastic/dense.h"
 #include "elastic/modes.h"
+#include "elastic/rows.h"
 #include "elastic_cases.h"
 #include "test.h"
 
@@ -72,6 +73,66 @@ TEST(elastic_sparse_factor_solves) {
 }
 
 // ------------------------------------------------------------------------------------- material
+
+TEST(elastic_rows_are_the_same_bits_on_all_processors) {
+    // against the plain loop, for lengths that are no multiple of any width
+    enum { N = 61, COUNT = 37, STRIDE = 70 };
+    double rows[COUNT * STRIDE], factor[3 * COUNT], row[N], plain[N];
+    for (int i = 0; i < COUNT * STRIDE; i++) rows[i] = hash_unit(hash_mix((uint64_t)i), 0) - 0.5;
+    for (int i = 0; i < 3 * COUNT; i++) factor[i] = hash_unit(hash_mix((uint64_t)i), 1) - 0.5;
+    for (int isa = BRIM_ISA_BASE; isa <= (int)isa_choose(BRIM_ISA_AUTO); isa++)
+        for (int n = 0; n <= N; n++) {
+            for (int j = 0; j < N; j++) row[j] = plain[j] = 0.1 * j;
+            row_kernels_for((BrimIsa)isa)->add(row, n, -1, factor, 3, rows, STRIDE, COUNT);
+            for (int k = 0; k < COUNT; k++)
+                for (int j = 0; j < n; j++) plain[j] -= factor[3 * k] * rows[k * STRIDE + j];
+            CHECK(memcmp(row, plain, sizeof row) == 0);
+        }
+}
+
+TEST(elastic_stiffness_is_the_sum_over_samples) {
+    // of each sample's own second derivative, at a bent and squeezed pose, with and without a team
+    for (int dim = 2; dim <= 3; dim++) {
+        BrimError error;
+        ElasticParams p = elastic_default_params();
+        p.modes = 3, p.elements = 24;
+        Team *team = team_new(3);
+        Elastic *e = case_beam(dim, 1, 0.3, 0.3, true, p, &error);
+        CHECK(e && team);
+        size_t n = (size_t)e->dofs;
+        double *k = calloc(n * n, sizeof *k), *again = calloc(n * n, sizeof *k);
+        double *sum = calloc(n * n, sizeof *k), hessian[81], f[9], most = 0, worst = 0;
+        CHECK(k && again && sum);
+        for (int i = 0; i < e->dofs; i++) e->d[i] = hash_unit(hash_mix((uint64_t)i), 2) - 0.5;
+        elastic_stiffness(e, e->d, k);
+        e->params.team = team;
+        elastic_stiffness(e, e->d, again);
+        CHECK(memcmp(k, again, n * n * sizeof *k) == 0);
+        for (int s = 0; s < e->sample_count; s++) {
+            const double *g = e->sample_gradient + (size_t)s * n;
+            elastic_deformation(e, e->d, s, f);
+            material_hessian(&e->material, dim, f, hessian);
+            for (size_t i = 0; i < n; i++)
+                for (size_t j = 0; j < n; j++)
+                    for (int b = 0; b < dim; b++)
+                        for (int q = 0; q < dim; q++) {
+                            int row = dim * (int)(i % (size_t)dim) + b;
+                            int column = dim * (int)(j % (size_t)dim) + q;
+                            sum[i * n + j] +=
+                                e->sample_volume[s] * hessian[row * dim * dim + column] *
+                                g[b * e->r + (int)i / dim] * g[q * e->r + (int)j / dim];
+                        }
+        }
+        for (size_t i = 0; i < n * n; i++) {
+            most = fmax(most, fabs(sum[i]));
+            worst = fmax(worst, fabs(sum[i] - k[i]));
+        }
+        CHECK_BELOW(worst, 1e-12 * most);
+        free(k), free(again), free(sum);
+        elastic_free(&e);
+        team_free(&team);
+    }
+}
 
 TEST(elastic_svd_has_rotations_and_signs) {
     for (uint64_t n = 0; n < 400; n++) {

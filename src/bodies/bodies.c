@@ -50,8 +50,9 @@ static void start_moving(Elastic *e, const BrimBodyDef *def) {
     }
 }
 
-static BrimResult make_elastic(Body *b, const BrimBodyDef *def, BrimError *error) {
+static BrimResult make_elastic(Body *b, const BrimBodyDef *def, Team *team, BrimError *error) {
     ElasticParams p = params_of(def, b->dim);
+    p.team = team;
     Shape **pins = calloc((size_t)def->pin_count + 1, sizeof *pins);
     Region *regions = calloc((size_t)def->pin_count + 1, sizeof *regions);
     BrimResult r = pins && regions ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory");
@@ -80,7 +81,7 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, Body *b, B
                     "the body is %.3g m thick and cells are %.3g m: it would leak. Make it at "
                     "least as thick as a cell, or cells smaller than %.3g m",
                     (double)thickness, (double)s->dx, (double)thickness);
-    r = make_elastic(b, def, error);
+    r = make_elastic(b, def, s->team, error);
     if (r != BRIM_OK) return r;
     double spacing = fmin(s->dx, 0.45 * thickness);
     r = body_surface(b, spacing, error);

@@ -1,22 +1,17 @@
 #include "elastic/dense.h"
+#include "elastic/rows.h"
 #include <math.h>
 #include <string.h>
 
 /// Rows that are eliminated at a time: they stay in cache while all others are reduced by them.
-enum { PANEL = 32 };
-
-static void subtract_row(double *restrict row, const double *restrict pivot, double factor, int n) {
-    for (int j = 0; j < n; j++) row[j] -= factor * pivot[j];
-}
+enum { PANEL = 32, STRIP = 32 };
 
 /// Eliminates rows [from, to) within themselves.
-static bool factor_panel(double *a, int n, int from, int to) {
+static bool factor_panel(const RowKernels *rows, double *a, int n, int from, int to) {
+    const double *first = a + (size_t)from * (size_t)n;
     for (int k = from; k < to; k++) {
         double *row = a + (size_t)k * (size_t)n;
-        for (int i = from; i < k; i++) {
-            const double *above = a + (size_t)i * (size_t)n;
-            subtract_row(row + k, above + k, above[k], n - k);
-        }
+        rows->add(row + k, n - k, -1, first + k, n, first + k, n, k - from);
         if (!(row[k] > 0) || !isfinite(row[k])) return false;
         double inverse = 1 / sqrt(row[k]);
         for (int j = k; j < n; j++) row[j] *= inverse;
@@ -25,18 +20,44 @@ static bool factor_panel(double *a, int n, int from, int to) {
 }
 
 bool dense_cholesky(double *a, int n, int pivots) {
+    const RowKernels *rows = row_kernels();
     for (int from = 0; from < pivots; from += PANEL) {
         int to = from + PANEL < pivots ? from + PANEL : pivots;
-        if (!factor_panel(a, n, from, to)) return false;
-        for (int i = to; i < n; i++) {
-            double *row = a + (size_t)i * (size_t)n;
-            for (int k = from; k < to; k++) {
-                const double *pivot = a + (size_t)k * (size_t)n;
-                subtract_row(row + i, pivot + i, pivot[i], n - i);
-            }
-        }
+        if (!factor_panel(rows, a, n, from, to)) return false;
+        const double *panel = a + (size_t)from * (size_t)n;
+        for (int i = to; i < n; i++)
+            rows->add(a + (size_t)i * (size_t)n + i, n - i, -1, panel + i, n, panel + i, n,
+                      to - from);
     }
     return true;
+}
+
+void dense_solve_rows(const double *u, int n, double *x) {
+    const RowKernels *rows = row_kernels();
+    for (int from = 0; from < n; from += STRIP) { // columns at a time, which stay in cache
+        int wide = n - from < STRIP ? n - from : STRIP;
+        for (int k = 0; k < n; k++) {
+            double *row = x + (size_t)k * (size_t)n + from, inverse;
+            rows->add(row, wide, -1, u + k, n, x + from, n, k);
+            inverse = 1 / u[(size_t)k * (size_t)n + (size_t)k];
+            for (int j = 0; j < wide; j++) row[j] *= inverse;
+        }
+    }
+}
+
+void dense_square(const double *x, int n, double scale, double *out) {
+    const RowKernels *rows = row_kernels();
+    memset(out, 0, (size_t)n * (size_t)n * sizeof *out);
+    for (int from = 0; from < n; from += PANEL) {
+        int count = n - from < PANEL ? n - from : PANEL;
+        const double *panel = x + (size_t)from * (size_t)n;
+        for (int i = 0; i < n; i++)
+            rows->add(out + (size_t)i * (size_t)n + i, n - i, scale, panel + i, n, panel + i, n,
+                      count);
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n; j++)
+            out[(size_t)j * (size_t)n + (size_t)i] = out[(size_t)i * (size_t)n + (size_t)j];
 }
 
 void dense_solve(const double *u, int n, double *x) {

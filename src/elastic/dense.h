@@ -7,6 +7,11 @@
 /// the rest of the upper half is then what remains of a (the Schur complement).
 bool dense_cholesky(double *a, int n, int pivots);
 
+/// x [n][n] => U^-T x.
+void dense_solve_rows(const double *u, int n, double *x);
+/// out [n][n] = scale x^T x.
+void dense_square(const double *x, int n, double scale, double *out);
+
 /// x [n] => a^-1 x, by what dense_cholesky left in u.
 void dense_solve(const double *u, int n, double *x);
 

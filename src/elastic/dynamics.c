@@ -177,7 +177,7 @@ void elastic_move(Elastic *e, double dt) {
 }
 
 void elastic_begin(Elastic *e, double dn, double kick) {
-    e->dn = dn, e->kick = kick;
+    e->dn = dn, e->kick = kick, e->known = false;
     double keep = exp(-e->params.damping * kick);
     for (int i = 0; i < e->dofs; i++) e->w[i] = keep * e->v[i] + e->j[i];
     if (e->pinned) return;
@@ -220,33 +220,29 @@ static void project_out(double *m, int n, const double *q, int count) {
 static bool set_brake(Elastic *e, const double *z) {
     int n = e->dofs;
     double c = 0.25 * e->dn * e->dn, q[6 * ELASTIC_DOFS_MOST];
-    for (int i = 0; i < n * n; i++) e->a[i] = c * e->k[i] + (i % (n + 1) == 0);
+    for (int i = 0; i < n * n; i++) e->a[i] = c * e->k[i];
+    for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
     if (!dense_cholesky(e->a, n, n)) return false;
-    // rows of work: U^-T K, a triangular solve for all columns at once
     memcpy(e->work, e->k, (size_t)n * (size_t)n * sizeof *e->work);
-    for (int k = 0; k < n; k++) {
-        const double *u = e->a + (size_t)k * (size_t)n;
-        double *row = e->work + (size_t)k * (size_t)n, inverse = 1 / u[k];
-        for (int j = 0; j < n; j++) row[j] *= inverse;
-        for (int i = k + 1; i < n; i++) {
-            double *to = e->work + (size_t)i * (size_t)n, f = u[i];
-            for (int j = 0; j < n; j++) to[j] -= f * row[j];
-        }
-    }
-    memset(e->brake, 0, (size_t)n * (size_t)n * sizeof *e->brake);
-    for (int k = 0; k < n; k++) {
-        const double *row = e->work + (size_t)k * (size_t)n;
-        for (int i = 0; i < n; i++) {
-            double *to = e->brake + (size_t)i * (size_t)n, f = c * row[i];
-            for (int j = 0; j < n; j++) to[j] += f * row[j];
-        }
-    }
+    dense_solve_rows(e->a, n, e->work);
+    dense_square(e->work, n, c, e->brake);
     if (!e->pinned) project_out(e->brake, n, q, rigid_motions(e, z, q));
     return true;
 }
 
+/// Change of the pose, in sizes of the body, up to which the stiffness of the step's first look
+/// serves: iterations then converge as fast, for it changes as strain does.
+static const double SAME_POSE = 1e-3;
+
+static bool same_pose(const Elastic *e, const double *z) {
+    double sum = 0, size = e->dim == 3 ? cbrt(e->volume) : sqrt(e->volume);
+    for (int i = 0; i < e->dofs; i++) sum += (z[i] - e->at[i]) * (z[i] - e->at[i]);
+    return e->known && sum <= SAME_POSE * SAME_POSE * size * size * e->mass;
+}
+
 /// Force and stiffness at the middle of the step that v makes; z is that middle, not stretched.
-static void look(Elastic *e, double *z) {
+/// Whether the stiffness is new.
+static bool look(Elastic *e, double *z) {
     for (int i = 0; i < e->dofs; i++) z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
     memcpy(e->z, z, (size_t)e->dofs * sizeof *z);
     if (!e->pinned) {
@@ -256,10 +252,13 @@ static void look(Elastic *e, double *z) {
         stretch_pose(e, e->z);
     }
     elastic_energy(e, e->z, e->force);
+    if (!e->pinned) apply_scale(e, e->force);
+    if (same_pose(e, z)) return false;
     elastic_stiffness(e, e->z, e->k);
-    if (e->pinned) return;
-    apply_scale(e, e->force);
-    scale_stiffness(e, e->k);
+    if (!e->pinned) scale_stiffness(e, e->k);
+    memcpy(e->at, z, (size_t)e->dofs * sizeof *z);
+    e->known = true;
+    return true;
 }
 
 static double length(const double *x, int n) {
@@ -292,17 +291,21 @@ bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
     if (e->params.rigid) return iterate_rigid(e, f, extra);
     double z[ELASTIC_DOFS_MOST], step[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST],
         dn = e->dn, tau = e->params.tau;
-    look(e, z);
-    if (!set_brake(e, z)) return false;
+    bool fresh = look(e, z);
+    if (fresh && !set_brake(e, z)) return false;
     dense_apply(e->brake, n, n, e->v, braked);
     for (int i = 0; i < n; i++)
         step[i] =
             0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - (e->v[i] - e->w[i]);
     e->residual = length(step, n);
-    for (int i = 0; i < n * n; i++)
-        e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i] +
-                  (i % (n + 1) == 0) + (extra ? extra[i] : 0);
-    if (!dense_cholesky(e->a, n, n)) return false;
+    if (fresh || extra || !e->plain) {
+        for (int i = 0; i < n * n; i++)
+            e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i];
+        for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
+        for (int i = 0; extra && i < n * n; i++) e->a[i] += extra[i];
+        e->plain = !extra;
+        if (!dense_cholesky(e->a, n, n)) return false;
+    }
     dense_solve(e->a, n, step);
     for (int i = 0; i < n; i++) e->v[i] += step[i];
     return true;

@@ -19,8 +19,8 @@ void elastic_free(Elastic **body) {
     lattice_free(&e->lattice);
     free(e->basis), free(e->rest), free(e->whole);
     free(e->pin_gram), free(e->pin_moment), free(e->pin_node);
-    free(e->sample_volume), free(e->sample_gradient);
-    free(e->d), free(e->v), free(e->j), free(e->w), free(e->z), free(e->force);
+    free(e->sample_volume), free(e->sample_gradient), free(e->even), free(e->parts);
+    free(e->d), free(e->v), free(e->j), free(e->w), free(e->z), free(e->at), free(e->force);
     free(e->k), free(e->a), free(e->brake), free(e->work);
     free(e);
     *body = NULL;
@@ -28,8 +28,8 @@ void elastic_free(Elastic **body) {
 
 size_t elastic_bytes(const Elastic *e) {
     size_t r = (size_t)e->r, n = (size_t)e->dofs;
-    size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * 20 + 4 * n * n +
-                     (size_t)e->sample_count * (1 + r * (size_t)e->dim);
+    size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) + 4 * n * n +
+                     stiffness_room(e) + (size_t)e->sample_count * (1 + r * (size_t)e->dim);
     return sizeof *e + numbers * sizeof(double);
 }
 
@@ -243,9 +243,15 @@ static bool make_state(Elastic *e) {
     if (e->params.rigid) e->sample_count = 0; // nothing to ask them
     e->d = memory_zero(vector), e->v = memory_zero(vector), e->j = memory_zero(vector);
     e->w = memory_zero(vector), e->z = memory_zero(vector), e->force = memory_zero(vector);
+    e->at = memory_zero(vector);
     e->k = memory_zero(matrix), e->a = memory_zero(matrix);
     e->brake = memory_zero(matrix), e->work = memory_zero(matrix);
-    return e->d && e->v && e->j && e->w && e->z && e->force && e->k && e->a && e->brake && e->work;
+    e->even = memory_zero((size_t)e->r * (size_t)e->r * sizeof(double));
+    e->parts = memory_new(stiffness_room(e) * sizeof(double));
+    bool ok = e->d && e->v && e->j && e->w && e->z && e->at && e->force && e->k && e->a &&
+              e->brake && e->work && e->even && e->parts;
+    if (ok) stiffness_prepare(e);
+    return ok;
 }
 
 // ------------------------------------------------------------------------------------- new body

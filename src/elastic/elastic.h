@@ -14,6 +14,7 @@
 // A rigid body has the functions 1, x, y, z alone, and A^-1 is the projection on rigid motions:
 // what it becomes for a body of endless stiffness.
 #pragma once
+#include "base/team.h"
 #include "elastic/lattice.h"
 #include "elastic/material.h"
 
@@ -36,6 +37,7 @@ typedef struct ElasticParams {
     bool carried; ///< pins move, and carry what they hold along: whoever steps the body sees to it
     double tau;   ///< 0.1: of the brake on what the step does not resolve
     double damping; ///< 1/s, in proportion to mass
+    Team *team;     ///< for sums over samples; NULL: the caller alone
 } ElasticParams;
 
 ElasticParams elastic_default_params(void);
@@ -61,6 +63,8 @@ typedef struct Elastic {
     int sample_count;
     double *sample_volume;   ///< [samples]
     double *sample_gradient; ///< [samples][dim][r]
+    double *even;            ///< [r][r] stiffness that no pose changes, of each component
+    double *parts;           ///< scratch of elastic_stiffness
 
     double *d, *v, *j; ///< [r][dim] displacement, velocity, elastic half impulse
 
@@ -68,6 +72,9 @@ typedef struct Elastic {
     double dn, kick, scale[9]; ///< S
     double *w, *z, *force;     ///< [r][dim]
     double *k, *a, *brake;     ///< [dofs][dofs] stiffness, factor of A, K_d
+    double *at;                ///< [r][dim] the pose that k and brake belong to
+    bool known;                ///< they are of this step
+    bool plain;                ///< a has nothing but those
     double *work;              ///< [dofs][dofs]
     int rigid_motions;         ///< rigid bodies: rows of a
     double residual;           ///< of the last iteration, before it, kg^1/2 m/s
@@ -87,10 +94,16 @@ bool elastic_holds(const Elastic *body, const double place[3]);
 
 /// Elastic energy at numbers d, J, and force -dE/dd [dofs] (may be NULL).
 double elastic_energy(const Elastic *body, const double *d, double *force);
+/// F = 1 + sum over i of d_i (x) grad U_i at a sample.
+void elastic_deformation(const Elastic *body, const double *d, int sample, double f[9]);
 /// Second derivative, made not negative: k [dofs][dofs], symmetric.
 void elastic_stiffness(const Elastic *body, const double *d, double *k);
 /// d under a load [dofs] that stands still. False when it was not found.
 bool elastic_settle(Elastic *body, const double *load);
+
+/// For elastic_new: numbers that `parts` must have room for; fills `even`.
+size_t stiffness_room(const Elastic *body);
+void stiffness_prepare(Elastic *body);
 
 /// f [dofs] += the weight under an acceleration.
 void elastic_add_gravity(const Elastic *body, const double g[3], double *f);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "elastic/dense.h"
+#include "elastic/rows.h"
 #include "elastic/sparse.h"
 #include <stdlib.h>
 #include <string.h>
@@ -323,28 +324,22 @@ static void gather(const SparseFactor *f, const Front *t, int width, double *x, 
     }
 }
 
-static void forward(const Front *t, int d, int width, double *x) {
-    int edge = (t->own + t->beyond) * d;
-    for (int k = 0; k < t->own * d; k++) {
-        const double *row = t->factor + (size_t)k * (size_t)edge;
-        double *mine = x + (size_t)k * (size_t)width;
-        for (int w = 0; w < width; w++) mine[w] /= row[k];
-        for (int j = k + 1; j < edge; j++) {
-            double *to = x + (size_t)j * (size_t)width;
-            for (int w = 0; w < width; w++) to[w] -= row[j] * mine[w];
-        }
+static void forward(const RowKernels *rows, const Front *t, int d, int width, double *x) {
+    int edge = (t->own + t->beyond) * d, own = t->own * d;
+    for (int j = 0; j < edge; j++) {
+        double *to = x + (size_t)j * (size_t)width;
+        rows->add(to, width, -1, t->factor + j, edge, x, width, j < own ? j : own);
+        double pivot = j < own ? t->factor[(size_t)j * (size_t)edge + (size_t)j] : 1;
+        for (int w = 0; w < width && j < own; w++) to[w] /= pivot;
     }
 }
 
-static void backward(const Front *t, int d, int width, double *x) {
+static void backward(const RowKernels *rows, const Front *t, int d, int width, double *x) {
     int edge = (t->own + t->beyond) * d;
     for (int k = t->own * d - 1; k >= 0; k--) {
         const double *row = t->factor + (size_t)k * (size_t)edge;
         double *mine = x + (size_t)k * (size_t)width;
-        for (int j = k + 1; j < edge; j++) {
-            const double *from = x + (size_t)j * (size_t)width;
-            for (int w = 0; w < width; w++) mine[w] -= row[j] * from[w];
-        }
+        rows->add(mine, width, -1, row + k + 1, 1, mine + width, width, edge - k - 1);
         for (int w = 0; w < width; w++) mine[w] /= row[k];
     }
 }
@@ -355,16 +350,17 @@ bool sparse_factor_solve(const SparseFactor *f, int width, double *x) {
         int n = f->front[i].own + f->front[i].beyond;
         most = n > most ? n : most;
     }
+    const RowKernels *rows = row_kernels();
     double *here = memory_new((size_t)most * (size_t)(f->dim * width) * sizeof *here);
     if (!here) return false;
     for (int i = 0; i < f->front_count; i++) {
         gather(f, &f->front[i], width, x, here, false);
-        forward(&f->front[i], f->dim, width, here);
+        forward(rows, &f->front[i], f->dim, width, here);
         gather(f, &f->front[i], width, x, here, true);
     }
     for (int i = f->front_count - 1; i >= 0; i--) {
         gather(f, &f->front[i], width, x, here, false);
-        backward(&f->front[i], f->dim, width, here);
+        backward(rows, &f->front[i], f->dim, width, here);
         gather(f, &f->front[i], width, x, here, true);
     }
     free(here);

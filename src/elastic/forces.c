@@ -1,4 +1,4 @@
-// Energy, force and stiffness of a body, summed over its samples in order.
+// Energy and force of a body, summed over its samples in order.
 #include "base/memory.h"
 #include "elastic/dense.h"
 #include "elastic/elastic.h"
@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// F = 1 + sum over i of d_i (x) grad U_i at a sample.
-static void deformation(const Elastic *e, const double *d, int sample, double f[9]) {
+void elastic_deformation(const Elastic *e, const double *d, int sample, double f[9]) {
     int n = e->dim, r = e->r;
     const double *g = e->sample_gradient + (size_t)sample * (size_t)(n * r);
     for (int a = 0; a < n; a++)
@@ -25,7 +24,7 @@ double elastic_energy(const Elastic *e, const double *d, double *force) {
     for (int s = 0; s < e->sample_count; s++) {
         double f[9], stress[9], volume = e->sample_volume[s];
         const double *g = e->sample_gradient + (size_t)s * (size_t)(n * r);
-        deformation(e, d, s, f);
+        elastic_deformation(e, d, s, f);
         energy += volume * material_energy(&e->material, n, f, force ? stress : NULL);
         if (!force) continue;
         for (int a = 0; a < n; a++)
@@ -35,56 +34,6 @@ double elastic_energy(const Elastic *e, const double *d, double *force) {
             }
     }
     return energy;
-}
-
-/// k += volume G^T H G for one sample, H [dim dim][dim dim]. left [dim][r] is scratch.
-static void add_sample(const Elastic *e, const double *hessian, const double *g, double volume,
-                       double *left, double *k) {
-    int n = e->dim, r = e->r, edge = n * n;
-    size_t dofs = (size_t)e->dofs;
-    // blocks by component: k is kept as [component][i][component][j] while it is summed
-    for (int a = 0; a < n; a++)
-        for (int c = a; c < n; c++) {
-            for (int b = 0; b < n; b++)
-                for (int j = 0; j < r; j++) {
-                    double sum = 0;
-                    for (int q = 0; q < n; q++)
-                        sum += hessian[(n * a + b) * edge + n * c + q] * g[q * r + j];
-                    left[b * r + j] = volume * sum;
-                }
-            for (int i = 0; i < r; i++) {
-                double *to = k + ((size_t)(a * r + i)) * dofs + (size_t)(c * r);
-                for (int b = 0; b < n; b++) {
-                    double f = g[b * r + i];
-                    for (int j = 0; j < r; j++) to[j] += f * left[b * r + j];
-                }
-            }
-        }
-}
-
-/// From blocks by component, upper ones only, to [i][component][j][component].
-static void reorder(const Elastic *e, const double *by_component, double *k) {
-    size_t n = (size_t)e->dim, r = (size_t)e->r, dofs = (size_t)e->dofs;
-    for (size_t a = 0; a < n; a++)
-        for (size_t c = a; c < n; c++)
-            for (size_t i = 0; i < r; i++)
-                for (size_t j = 0; j < r; j++) {
-                    double x = by_component[(a * r + i) * dofs + c * r + j];
-                    k[(i * n + a) * dofs + j * n + c] = x;
-                    k[(j * n + c) * dofs + i * n + a] = x;
-                }
-}
-
-void elastic_stiffness(const Elastic *e, const double *d, double *k) {
-    double left[ELASTIC_DOFS_MOST], hessian[81], f[9], *sum = e->work;
-    memset(sum, 0, (size_t)e->dofs * (size_t)e->dofs * sizeof *sum);
-    for (int s = 0; s < e->sample_count; s++) {
-        const double *g = e->sample_gradient + (size_t)s * (size_t)e->dofs;
-        deformation(e, d, s, f);
-        material_hessian(&e->material, e->dim, f, hessian);
-        add_sample(e, hessian, g, e->sample_volume[s], left, sum);
-    }
-    reorder(e, sum, k);
 }
 
 void elastic_add_gravity(const Elastic *e, const double g[3], double *f) {

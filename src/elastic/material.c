@@ -71,7 +71,7 @@ Svd svd_of(int dim, const double f[9]) {
     return out;
 }
 
-static void cofactor(int dim, const double f[9], double out[9]) {
+void material_cofactor(int dim, const double f[9], double out[9]) {
     if (dim == 2) {
         out[0] = f[3], out[1] = -f[2], out[2] = -f[1], out[3] = f[0];
         return;
@@ -88,7 +88,7 @@ double material_energy(const Material *m, int dim, const double f[9], double str
     double j = 1, strain = 0, cof[9];
     for (int k = 0; k < dim; k++) j *= svd.s[k], strain += (svd.s[k] - 1) * (svd.s[k] - 1);
     if (stress) {
-        cofactor(dim, f, cof);
+        material_cofactor(dim, f, cof);
         for (int a = 0; a < dim; a++)
             for (int b = 0; b < dim; b++) {
                 double r = 0;
@@ -117,7 +117,7 @@ void material_hessian(const Material *m, int dim, const double f[9], double *hes
     Svd svd = svd_of(dim, f);
     double cof[9];
     int n = dim * dim;
-    cofactor(dim, f, cof);
+    material_cofactor(dim, f, cof);
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++)
             hessian[n * a + b] = m->lambda * cof[a] * cof[b] + (a == b ? 2 * m->mu : 0);

@@ -19,6 +19,8 @@ Svd svd_of(int dim, const double f[9]);
 /// Energy density at F, and dpsi/dF in `stress` (may be NULL).
 double material_energy(const Material *m, int dim, const double f[9], double stress[9]);
 
+void material_cofactor(int dim, const double f[9], double out[9]);
+
 /// The second derivative, made not negative: [9][9] over entries (row, column) of F, 2D [4][4].
 /// Left out is lambda (J - 1) d2J; the rest is exact where neighbouring s add up to 2 or more.
 void material_hessian(const Material *m, int dim, const double f[9], double *hessian);

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "elastic/dense.h"
+#include "elastic/rows.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,13 +161,13 @@ static bool build(const Lattice *l, const Points *points, const double *filled,
 /// out [p][p] = x^T y over [dofs][p]
 static void products(const double *x, const double *y, size_t dofs, int p, double *out) {
     memset(out, 0, (size_t)p * (size_t)p * sizeof *out);
-    for (size_t i = 0; i < dofs; i++)
-        for (int a = 0; a < p; a++) {
-            double f = x[i * (size_t)p + (size_t)a];
-            const double *row = y + i * (size_t)p;
-            double *to = out + (size_t)a * (size_t)p;
-            for (int b = 0; b < p; b++) to[b] += f * row[b];
-        }
+    const RowKernels *rows = row_kernels();
+    for (size_t from = 0; from < dofs; from += 64) { // rows that stay in cache
+        int count = dofs - from < 64 ? (int)(dofs - from) : 64;
+        for (int a = 0; a < p; a++)
+            rows->add(out + (size_t)a * (size_t)p, p, 1, x + from * (size_t)p + a, p,
+                      y + from * (size_t)p, p, count);
+    }
 }
 
 typedef struct Iteration {
@@ -235,13 +236,9 @@ static void combine(const Iteration *it) {
             it->w[(size_t)b * (size_t)p + (size_t)a] =
                 it->vectors[(size_t)a * (size_t)p + (size_t)b];
     memset(it->x, 0, it->dofs * (size_t)p * sizeof(double));
+    const RowKernels *rows = row_kernels();
     for (size_t i = 0; i < it->dofs; i++)
-        for (int b = 0; b < p; b++) {
-            double f = it->y[i * (size_t)p + (size_t)b];
-            const double *row = it->w + (size_t)b * (size_t)p;
-            double *to = it->x + i * (size_t)p;
-            for (int a = 0; a < p; a++) to[a] += f * row[a];
-        }
+        rows->add(it->x + i * (size_t)p, p, 1, it->y + i * (size_t)p, 1, it->w, p, p);
 }
 
 /// One step: y = (K + shift M)^-1 M x, then the best combinations of y. False when it broke down.

@@ -1,5 +1,6 @@
 #include "elastic/sparse.h"
 #include "base/memory.h"
+#include "elastic/rows.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,17 +91,14 @@ double *sparse_block(const Sparse *m, int row, int column) {
 
 void sparse_apply(const Sparse *m, int width, const double *x, double *out) {
     int d = m->dim;
+    const RowKernels *rows = row_kernels();
     memset(out, 0, (size_t)m->count * (size_t)(d * width) * sizeof *out);
     for (int i = 0; i < m->count; i++)
         for (int k = m->start[i]; k < m->start[i + 1]; k++)
-            for (int a = 0; a < d; a++)
-                for (int b = 0; b < d; b++) {
-                    double f =
-                        m->block[((size_t)k * (size_t)d + (size_t)a) * (size_t)d + (size_t)b];
-                    const double *from =
-                        x + ((size_t)m->column[k] * (size_t)d + (size_t)b) * (size_t)width;
-                    double *to = out + ((size_t)i * (size_t)d + (size_t)a) * (size_t)width;
-                    if (f != 0)
-                        for (int w = 0; w < width; w++) to[w] += f * from[w];
-                }
+            for (int a = 0; a < d; a++) {
+                const double *f = m->block + ((size_t)k * (size_t)d + (size_t)a) * (size_t)d;
+                const double *from = x + (size_t)m->column[k] * (size_t)(d * width);
+                double *to = out + ((size_t)i * (size_t)d + (size_t)a) * (size_t)width;
+                rows->add(to, width, 1, f, 1, from, width, d);
+            }
 }

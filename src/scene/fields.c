@@ -616,7 +616,8 @@ static const Field height_field_fields[] = {
      .list = &table_canyon},
 };
 static const Field mesh_fields[] = {
-    {{"mesh.file", "text", "required", "", "", "closed triangle mesh: OBJ, PLY or STL"},
+    {{"mesh.file", "text", "required", "", "",
+      "closed triangle mesh: OBJ, PLY or STL; or tetrahedra: .msh, .mesh, .vtk, .node and .ele"},
      AT(FILE, SHAPE(file)),
      .flags = FIELD_REQUIRED},
     PLACE("mesh.position", "of the mesh's own origin"),

@@ -31,7 +31,7 @@ BrimResult trimesh_slice(const Trimesh *mesh, const char *name, Trimesh *slice, 
 /// Fills value [nodes] with distances without sign. False when out of memory.
 bool distance_grid_unsigned(DistanceGrid *grid, const Trimesh *mesh);
 /// The same only within `reach` nodes of the mesh, INFINITY beyond, and the nearest triangle of
-/// each node there; waiting [nodes] is 0 before and after. False when out of memory.
+/// each node there; exact up to 2.5 nodes, too large by a fraction of one farther off. waiting [nodes] is 0 before and after. False when out of memory.
 bool distance_grid_near(DistanceGrid *grid, const Trimesh *mesh, float reach, uint32_t *triangle,
                         uint8_t *waiting);
 /// inside [nodes] => 1 or 0, by rays along each axis that vote. False when out of memory.

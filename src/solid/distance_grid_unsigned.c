@@ -15,6 +15,7 @@ typedef struct Nearest {
     const Trimesh *mesh;
     float *distance;    ///< [nodes], INFINITY where none is known
     uint32_t *triangle; ///< [nodes]
+    float (*box)[6];    ///< [triangles]
 } Nearest;
 
 static inline void node_position(const DistanceGrid *g, int i, int j, int k, double p[3]) {
@@ -23,14 +24,26 @@ static inline void node_position(const DistanceGrid *g, int i, int j, int k, dou
     p[2] = g->origin[2] + (double)g->spacing * k;
 }
 
-/// Squared distance from p to the box around a triangle.
-static inline double box_distance2(const double p[3], const float *a, const float *b,
-                                   const float *c) {
+/// The box around each triangle: low, high.
+static float (*triangle_boxes(const Trimesh *mesh))[6] {
+    float(*box)[6] = memory_new((mesh->triangle_count + 1) * sizeof *box);
+    for (size_t t = 0; box && t < mesh->triangle_count; t++)
+        for (int i = 0; i < 3; i++) {
+            float a = mesh->vertices[mesh->triangles[t][0]][i];
+            float b = mesh->vertices[mesh->triangles[t][1]][i];
+            float c = mesh->vertices[mesh->triangles[t][2]][i];
+            float low = a < b ? a : b, high = a < b ? b : a;
+            box[t][i] = c < low ? c : low, box[t][i + 3] = c > high ? c : high;
+        }
+    return box;
+}
+
+/// Squared distance from p to a box.
+static inline double box_distance2(const double p[3], const float box[6]) {
     double sum = 0;
     for (int i = 0; i < 3; i++) {
-        float low = a[i] < b[i] ? a[i] : b[i], high = a[i] < b[i] ? b[i] : a[i];
-        low = c[i] < low ? c[i] : low, high = c[i] > high ? c[i] : high;
-        double d = p[i] < low ? low - p[i] : p[i] > high ? p[i] - high : 0;
+        double below = box[i] - p[i], above = p[i] - box[i + 3], d = below > above ? below : above;
+        d = d > 0 ? d : 0;
         sum += d * d;
     }
     return sum;
@@ -42,7 +55,7 @@ static inline bool offer(const Nearest *s, size_t node, uint32_t triangle, const
     const float *a = s->mesh->vertices[t[0]], *b = s->mesh->vertices[t[1]];
     const float *c = s->mesh->vertices[t[2]];
     double best = s->distance[node];
-    if (box_distance2(p, a, b, c) >= best * best) return false;
+    if (box_distance2(p, s->box[triangle]) >= best * best) return false;
     float d = (float)sqrt(triangle_distance2(p, a, b, c));
     if (!(d < s->distance[node])) return false;
     s->distance[node] = d, s->triangle[node] = triangle;
@@ -153,6 +166,8 @@ static bool offer_around(const Nearest *s, size_t node, uint8_t *waiting, Front 
         size_t other = (size_t)to[0] + (size_t)to[1] * step[1] + (size_t)to[2] * step[2];
         // 1.75 cells: more than the way to the farthest neighbour
         if (s->distance[node] - 1.75f * g->spacing >= s->distance[other]) continue;
+        // it has that one
+        if (s->triangle[other] == s->triangle[node] && !isinf(s->distance[other])) continue;
         double p[3];
         node_position(g, to[0], to[1], to[2], p);
         if (!offer(s, other, s->triangle[node], p) || waiting[other]) continue;
@@ -235,11 +250,12 @@ bool distance_grid_unsigned(DistanceGrid *g, const Trimesh *mesh) {
     uint32_t *triangle = memory_zero(nodes * sizeof *triangle);
     uint8_t *waiting = memory_zero(nodes);
     float *nothing = memory_new((size_t)g->n[0] * sizeof *nothing);
-    bool ok = triangle && waiting && nothing;
+    float(*box)[6] = triangle_boxes(mesh);
+    bool ok = triangle && waiting && nothing && box;
     if (ok) {
         for (int i = 0; i < g->n[0]; i++) nothing[i] = INFINITY;
         for (size_t i = 0; i < nodes; i++) g->value[i] = INFINITY;
-        Nearest s = {g, mesh, g->value, triangle};
+        Nearest s = {g, mesh, g->value, triangle, box};
         fill_surface(&s);
         ok = fill_band(&s, nodes, band_cells * g->spacing, waiting);
         for (int pass = 0; pass < (g->n[2] == 1 ? 4 : 8); pass++) sweep(g, pass, nothing);
@@ -247,14 +263,47 @@ bool distance_grid_unsigned(DistanceGrid *g, const Trimesh *mesh) {
     free(triangle);
     free(waiting);
     free(nothing);
+    free(box);
     return ok;
+}
+
+/// Nodes from the surface within which `near` knows their nearest triangle for certain.
+static const float near_cells = 2.5f;
+
+/// One pass over nodes beyond those, as sweep: the triangle comes along from the least neighbour.
+static void sweep_near(DistanceGrid *g, int pass, uint32_t *triangle, float reach) {
+    ptrdiff_t step[3] = {1, g->n[0], (ptrdiff_t)g->n[0] * g->n[1]};
+    for (int kk = 0; kk < g->n[2]; kk++)
+        for (int jj = 0; jj < g->n[1]; jj++)
+            for (int ii = 0; ii < g->n[0]; ii++) {
+                int at[3] = {pass & 1 ? g->n[0] - 1 - ii : ii, pass & 2 ? g->n[1] - 1 - jj : jj,
+                             pass & 4 ? g->n[2] - 1 - kk : kk};
+                ptrdiff_t node = at[0] + at[1] * step[1] + at[2] * step[2], from = node;
+                float *d = g->value + node, least[3];
+                if (*d <= near_cells * g->spacing) continue;
+                for (int a = 0; a < 3; a++) {
+                    float low = at[a] > 0 ? d[-step[a]] : INFINITY;
+                    float high = at[a] < g->n[a] - 1 ? d[step[a]] : INFINITY;
+                    least[a] = low < high ? low : high;
+                    ptrdiff_t other = node + (low < high ? -step[a] : step[a]);
+                    if (least[a] < g->value[from]) from = other;
+                }
+                float far = eikonal(least[0], least[1], least[2], g->spacing);
+                if (!(far < *d) || far > reach + g->spacing) continue;
+                *d = far, triangle[node] = triangle[from];
+            }
 }
 
 bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, uint32_t *triangle,
                         uint8_t *waiting) {
     size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
-    for (size_t i = 0; i < nodes; i++) g->value[i] = INFINITY;
-    Nearest s = {g, mesh, g->value, triangle};
-    fill_surface(&s);
-    return fill_band(&s, nodes, reach * g->spacing, waiting);
+    for (size_t i = 0; i < nodes; i++) g->value[i] = INFINITY, triangle[i] = 0;
+    float(*box)[6] = triangle_boxes(mesh);
+    Nearest s = {g, mesh, g->value, triangle, box};
+    if (box) fill_surface(&s);
+    bool ok = box && fill_band(&s, nodes, fminf(near_cells, reach) * g->spacing, waiting);
+    for (int pass = 0; ok && pass < (g->n[2] == 1 ? 4 : 8); pass++)
+        sweep_near(g, pass, triangle, reach * g->spacing);
+    free(box);
+    return ok;
 }

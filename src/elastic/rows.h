@@ -1,0 +1,17 @@
+// The one kernel of dense linear algebra here: sums of rows, from which products, factors and
+// solves are made.
+#pragma once
+#include "base/simd.h"
+
+typedef struct RowKernels {
+    /// row [n] += sign sum over k < count of factor[k step] rows[k stride ..], k by k, so that the
+    /// answer is the same bits everywhere.
+    void (*add)(double *row, int n, double sign, const double *factor, int step, const double *rows,
+                int stride, int count);
+} RowKernels;
+BRIM_KERNELS(RowKernels, row_kernels)
+
+/// For this processor.
+static inline const RowKernels *row_kernels(void) {
+    return row_kernels_for(isa_choose(BRIM_ISA_AUTO));
+}
