@@ -29,6 +29,7 @@ typedef struct Command {
     int (*run)(int argc, char **argv);
 } Command;
 
+int command_tets(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_info(int argc, char **argv);

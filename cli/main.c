@@ -14,6 +14,7 @@ static const Command commands[] = {
     {"foam", "add spray, foam and bubbles to frames", command_foam},
     {"convert", "write frames as OpenVDB or for ParaView", command_convert},
     {"view", "play a run in a browser", command_view},
+    {"tets", "fill a mesh or a body with tetrahedra", command_tets},
     {"render", "draw pictures and films of a run", command_render},
     {"plot", "plot the statistics of runs as SVG", command_plot},
     {"report", "sum a run up in one HTML page", command_report},

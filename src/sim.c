@@ -7,6 +7,7 @@
 #include "gauge/gauge.h"
 #include "scene/check.h"
 #include "scene/def_hash.h"
+#include "sim_cache.h"
 #include "step/guard.h"
 #include "surface/track.h"
 #include "warp/stage.h"
@@ -123,6 +124,18 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     return BRIM_OK;
 }
 
+/// With what is kept of them in the cache, if there is one.
+static BrimResult build_bodies(BrimSim *s, const BrimSimDef *def, BrimError *error) {
+    if (!def->cache) return bodies_new(s, def, NULL, error);
+    BodyKey *keys = memory_zero((size_t)def->body_count * sizeof *keys);
+    if (!keys) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    for (int i = 0; i < def->body_count; i++) keys[i] = body_key(def, &def->bodies[i]);
+    BodyStore store = {keys, (void *)def->cache, cache_get, cache_put};
+    BrimResult r = bodies_new(s, def, &store, error);
+    free(keys);
+    return r;
+}
+
 BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, BrimError *error) {
     *sim = NULL;
     *shapes = NULL;
@@ -140,7 +153,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     if (r == BRIM_OK && (def->warp > 0 || def->nodal)) r = warp_create(s, error);
     if (r == BRIM_OK) r = build_formulas(s, def, error);
     if (r == BRIM_OK) r = build_solids(s, def, error);
-    if (r == BRIM_OK && def->body_count > 0) r = bodies_new(s, def, error);
+    if (r == BRIM_OK && def->body_count > 0) r = build_bodies(s, def, error);
     if (r == BRIM_OK) r = build_sources(s, def, error);
     if (r == BRIM_OK) r = gauges_copy(s, def, error);
     if (r == BRIM_OK) r = build_shapes(s, def, shapes, error);
@@ -153,7 +166,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.liquid = NULL, s->def.liquid_count = 0;
     s->crowded = true; // nobody has looked yet
     s->def.solids = NULL, s->def.solid_count = 0;
-    s->def.bodies = NULL, s->def.body_count = 0;
+    s->def.bodies = NULL, s->def.body_count = 0, s->def.cache = NULL;
     s->def.sources = NULL, s->def.source_count = 0;
     s->def.drains = NULL, s->def.drain_count = 0;
     s->def.gauges = NULL, s->def.gauge_count = 0;

@@ -204,3 +204,32 @@ TEST(tets_that_cannot_be_are_named) {
     CHECK(stuff(&small, 1e-6, &m, &error) == BRIM_ERROR_INPUT && strstr(error.message, "longer"));
     tetmesh_free(&m);
 }
+
+TEST(tets_as_the_host_asks) {
+    // as many as asked for; what is written reads back; too coarse ones name what works
+    BrimShapeDef shape = brim_default_shape_def();
+    shape.kind = BRIM_SHAPE_TORUS, shape.radius = 1, shape.tube = 0.3f;
+    BrimTets tets, back;
+    BrimError error;
+    CHECK_OK(brim_tets_fill(&shape, 5000, 0, &tets, &error), error);
+    CHECK_NEAR((double)tets.tet_count / 5000, 1, 0.05);
+    CHECK(tets.least_angle > 9 && tets.greatest_angle < 166);
+    static const char *const ending[] = {"t.msh", "t.mesh", "t.vtk"};
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(brim_write_tets(&tets, at(ending[i]), &error), error);
+        CHECK_OK(brim_tets_read(at(ending[i]), &back, &error), error);
+        CHECK(back.tet_count == tets.tet_count && back.vertex_count == tets.vertex_count);
+        CHECK(memcmp(back.position, tets.position, tets.vertex_count * 12) == 0);
+        CHECK(memcmp(back.corner, tets.corner, tets.tet_count * 16) == 0);
+        brim_tets_free(&back);
+    }
+    CHECK(brim_write_tets(&tets, at("t.obj"), &error) == BRIM_ERROR_INPUT);
+    brim_tets_free(&tets);
+    CHECK(brim_tets_fill(&shape, 0, 1, &tets, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "at most 0.6"));
+    CHECK(brim_tets_fill(&shape, 10, 0, &tets, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "at least"));
+    CHECK(brim_tets_fill(&shape, 10, 1, &tets, &error) == BRIM_ERROR_INPUT);
+    shape.kind = BRIM_SHAPE_PLANE;
+    CHECK(brim_tets_fill(&shape, 10, 0, &tets, &error) == BRIM_ERROR_INPUT);
+}

@@ -241,6 +241,28 @@ typedef struct BrimBodyDef {
 
 BRIM_API BrimBodyDef brim_default_body_def(void);
 
+// ------------------------------------------------------------------------------ tetrahedra
+
+/// A volume cut into tetrahedra.
+typedef struct BrimTets {
+    size_t vertex_count, tet_count;
+    float (*position)[3];              ///< m
+    uint32_t (*corner)[4];             ///< the fourth sees the others counter-clockwise
+    double volume;                     ///< m3
+    float least_angle, greatest_angle; ///< between faces of one, degrees
+} BrimTets;
+
+/// Fills a 3D shape with tetrahedra: about `count` of them, or with edges of about `edge` m; one of
+/// the two is 0. Isosurface stuffing: their angles are between 10 and 165 degrees. tets is to be
+/// freed by brim_tets_free.
+BRIM_API BrimResult brim_tets_fill(const BrimShapeDef *shape, int count, double edge,
+                                   BrimTets *tets, BrimError *error);
+/// Reads .msh (Gmsh 2 and 4), .mesh (Medit), .vtk (legacy) in ASCII, or .node and .ele (TetGen).
+BRIM_API BrimResult brim_tets_read(const char *path, BrimTets *tets, BrimError *error);
+BRIM_API void brim_tets_free(BrimTets *tets);
+/// Writes .msh (Gmsh 2.2), .mesh or .vtk by the ending of the path.
+BRIM_API BrimResult brim_write_tets(const BrimTets *tets, const char *path, BrimError *error);
+
 // ------------------------------------------------------------------- liquid, sources, drains
 
 typedef struct BrimLiquidDef {
@@ -450,6 +472,7 @@ typedef struct BrimSimDef {
     int threads; ///< 0 = one for each core
     BrimIsa isa;
     double memory_limit; ///< bytes; 0 = what the machine has. Larger scenes are refused
+    const char *cache;   ///< folder in which what bodies pre-compute is kept; NULL = none
 
     const BrimLiquidDef *liquid;
     int liquid_count;

@@ -50,7 +50,25 @@ static void start_moving(Elastic *e, const BrimBodyDef *def) {
     }
 }
 
-static BrimResult make_elastic(Body *b, const BrimBodyDef *def, Team *team, BrimError *error) {
+/// From the store, or computed and put there.
+static BrimResult find_elastic(Body *b, const ElasticParams *p, const BodyStore *store,
+                               const BodyKey *key, BrimError *error) {
+    size_t size = 0;
+    uint8_t *bytes = store ? store->get(store->context, key, &size) : NULL;
+    if (bytes) b->elastic = elastic_unpack(p, bytes, size);
+    free(bytes);
+    if (b->elastic) return BRIM_OK;
+    Region region = region_of(b->shape);
+    BrimResult r = elastic_new(&region, p, &b->elastic, error);
+    if (r != BRIM_OK || !store) return r;
+    bytes = elastic_pack(b->elastic, &size);
+    if (bytes) store->put(store->context, key, bytes, size);
+    free(bytes);
+    return r;
+}
+
+static BrimResult make_elastic(Body *b, const BrimBodyDef *def, Team *team, const BodyStore *store,
+                               const BodyKey *key, BrimError *error) {
     ElasticParams p = params_of(def, b->dim);
     p.team = team;
     Shape **pins = calloc((size_t)def->pin_count + 1, sizeof *pins);
@@ -62,8 +80,7 @@ static BrimResult make_elastic(Body *b, const BrimBodyDef *def, Team *team, Brim
     }
     p.pins = regions, p.pin_count = def->pin_count;
     for (int i = 0; i < def->pin_count; i++) p.carried |= def->pins[i].keyframe_count > 0;
-    Region region = region_of(b->shape);
-    if (r == BRIM_OK) r = elastic_new(&region, &p, &b->elastic, error);
+    if (r == BRIM_OK) r = find_elastic(b, &p, store, key, error);
     for (int i = 0; pins && i < def->pin_count; i++) shape_free(&pins[i]);
     free(pins);
     free(regions);
@@ -71,7 +88,8 @@ static BrimResult make_elastic(Body *b, const BrimBodyDef *def, Team *team, Brim
 }
 
 /// Walls thinner than a cell would need a finer surface than the liquid can see.
-static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, Body *b, BrimError *error) {
+static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const BodyStore *store,
+                            const BodyKey *key, Body *b, BrimError *error) {
     b->dim = s->dim, b->dx = s->dx, b->friction = def->friction;
     BrimResult r = shape_new(&def->shape, s->dim, s->dx, &b->shape, error);
     if (r != BRIM_OK) return r;
@@ -81,7 +99,7 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, Body *b, B
                     "the body is %.3g m thick and cells are %.3g m: it would leak. Make it at "
                     "least as thick as a cell, or cells smaller than %.3g m",
                     (double)thickness, (double)s->dx, (double)thickness);
-    r = make_elastic(b, def, s->team, error);
+    r = make_elastic(b, def, s->team, store, key, error);
     if (r != BRIM_OK) return r;
     double spacing = fmin(s->dx, 0.45 * thickness);
     r = body_surface(b, spacing, error);
@@ -99,7 +117,7 @@ static BrimResult of_body(BrimResult r, int index, BrimError *error) {
     return r;
 }
 
-BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, BrimError *error) {
+BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store, BrimError *error) {
     Bodies *b = s->bodies = memory_zero(sizeof *b);
     Solid **solids =
         realloc(s->solids, (size_t)(s->solid_count + def->body_count + 1) * sizeof *solids);
@@ -110,7 +128,8 @@ BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, BrimError *error) {
     for (int i = 0; i < def->body_count; i++) {
         Body *body = &b->body[i];
         b->count = i + 1;
-        BrimResult r = make_body(s, &def->bodies[i], body, error);
+        const BodyKey *key = store ? &store->key[i] : NULL;
+        BrimResult r = make_body(s, &def->bodies[i], store, key, body, error);
         SolidBody solid = {body_distance, body_velocity, body_bounds,
                            body->shape ? shape_thickness(body->shape) : 0, body};
         if (r == BRIM_OK) r = solid_new_body(&solid, s->dim, &s->solids[s->solid_count], error);

@@ -9,6 +9,7 @@
 #pragma once
 #include "bodies/body.h"
 #include "bodies/hands.h"
+#include "bodies/store.h"
 #include "step/state.h"
 
 struct Bodies {
@@ -28,7 +29,8 @@ struct Bodies {
     bool counted; ///< whether outflow counts `flow`
 };
 
-BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, BrimError *error);
+/// store: of what is pre-computed; NULL: none.
+BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store, BrimError *error);
 void bodies_free(BrimSim *s);
 size_t bodies_bytes(const BrimSim *s);
 

@@ -238,7 +238,7 @@ static bool make_samples(Elastic *e, const Points *points) {
     return true;
 }
 
-static bool make_state(Elastic *e) {
+bool elastic_start(Elastic *e) {
     size_t n = (size_t)e->dofs, vector = n * sizeof(double), matrix = n * vector;
     if (e->params.rigid) e->sample_count = 0; // nothing to ask them
     e->d = memory_zero(vector), e->v = memory_zero(vector), e->j = memory_zero(vector);
@@ -392,7 +392,7 @@ BrimResult elastic_new(const Region *region, const ElasticParams *p, Elastic **b
     if (result == BRIM_OK) result = find_basis(e, p, &exact, filled, error);
     add_up(e, &exact);
     e->mass = e->volume * p->density;
-    if (result == BRIM_OK && !(make_samples(e, &few) && make_state(e)))
+    if (result == BRIM_OK && !(make_samples(e, &few) && elastic_start(e)))
         result = fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body");
     e->params.pins = NULL;
     free(exact.point);

@@ -84,6 +84,12 @@ typedef struct Elastic {
 BrimResult elastic_new(const Region *region, const ElasticParams *params, Elastic **body,
                        BrimError *error);
 void elastic_free(Elastic **body);
+/// What elastic_new computed as bytes, to be freed; NULL when out of memory.
+uint8_t *elastic_pack(const Elastic *body, size_t *size);
+/// The body that the same params gave, at rest; NULL when the bytes are of another one or damaged.
+Elastic *elastic_unpack(const ElasticParams *params, const uint8_t *data, size_t size);
+/// For those two: the state of a body at rest. False when out of memory.
+bool elastic_start(Elastic *body);
 size_t elastic_bytes(const Elastic *body);
 
 /// The functions at a place at rest: row [r].

@@ -146,6 +146,10 @@ static uint64_t add_table(uint64_t h, const Table *table, const void *base, int 
     return h;
 }
 
+uint64_t shape_hash(uint64_t hash, const BrimShapeDef *shape, int dim) {
+    return add_shape(hash, shape, dim);
+}
+
 uint64_t def_hash(const BrimSimDef *def) {
     return add_table(0, &table_sim, def, def->dim);
 }

@@ -213,6 +213,12 @@ static const Field sim_fields[] = {
      AT(DOUBLE, SIM(memory_limit)),
      .flags = FIELD_ASIDE},
 
+    {{"cache", "text", "", "", "",
+      "folder in which what bodies pre-compute is kept, from the scene's; none = computed each "
+      "time"},
+     AT(FILE, SIM(cache)),
+     .flags = FIELD_ASIDE},
+
     {{"liquid", "list", "[]", "", "", "water that is there at the start"},
      LIST(liquid, liquid_count, table_liquid)},
     {{"solids", "list", "[]", "", "", "obstacles, still or moving"},

@@ -50,3 +50,41 @@ test_bodies_that_cannot_be_are_named() {
     brim_gives 2 run bodies.yaml -o d --set 'bodies=[{sphere: {center: [0.5, 0.5], radius: 0.2}, poisson: 0.5}]'
     says err "0 to 0.49"
 }
+
+test_tets_of_a_mesh_are_a_body_again() {
+    write_bodies
+    cat >cube.obj <<'END'
+v 0 0 0
+v 1 0 0
+v 1 1 0
+v 0 1 0
+v 0 0 1
+v 1 0 1
+v 1 1 1
+v 0 1 1
+f 4 3 2 1
+f 5 6 7 8
+f 1 2 6 5
+f 2 3 7 6
+f 3 4 8 7
+f 4 1 5 8
+END
+    brim_gives 0 tets cube.obj -o cube.msh --count 2000
+    brim_gives 2 tets cube.obj -o cube.msh --edge 5
+    brim_gives 2 tets cube.obj -o cube.msh
+    brim_gives 2 tets bodies.yaml -o cube.msh --count 100
+    cat >tets.yaml <<'END'
+brim: 1
+domain: {size: [1, 1, 1], cells: 16}
+time: {duration: 0.1, frame_rate: 20}
+cache: kept
+bodies:
+  - mesh: {file: cube.msh, center: [0.3, 0.3, 0.3], scale: 0.4}
+    modes: 3
+    elements: 27
+END
+    brim_gives 0 run tets.yaml -o first --quiet
+    brim_gives 0 run tets.yaml -o second --quiet
+    [ "$(ls kept | wc -l)" -eq 1 ] || give_up "the body was not kept, or not found again"
+    cmp -s first/bodies/000002.csv second/bodies/000002.csv || give_up "not the same from the cache"
+}
