@@ -109,7 +109,8 @@ void report_error(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void report_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// Reports an error of the library, as a JSON line too when `json`. Returns its exit code.
 int report_result(const BrimError *error, bool json);
-/// EXIT_DONE, or tells that a scene can never hold water: it has neither liquid nor sources.
+/// EXIT_DONE, or tells that a scene can never hold water: it has neither liquid nor sources, nor
+/// bodies that move without.
 int report_dry(const char *path, const BrimScene *scene, bool json);
 /// Whether to colour what goes to a stream: a terminal, and NO_COLOR is not set.
 bool use_colour(FILE *stream);

@@ -134,7 +134,7 @@ double wall_clock(void) {
 
 int report_dry(const char *path, const BrimScene *scene, bool json) {
     const BrimSimDef *def = brim_scene_def(scene);
-    if (def->liquid_count > 0 || def->source_count > 0) return EXIT_DONE;
+    if (def->liquid_count > 0 || def->source_count > 0 || def->body_count > 0) return EXIT_DONE;
     BrimError error = {.result = BRIM_ERROR_INPUT};
     snprintf(error.message, sizeof error.message,
              "%s: the scene has neither liquid nor sources, so there would never be any water: add "

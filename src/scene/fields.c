@@ -214,9 +214,8 @@ static const Field sim_fields[] = {
      .flags = FIELD_ASIDE},
 
     {{"cache", "text", "", "", "",
-      "folder in which what bodies pre-compute is kept, from the scene's; none = computed each "
-      "time"},
-     AT(FILE, SIM(cache)),
+      "folder in which what bodies pre-compute is kept; none = computed each time"},
+     AT(TEXT, SIM(cache)),
      .flags = FIELD_ASIDE},
 
     {{"liquid", "list", "[]", "", "", "water that is there at the start"},

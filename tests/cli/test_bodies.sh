@@ -79,7 +79,7 @@ domain: {size: [1, 1, 1], cells: 16}
 time: {duration: 0.1, frame_rate: 20}
 cache: kept
 bodies:
-  - mesh: {file: cube.msh, center: [0.3, 0.3, 0.3], scale: 0.4}
+  - mesh: {file: cube.msh, position: [0.3, 0.3, 0.3], scale: 0.4}
     modes: 3
     elements: 27
 END
