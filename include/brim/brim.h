@@ -461,6 +461,7 @@ typedef struct BrimSimDef {
     double spray_drag;    ///< coefficient of the drops' drag in air
 
     int band_width; ///< cells below the surface that hold particles; 0 = all, else 2 to 16
+    int band_flip;  ///< cells below the surface with FLIP, below that PIC; 0 = the whole band
     BrimBandCombine band_combine;
     int band_order; ///< of the interpolation of what the grid carries below the band: 1 or 2
 

@@ -459,6 +459,16 @@ static bool check_foam(Problem *problem, const BrimSimDef *def) {
                  "below a narrow band for bubbles to rise through");
 }
 
+/// The layers of a band.
+static bool check_band(Problem *problem, const BrimSimDef *def) {
+    if (!def->band_flip) return false;
+    if (def->band_flip > def->band_width)
+        return found(problem, "band", "flip", "%d is deeper than the band: at most band.width, %d",
+                     def->band_flip, def->band_width);
+    return def->transfer == BRIM_TRANSFER_APIC &&
+           found(problem, "band", "flip", "needs solver.transfer: flip");
+}
+
 /// What tracking needs to tell calm water by.
 static bool check_tracking(Problem *problem, const BrimSimDef *def) {
     if (def->tracking == BRIM_TRACKING_OFF) return false;
@@ -525,7 +535,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
         check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def) ||
-        check_warp(problem, def) || check_tracking(problem, def))
+        check_warp(problem, def) || check_tracking(problem, def) || check_band(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

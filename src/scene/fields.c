@@ -178,6 +178,10 @@ static const Field sim_fields[] = {
       "narrow band: only so deep below the surface are there particles, the grid carries the rest; "
       "0 = particles everywhere, 3 is a good width"},
      AT(INT, SIM(band_width))},
+    {{"band.flip", "integer", "0", "0 to 16", "cells",
+      "with FLIP: so deep below the surface particles keep their own velocity, deeper ones of the "
+      "band take the grid's (PIC); 0 = all of the band is FLIP"},
+     AT(INT, SIM(band_flip))},
     {{"band.combine", "choice", "distance", "distance, density", "",
       "how particles' and grid's velocity meet; density gains energy, for comparison"},
      AT(CHOICE, SIM(band_combine))},

@@ -1,6 +1,8 @@
 // Stage 12: grid -> particles, by FLIP's blend or with APIC's gradients.
 #include "band/band.h"
 #include "step/tiles.h"
+#include <math.h>
+#include <string.h>
 
 /// At the lower edge of a band the grid takes no velocity from particles: there they take the
 /// grid's. One that solids hold would else gather what it gets in each step.
@@ -23,6 +25,69 @@ static void take_grid_velocity(BrimSim *s, int slot, const Span *span, ThreadScr
     }
 }
 
+/// Part of FLIP in a particle's velocity: 1 down to band.flip, 0 a cell below; the depth is
+/// trilinear between cells, as velocities are. phi: a block of halo 1
+static float flip_part(const BrimSim *s, const Span *span, const float *phi, uint32_t i) {
+    enum { EDGE = TILE + 2 };
+    float f[3] = {0}, value = 0;
+    int cell[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        float x = span->attr[ATTR_X + a][i] * span->inv_dx - span->corner[a] - 0.5f;
+        x = fminf(fmaxf(x, 0), (float)EDGE - 1.001f);
+        cell[a] = (int)x;
+        f[a] = x - (float)cell[a];
+    }
+    const float *at = phi + (cell[2] * EDGE + cell[1]) * EDGE + cell[0];
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
+        float w = 1;
+        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
+        value += w * at[((n >> 2) * EDGE + (n >> 1 & 1)) * EDGE + (n & 1)];
+    }
+    return fminf(fmaxf((float)s->def.band_flip + 1 + value, 0), 1);
+}
+
+/// Blends some particles' velocities with those of the grid. (v by FLIP) => v
+static void blend_part(const BrimSim *s, const Span *part, const float *const blocks[3],
+                       const float *phi, float *const flip[3]) {
+    for (int a = 0; a < s->dim; a++)
+        memcpy(flip[a], part->attr[ATTR_VX + a], (size_t)part->count * sizeof(float));
+    s->transfer->from_block(part, false, 0, blocks, 1);
+    for (int i = 0; i < part->count; i++) {
+        float share = flip_part(s, part, phi, (uint32_t)i);
+        for (int a = 0; a < s->dim; a++) {
+            float *v = &part->attr[ATTR_VX + a][i];
+            *v += share * (flip[a][i] - *v);
+        }
+    }
+}
+
+/// The inner layer of a band with two (algorithm 2 of Lim, Kim and Hong 2015): below band.flip
+/// cells particles have the accuracy of PIC. Blended from both, a uniform flow stays as it is.
+static void calm_below_flip(BrimSim *s, int slot, const Span *span, ThreadScratch *scratch) {
+    const Grid *g = &s->grid;
+    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
+    const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells, *blocks[3] = {0};
+    float *flip[3] = {scratch->block[3], scratch->block[4], scratch->block[5]};
+    float above = 1 - (float)s->def.band_flip; // from there on no particle of a cell is below it
+    if (!(s->deepest[slot] < above)) return;
+    for (int a = 0; a < s->dim; a++) {
+        block_load_rows(g, slot, s->velocity[a], (Place)a, &s->sides, 0, s->scatter_rows[slot].rows,
+                        scratch->block[a]);
+        blocks[a] = scratch->block[a];
+    }
+    block_load(g, slot, s->phi, PLACE_CELL, &s->sides, 1, LEVEL_SET_CUT, scratch->block[6]);
+    for (int first = 0, end; first < g->tile_cells; first = end + 1) {
+        for (end = first; end < g->tile_cells && phi[end] < above; end++) {
+        }
+        uint32_t at = start[first] - start[0], count = start[end] - start[first];
+        for (uint32_t done = 0; done < count; done += BLOCK_MAX) {
+            uint32_t n = count - done < BLOCK_MAX ? count - done : BLOCK_MAX;
+            Span part = span_part(span, at + done, n);
+            blend_part(s, &part, blocks, scratch->block[6], flip);
+        }
+    }
+}
+
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
     bool affine = particles_carry(&s->particles, ROW_AFFINE);
@@ -40,6 +105,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     Span span = sim_span(s, slot, 1);
     s->transfer->from_block(&span, affine, ratio, blocks, 1);
+    if (s->def.band_flip && !affine) calm_below_flip(s, slot, &span, scratch);
     if (s->band && !affine) take_grid_velocity(s, slot, &span, scratch);
 }
 
