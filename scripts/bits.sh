@@ -51,4 +51,6 @@ bits band-tension band-waves --set surface_tension=1 --set viscosity=0.1 --frame
 bits cuboid-tension rotating-cuboid --set domain.cells=32 --set surface_tension=1 --frames 4
 bits dam-tracking dam --set domain.cells=48 --set surface.tracking=responsive --frames 6
 bits dam-spray dam --set domain.cells=48 --set spray.speed=[1,2] --frames 12
+bits dam-mpm dam --set domain.cells=32 --set mpm.substeps=2 --set solver.volume=none --frames 6
+bits band-layers band-waves --set band.width=4 --set band.flip=2 --frames 6
 bits cup-tracking inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --set surface.tracking=responsive --frames 12

@@ -340,6 +340,7 @@ void brim_sim_destroy(BrimSim **sim) {
     particles_free(&s->particles);
     particles_free(&s->waiting);
     spray_free(s);
+    mpm_free(s);
     sort_free(&s->sort);
     grid_free(&s->grid);
     poisson_free(&s->poisson);

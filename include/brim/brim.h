@@ -455,6 +455,12 @@ typedef struct BrimSimDef {
     double tracking_memory;   ///< s, in which the past fades; 0 = none
     int tracking_passes;      ///< of the filter that what fades in goes through
 
+    int mpm_substeps;     ///< MPM sub-steps between two projections, at least; 0 = none
+    double mpm_sound;     ///< cells that sound between particles goes in a step; 0 = no pressure
+    double mpm_viscosity; ///< explicit, of the sub-steps, Pa s
+    double mpm_control;   ///< with BRIM_VOLUME_AVERAGED: part of the density's error that a step's
+                          ///< pressure takes away, k of eq. 13; 0 = by volume_time
+
     float spray_speed[2]; ///< m/s: torn liquid turns to spray, slower than the first none, faster
                           ///< than the second all in spray_time; 0, 0: no spray
     double spray_time;    ///< s

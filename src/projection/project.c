@@ -71,6 +71,7 @@ static void add_density_error(BrimSim *s, int slot) {
     float error[512];
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
+    if (s->def.mpm_control > 0) time = s->dt / s->def.mpm_control; // eq. (13) of Lim et al.
     density_errors(s, s->density, s->liquid, slot, error);
     for (int i = 0; i < s->grid.tile_cells; i++)
         if (s->diagonal[base + (size_t)i] > 0)

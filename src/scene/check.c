@@ -469,6 +469,11 @@ static bool check_band(Problem *problem, const BrimSimDef *def) {
            found(problem, "band", "flip", "needs solver.transfer: flip");
 }
 
+static bool check_mpm(Problem *problem, const BrimSimDef *def) {
+    return def->mpm_control > 0 && def->volume != BRIM_VOLUME_AVERAGED &&
+           found(problem, "mpm", "control", "needs solver.volume: averaged");
+}
+
 /// What tracking needs to tell calm water by.
 static bool check_tracking(Problem *problem, const BrimSimDef *def) {
     if (def->tracking == BRIM_TRACKING_OFF) return false;
@@ -514,6 +519,7 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->gauge_count > 0     ? "gauges"
                         : open                     ? "open sides"
                         : def->spray_speed[1] > 0  ? "spray.speed"
+                        : def->mpm_substeps > 0    ? "mpm.substeps"
                         : def->viscosity > 0       ? "viscosity"
                         : def->surface_tension > 0 ? "surface_tension"
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
@@ -535,7 +541,8 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
         check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def) ||
-        check_warp(problem, def) || check_tracking(problem, def) || check_band(problem, def))
+        check_warp(problem, def) || check_tracking(problem, def) || check_band(problem, def) ||
+        check_mpm(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

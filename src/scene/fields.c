@@ -162,6 +162,23 @@ static const Field sim_fields[] = {
       "lies half a cell too high; for comparison"},
      AT(CHOICE, SIM(tracking_rough))},
 
+    {{"mpm.substeps", "integer", "0", "0 to 64", "",
+      "MPM sub-steps between two projections: particles push one another apart where they crowd; 2 "
+      "is a good number, more are taken where sound and viscosity need them; 0 = none"},
+     AT(INT, SIM(mpm_substeps))},
+    {{"mpm.sound", "number", "1", "0 to 16", "cells",
+      "with sub-steps: how far sound between particles goes in a step, which is how hard they "
+      "push; "
+      "0 = no pressure"},
+     AT(DOUBLE, SIM(mpm_sound))},
+    {{"mpm.viscosity", "number", "0", ">= 0", "Pa s",
+      "with sub-steps: explicit viscosity of the liquid, for small ones; larger ones by viscosity"},
+     AT(DOUBLE, SIM(mpm_viscosity))},
+    {{"mpm.control", "number", "0", "0 to 1", "",
+      "with solver.volume: averaged: part of the density's error that a step's pressure takes away "
+      "(k of eq. 13); 0 = by solver.volume_time"},
+     AT(DOUBLE, SIM(mpm_control))},
+
     {{"spray.speed", "pair", "[0, 0]", ">= 0", "m/s",
       "torn liquid faster than the first turns to spray, faster than the second within spray.time; "
       "spray flies by itself until it meets liquid, a wall or a solid; [0, 0] = no spray"},

@@ -169,7 +169,8 @@ double choose_dt(const BrimSim *s, double time, int frame) {
 
 double reach_at_speed(const BrimSim *s, double speed) {
     double dt = fmax(s->dt_next, s->def.step);
-    return fallen(s, speed, s->dt + dt) * dt / s->dx;
+    double reach = fallen(s, speed, s->dt + dt) * dt / s->dx;
+    return has_mpm(s) ? fmax(reach, MPM_HALO) : reach; // all nodes of its splines exist
 }
 
 double reach_estimate(const BrimSim *s) {

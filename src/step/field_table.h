@@ -14,6 +14,7 @@ typedef enum StageId {
     AT_LAND,
     AT_EXCHANGE,
     AT_SORT,
+    AT_STRESS,
     AT_WEIGH,
     AT_SPREAD,
     AT_SHIFT,
@@ -59,7 +60,7 @@ typedef enum StageId {
       "velocity before forces and pressure; with a band where particles are near")                 \
     F(known, uint8_t, 3, ROW, ALL, ALWAYS, SPAN(TO_GRID, EXTRAPOLATE), NO, "",                     \
       "faces with a velocity")                                                                     \
-    F(scatter_at, int32_t, 1, TILE, ALL, ALWAYS, SPAN(WEIGH, WEIGH_AFTER), NO, "",                 \
+    F(scatter_at, int32_t, 1, TILE, ALL, ALWAYS, SPAN(STRESS, WEIGH_AFTER), NO, "",                \
       "index of the tile's block of particles -> grid, -1 without particles")                      \
     F(scatter_rows, ScatterRows, 1, TILE, ALL, ALWAYS, SPAN(TO_GRID, TO_PARTICLES), NO, "",        \
       "where that block holds something")                                                          \
@@ -137,6 +138,13 @@ typedef enum StageId {
     /* spray */                                                                                    \
     F(sprayed, uint32_t, 1, TILE, ALL, SPRAY, ONLY(ATOMISE), NO, "",                               \
       "particles of the tile that take off, then those of the tiles before it")                    \
+    /* MPM sub-steps; nodes are the cells' middles */                                              \
+    F(node_mass, float, 1, CELL, ALL, MPM, ONLY(STRESS), NO, "cells",                              \
+      "liquid about a node, and what rests there")                                                 \
+    F(node_rest, float, 1, CELL, ALL, MPM, ONLY(STRESS), NO, "cells",                              \
+      "solids and liquid below a band about a node")                                               \
+    F(node_velocity, float, 3, CELL, ALL, MPM, ONLY(STRESS), NO, "m/s", "of the liquid there")     \
+    F(node_push, float, 3, CELL, ALL, MPM, ONLY(STRESS), NO, "m/s^2", "force over mass")           \
     /* band */                                                                                     \
     F(interior, uint8_t, 1, ROW, ALL, BAND, ALWAYS_LIVE, YES, "",                                  \
       "a cell or more below the surface by the level set carried along: liquid even where no "     \

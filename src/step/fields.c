@@ -52,6 +52,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return s->def.warp > 0 || s->def.nodal;
     case WHEN_TRACKING:
         return s->track;
+    case WHEN_MPM:
+        return has_mpm(s);
     case WHEN_SPRAY:
         return has_spray(s);
     }

@@ -25,6 +25,7 @@ typedef enum FieldWhen {
     WHEN_TENSION,     ///< its surface has one
     WHEN_WARP,        ///< pressure at nodes, with or without a grid that bends
     WHEN_TRACKING,    ///< particles carry the surface along
+    WHEN_MPM,         ///< there are MPM sub-steps
     WHEN_SPRAY,       ///< fast ones fly by themselves
 } FieldWhen;
 /// In checkpoints: not, always, once there is a flow; or not, and it does not follow its tiles.

@@ -107,6 +107,7 @@ static size_t memory_used(const BrimSim *s) {
                    fields_bytes(s) + poisson_bytes(s->poisson);
     for (int a = 0; a < 3; a++)
         if (s->component[a]) bytes += poisson_bytes(s->component[a]);
+    bytes += (size_t)s->dim * s->mpm.capacity * sizeof(float);
     if (has_spray(s)) bytes += spray_bytes(s);
     if (s->warp) bytes += warp_state_bytes(s);
     for (int i = 0; i < s->solid_count; i++) bytes += solid_bytes(s->solids[i]);

@@ -29,6 +29,8 @@ BrimResult stage_exchange(BrimSim *s, BrimError *error);
 /// (x, key) => sorted particles, grid, fields on the new tiles.
 BrimResult stage_sort(BrimSim *s, BrimError *error);
 bool sort_particles(BrimSim *s);
+/// MPM sub-steps: pressure and friction between particles. (x, v) => (x, v, key)
+BrimResult stage_stress(BrimSim *s, BrimError *error);
 /// (x) => density, when it is due. What of it is to be corrected by moving particles, is: they are
 /// spread, shifted by displacements that restore the rest density and lead out of solids, and
 /// sorted again.

@@ -10,6 +10,7 @@
 #include "formula/formula.h"
 #include "grid/block.h"
 #include "grid/grid.h"
+#include "liquid/mpm.h"
 #include "liquid/spray.h"
 #include "liquid/viscosity.h"
 #include "particles/density.h"
@@ -197,6 +198,9 @@ struct BrimSim {
     double speed_low, speed_high; ///< m/s; below the first all of the past counts, above the other
                                   ///< none; chosen when a simulation begins
 
+    // stress
+    Mpm mpm;
+
     // spray
     Spray spray_state;
     int64_t spray;              ///< particles that fly; written by land
@@ -277,6 +281,11 @@ static inline size_t sim_cells(const BrimSim *s) {
 /// Whether fast particles may fly by themselves.
 static inline bool has_spray(const BrimSim *s) {
     return s->def.spray_speed[1] > 0;
+}
+
+/// Whether there are MPM sub-steps.
+static inline bool has_mpm(const BrimSim *s) {
+    return s->def.mpm_substeps > 0;
 }
 
 /// Cells with particles, and with a band those of its interior.

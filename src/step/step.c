@@ -20,6 +20,10 @@ static bool spray_on(const BrimSim *s) {
     return has_spray(s);
 }
 
+static bool mpm_on(const BrimSim *s) {
+    return has_mpm(s);
+}
+
 static bool has_viscosity(const BrimSim *s) {
     return s->def.viscosity > 0;
 }
@@ -47,6 +51,10 @@ static const Stage step_stages[] = {
      "next_hidden rim edge",
      "interior hidden risen"},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
+    {AT_STRESS, "stress", BRIM_STAGE_FORCES, stage_stress, mpm_on,
+     "tile_solid solid_at solid_phi solid_volume fine_at solid_fine hidden",
+     "scatter_at node_mass node_rest node_velocity node_push"},
+    {AT_SORT, "sort after stress", BRIM_STAGE_FORCES, stage_sort, mpm_on, "", ""},
     {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, stage_weigh, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
