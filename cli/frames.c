@@ -33,36 +33,40 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool add_number(Frames *f, int number) {
-    int *grown = realloc(f->number, ((size_t)f->count + 1) * sizeof *grown);
+static bool add_number(int **number, int *count, int value) {
+    int *grown = realloc(*number, ((size_t)*count + 1) * sizeof *grown);
     if (!grown) return false;
-    f->number = grown;
-    f->number[f->count++] = number;
+    *number = grown;
+    grown[(*count)++] = value;
     return true;
 }
 
-static int list_frames(Frames *f, const char *from) {
+int frames_list(const char *run, int after, int **number, int *count) {
     char particles[PATH_MAX];
-    if (!make_path(particles, "%s/particles", f->folder)) return EXIT_INPUT;
+    if (!make_path(particles, "%s/particles", run)) return EXIT_INPUT;
+    errno = 0;
     DIR *folder = opendir(particles);
-    bool room = true;
+    bool room = folder || errno != ENOMEM;
     for (struct dirent *entry; folder && room && (entry = readdir(folder));) {
         int n = frame_number(entry->d_name);
-        if (n >= 0) room = add_number(f, n);
+        if (n > after) room = add_number(number, count, n);
     }
     if (folder) closedir(folder);
-    if (!room) {
+    if (*count) qsort(*number, (size_t)*count, sizeof **number, by_number);
+    return room ? EXIT_DONE : EXIT_MEMORY;
+}
+
+static int list_frames(Frames *f, const char *from) {
+    int code = frames_list(f->folder, -1, &f->number, &f->count);
+    if (code == EXIT_MEMORY)
         report_error("out of memory for the list of frames in %s", from);
-        return EXIT_MEMORY;
-    }
-    if (f->count == 0) {
+    else if (code == EXIT_DONE && f->count == 0) {
         report_error("%s holds no frames (particles/*.ply); 'brim run SCENE.yaml -o %s' writes "
                      "them",
                      from, from);
-        return EXIT_INPUT;
+        code = EXIT_INPUT;
     }
-    qsort(f->number, (size_t)f->count, sizeof *f->number, by_number);
-    return EXIT_DONE;
+    return code;
 }
 
 /// A frame by name: DIR/particles/000123.ply belongs to the run in DIR.
@@ -75,7 +79,8 @@ static int take_file(Frames *f, const char *path) {
         !make_path(run, "%s/run.json", f->folder))
         return EXIT_INPUT;
     if (stat(run, &status) != 0) f->folder[0] = 0;
-    if (add_number(f, frame_number(slash ? slash + 1 : path))) return EXIT_DONE;
+    int number = frame_number(slash ? slash + 1 : path);
+    if (add_number(&f->number, &f->count, number)) return EXIT_DONE;
     report_error("out of memory");
     return EXIT_MEMORY;
 }
@@ -173,16 +178,8 @@ void frames_free(Frames *f) {
 }
 
 void frames_again(Frames *f) {
-    char particles[PATH_MAX];
     int last = f->count ? f->number[f->count - 1] : -1;
-    if (!make_path(particles, "%s/particles", f->folder)) return;
-    DIR *folder = opendir(particles);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        int n = frame_number(entry->d_name);
-        if (n > last && !add_number(f, n)) break;
-    }
-    if (folder) closedir(folder);
-    qsort(f->number, (size_t)f->count, sizeof *f->number, by_number);
+    frames_list(f->folder, last, &f->number, &f->count);
 }
 
 int frames_choose(Frames *f, int64_t frame, int64_t first, int64_t last) {

@@ -22,6 +22,9 @@ int frames_find(Frames *frames, const char *from);
 /// The same with keys of the scene changed, as with --set.
 int frames_find_set(Frames *frames, const char *from, const TextList *sets);
 void frames_free(Frames *frames);
+/// Adds the numbers of the frames above `after` in a run's folder to a list, which stays rising.
+/// Returns an exit code, without a message when memory runs out.
+int frames_list(const char *run, int after, int **number, int *count);
 /// Adds frames that a folder has got since; without them the list stays as it is.
 void frames_again(Frames *frames);
 /// Leaves in the list the frames that were asked for: one, or those from `first` to `last`; -1 for

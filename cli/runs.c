@@ -1,7 +1,6 @@
 #include "runs.h"
 #include "frames.h"
 #include "json.h"
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -115,29 +114,8 @@ double run_last(const Run *run, const char *column) {
     return values ? values[run->stats.row_count - 1] : NAN;
 }
 
-static int ascending(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 int run_frames(const Run *run, int **frames, int *count) {
-    char *path = NULL;
     *frames = NULL, *count = 0;
-    if (asprintf(&path, "%s/particles", run->folder) < 0) return out_of_memory();
-    DIR *folder = opendir(path);
-    free(path);
-    bool full = false;
-    for (struct dirent *entry; folder && !full && (entry = readdir(folder));) {
-        size_t digits = strspn(entry->d_name, "0123456789");
-        if (digits == 0 || digits > 9 || strcmp(entry->d_name + digits, ".ply") != 0) continue;
-        int *grown = realloc(*frames, (size_t)(*count + 1) * sizeof **frames);
-        full = !grown;
-        if (full) continue;
-        *frames = grown;
-        (*frames)[(*count)++] = atoi(entry->d_name);
-    }
-    if (folder) closedir(folder);
-    if (full) return out_of_memory();
-    if (*count) qsort(*frames, (size_t)*count, sizeof **frames, ascending);
-    return EXIT_DONE;
+    int code = frames_list(run->folder, -1, frames, count);
+    return code == EXIT_MEMORY ? out_of_memory() : code;
 }
