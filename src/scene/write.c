@@ -221,6 +221,8 @@ static void write_value(Writer *w, const Field *field, const void *base) {
 static bool is_written(const Writer *w, const Field *field, const void *base) {
     if (field->flags & FIELD_SHORTHAND || (w->dim == 2 && field->flags & FIELD_3D)) return false;
     const void *pointer = NULL;
+    if (field->store == STORE_GRAVITY && ((const BrimSimDef *)base)->gravity_key_count > 0)
+        return true;
     if (field->flags & FIELD_QUIET && field_is_default(field, base, w->dim) &&
         !formula_of(field, base, 0) && !formula_of(field, base, 1) && !formula_of(field, base, 2))
         return false;
