@@ -1,6 +1,7 @@
 #include "measure.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static size_t cell_count(const BrimSimDef *def) {
     return (size_t)def->cells[0] * (size_t)def->cells[1] * (size_t)def->cells[2];
@@ -39,16 +40,19 @@ double measure_solids(const BrimSim *sim) {
     return filled_cells(sim, BRIM_FIELD_SOLID) * pow(cell_size(def), def->dim);
 }
 
-double measure_level(const BrimSim *sim) {
+/// Mean over all columns, or over those beside the walls.
+static double mean_level(const BrimSim *sim, bool rim) {
     const BrimSimDef *def = brim_sim_def(sim);
     float *phi = field(sim, BRIM_FIELD_LEVEL_SET);
     if (!phi) return NAN;
     size_t nx = (size_t)def->cells[0], ny = (size_t)def->cells[1], nz = (size_t)def->cells[2];
-    double sum = 0;
+    double sum = 0, count = 0;
     for (size_t z = 0; z < nz; z++) {
         for (size_t x = 0; x < nx; x++) {
+            if (rim && x > 0 && x < nx - 1 && (nz == 1 || (z > 0 && z < nz - 1))) continue;
             const float *column = phi + z * ny * nx + x;
             size_t y = ny;
+            count++;
             while (y > 0 && column[(y - 1) * nx] >= 0) y--;
             if (y == 0) continue;
             float under = column[(y - 1) * nx], over = y < ny ? column[y * nx] : -under;
@@ -56,7 +60,54 @@ double measure_level(const BrimSim *sim) {
         }
     }
     free(phi);
-    return sum / (double)(nx * nz) * cell_size(def);
+    return sum / count * cell_size(def);
+}
+
+double measure_level(const BrimSim *sim) {
+    return mean_level(sim, false);
+}
+
+double measure_rim_level(const BrimSim *sim) {
+    return mean_level(sim, true);
+}
+
+/// What a triangle of a closed surface adds to the volume below a level: its part below it, as seen
+/// from above, times the depth of that.
+static double below_level(const float *a, const float *b, const float *c, double height) {
+    double p[4][3], q[4][3];
+    const float *from[3] = {a, b, c};
+    int n = 0;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) p[k][i] = from[k][i];
+    for (int k = 0; k < 3; k++) {
+        const double *u = p[k], *v = p[(k + 1) % 3];
+        if (u[1] < height) memcpy(q[n++], u, sizeof *q);
+        if ((u[1] < height) == (v[1] < height)) continue;
+        double t = (height - u[1]) / (v[1] - u[1]);
+        for (int i = 0; i < 3; i++) q[n][i] = u[i] + t * (v[i] - u[i]);
+        n++;
+    }
+    double sum = 0;
+    for (int k = 1; k + 1 < n; k++) {
+        double area = 0.5 * ((q[k][2] - q[0][2]) * (q[k + 1][0] - q[0][0]) -
+                             (q[k][0] - q[0][0]) * (q[k + 1][2] - q[0][2]));
+        sum += area * ((q[0][1] + q[k][1] + q[k + 1][1]) / 3 - height);
+    }
+    return sum;
+}
+
+double measure_body(const BrimSim *sim, int body, double height, double *below) {
+    BrimBodySurface s;
+    double whole = 0, under = 0, top = -INFINITY;
+    if (brim_sim_body_surface(sim, body, &s, NULL) != BRIM_OK) return NAN;
+    for (size_t i = 0; i < s.vertex_count; i++) top = fmax(top, (double)s.position[i][1]);
+    for (size_t t = 0; t < s.triangle_count; t++) {
+        const uint32_t *v = s.triangle[t];
+        const float *a = s.position[v[0]], *b = s.position[v[1]], *c = s.position[v[2]];
+        whole += below_level(a, b, c, top), under += below_level(a, b, c, height);
+    }
+    *below = under;
+    return whole;
 }
 
 double measure_inside(const BrimSim *sim) {

@@ -10,6 +10,10 @@ double measure_liquid(const BrimSim *sim);
 double measure_solids(const BrimSim *sim);
 /// Mean height of the surface over all columns, m.
 double measure_level(const BrimSim *sim);
+/// Mean height of the surface over the columns beside the walls, m.
+double measure_rim_level(const BrimSim *sim);
+/// Volume that the surface of a body encloses, and the part of it below a height, m^3. 3D.
+double measure_body(const BrimSim *sim, int body, double height, double *below);
 /// Particles deeper inside solids than they may be on their way.
 double measure_inside(const BrimSim *sim);
 

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const Experiment *const papers[] = {idp_experiments, nbflip_experiments, warp_experiments};
+static const Experiment *const papers[] = {idp_experiments, nbflip_experiments, warp_experiments,
+                                           rim_experiments};
 enum { PAPERS = sizeof papers / sizeof *papers };
 
 // ------------------------------------------------------------------------------------- result

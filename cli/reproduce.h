@@ -34,6 +34,8 @@ typedef struct Setup {
     const char *scene; ///< "double-dam-2d.yaml"
     const char *sets[24];
     int set_count;
+    /// Changes a copy of the scene's def before it is simulated; may be NULL.
+    void (*change)(Result *r, BrimSimDef *def, void *context);
     /// Called after creation and after each step; may be NULL.
     void (*watch)(const BrimSim *sim, void *context);
     void *context;
@@ -69,6 +71,8 @@ void setup_set(Result *r, Setup *setup, const char *format, ...)
 /// Simulates. A simulation that breaks down is a trial too, with its error. NULL when the result
 /// has failed: a scene that is not there, memory, a watch that could not go on.
 Trial *trial_run(Result *r, const Setup *setup);
+/// Path of a scene of scenes/; NULL when the result has failed.
+const char *trial_scene(Result *r, const char *name);
 /// NULL when the trial has no such column.
 const double *trial_column(const Trial *t, const char *name);
 double trial_last(const Trial *t, const char *name);
@@ -112,3 +116,4 @@ void pictures_discard(Result *r);
 extern const Experiment idp_experiments[]; ///< each list ends with an empty name
 extern const Experiment nbflip_experiments[];
 extern const Experiment warp_experiments[];
+extern const Experiment rim_experiments[];

@@ -33,7 +33,7 @@ static void program_folder(char folder[PATH_MAX]) {
 
 /// Looks in --scenes; without it in scenes/, beside the build folder and where `make install` puts
 /// scenes.
-static const char *find_scene(Result *r, const char *name) {
+const char *trial_scene(Result *r, const char *name) {
     char folder[PATH_MAX];
     if (r->scenes) {
         const char *path = sheet_text(&r->sheet, "%s/%s", r->scenes, name);
@@ -139,19 +139,25 @@ Trial *trial_run(Result *r, const Setup *setup) {
     BrimSim *sim = NULL;
     Setup own = *setup;
     if (r->threads) setup_set(r, &own, "threads=%d", r->threads);
-    const char *path = r->code == EXIT_DONE ? find_scene(r, setup->scene) : NULL;
+    const char *path = r->code == EXIT_DONE ? trial_scene(r, setup->scene) : NULL;
     Trial *t = path ? new_trial(r, setup) : NULL;
     if (!t) return NULL;
-    if (brim_scene_load(path, own.sets, own.set_count, &scene, &error) != BRIM_OK ||
-        brim_sim_create(brim_scene_def(scene), &sim, &error) != BRIM_OK)
-        r->code = report_result(&error, false);
-    r->def = scene ? brim_scene_def(scene) : NULL;
+    BrimResult result = brim_scene_load(path, own.sets, own.set_count, &scene, &error);
+    BrimSimDef def;
+    if (result == BRIM_OK) {
+        def = *brim_scene_def(scene);
+        if (setup->change) setup->change(r, &def, setup->context);
+        r->def = &def;
+        if (r->code == EXIT_DONE) result = brim_sim_create(&def, &sim, &error);
+    }
+    if (result != BRIM_OK && r->code == EXIT_DONE) r->code = report_result(&error, false);
     if (sim) simulate(r, t, setup, sim);
     if (sim) say_done(t);
     if (sim && r->code == EXIT_DONE && t->steps.row_count == 0)
         result_fail(r, EXIT_DIVERGED, "%s: %s", t->label, t->error.message);
     brim_sim_destroy(&sim);
     brim_scene_destroy(&scene);
+    r->def = NULL;
     return r->code == EXIT_DONE ? t : NULL;
 }
 

@@ -11,7 +11,7 @@ small_rabbit() {
 test_reproduce_lists() {
     brim_gives 0 reproduce --list
     for name in idp-fig3 idp-fig4 idp-fig5 idp-fig6 idp-stability idp-fig8 idp-fig9 idp-fig10 \
-        warp-fig7 warp-fig11 warp-fig9 warp-fig6; do
+        warp-fig7 warp-fig11 warp-fig9 warp-fig6 rim-fig8; do
         grep -qE "^$name  *[0-9]+ (s|min|h|d)  *[0-9]+ (s|min|h) " out || give_up "$name is not listed with its time"
     done
     brim_gives 2 reproduce
