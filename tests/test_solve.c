@@ -688,7 +688,7 @@ TEST(solve_with_a_term_of_low_rank) {
                 r.u[k][r.count] = (float)(unit(5, c, (uint64_t)(7 + k)) - 0.3);
             r.cell[r.count++] = (int64_t)c;
         }
-    PoissonTerm term = {apply_rank_two, &r, r.count, r.cell, r.out, r.kept};
+    PoissonTerm term = {apply_rank_two, NULL, &r, r.count, r.cell, r.out, r.kept};
     random_rhs(&s, 3);
     memcpy(rhs, s.rhs, s.cells * sizeof *rhs);
     for (int k = 0; k < 2; k++) {

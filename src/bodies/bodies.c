@@ -146,6 +146,7 @@ void bodies_free(BrimSim *s) {
     if (!b) return;
     for (int i = 0; b->body && i < b->count; i++) body_free(&b->body[i]);
     hands_free(&b->hands);
+    joint_free(&b->joint);
     free(b->body), free(b->at), free(b->cell), free(b->flow), free(b->sway);
     free(b->out), free(b->kept);
     free(b);
@@ -155,8 +156,8 @@ void bodies_free(BrimSim *s) {
 size_t bodies_bytes(const BrimSim *s) {
     const Bodies *b = s->bodies;
     if (!b) return 0;
-    size_t bytes = sizeof *b + b->at_room * sizeof *b->at + b->cell_room[0] * sizeof *b->cell +
-                   4 * b->cell_room[1] * sizeof(float);
+    size_t bytes = sizeof *b + joint_bytes(&b->joint) + b->at_room * sizeof *b->at +
+                   b->cell_room[0] * sizeof *b->cell + 4 * b->cell_room[1] * sizeof(float);
     for (int i = 0; i < b->count; i++) bytes += sizeof b->body[i] + body_bytes(&b->body[i]);
     return bytes;
 }

@@ -12,11 +12,31 @@
 #include "bodies/store.h"
 #include "step/state.h"
 
+/// A vertex of one body on the surface of another.
+typedef struct Meeting {
+    int body[2];   ///< whose vertex; on which it is
+    size_t row[2]; ///< where the functions of each at that place begin
+    double m[9];   ///< what contact adds there to A, symmetric
+} Meeting;
+
+/// Newton's step of bodies that touch one another: see joint.c.
+typedef struct Joint {
+    Meeting *meeting;
+    size_t count, meeting_room;
+    double *row;
+    size_t row_count, row_room;
+    double *matrix; ///< [n][n] A of all such bodies, or its factor
+    double *u;      ///< [n] scratch
+    size_t matrix_room, u_room;
+    int n;
+} Joint;
+
 struct Bodies {
     int count;
     Body *body;
     int first_solid; ///< of the sim's solids, which these are from there on
     Hands hands;
+    Joint joint;
 
     int32_t *at; ///< [cells near solids] 1 + place in the list below, 0: no body there
     size_t at_room;
@@ -57,7 +77,21 @@ static inline float bodies_outflow(const BrimSim *s, int64_t cell) {
 }
 
 /// Forces and stiffness of contact with walls, solids and other bodies at the end of the step that
-/// v makes: body->contact, extra, touching.
-void body_contact(const BrimSim *s, Body *body, double kick);
+/// v makes: contact, extra and touching of all bodies, and where they meet. False when out of
+/// memory.
+bool bodies_contact(BrimSim *s, double kick);
 /// extra += weight m (x) row row^T, m [3][3], row [r]
 void body_stiffen(Body *body, const double *row, const double m[9], double weight);
+
+void joint_free(Joint *joint);
+size_t joint_bytes(const Joint *joint);
+/// Two bodies meet: their functions there, and what contact adds to A, kg. False: out of memory.
+bool joint_meet(Bodies *b, int one, const float *one_row, int two, const float *two_row,
+                const double m[9]);
+/// Factors A of the bodies that meet, as elastic_prepare left it; their right-hand sides, `step`,
+/// get what belongs to them. False when A is not positive definite, or out of memory.
+bool joint_step(Bodies *b);
+/// step => A^-1 step, of all bodies.
+void joint_comply(const Bodies *b);
+/// change [dofs] of a body += what A has beside its diagonal, times v - work of the others.
+void joint_follow(const Bodies *b, int index, double *change);

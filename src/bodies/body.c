@@ -20,8 +20,8 @@ void body_free(Body *b) {
     free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
     free(b->nearest), free(b->inside);
     free(b->cell), free(b->cell_row);
-    free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->reaction),
-        free(b->extra), free(b->work);
+    free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->step),
+        free(b->pulled), free(b->extra), free(b->work);
     *b = (Body){0};
 }
 
@@ -134,11 +134,12 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->force = memory_zero(dofs * sizeof(double)), b->pressure = memory_zero(dofs * sizeof(double));
     b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
     b->hand = memory_zero(dofs * sizeof(double));
-    b->reaction = memory_zero(dofs * sizeof(double));
+    b->step = memory_zero(dofs * sizeof(double)), b->pulled = memory_zero(dofs * sizeof(double));
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
     bool ok = b->rest && b->row && b->velocity && b->normal && b->vertex_area && b->force &&
-              b->pressure && b->contact && b->hand && b->reaction && b->work && b->extra && row;
+              b->pressure && b->contact && b->hand && b->step && b->pulled && b->work && b->extra &&
+              row;
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
         elastic_row(b->elastic, b->rest[i], row);
@@ -160,11 +161,14 @@ static void combine(const Body *b, const float *row, const double *d, double out
 }
 
 void body_speeds(Body *b) {
+    double most = 0;
     for (size_t i = 0; i < b->surface.vertex_count; i++) {
         double v[3];
         combine(b, b->row + i * (size_t)b->elastic->r, b->elastic->v, v);
         for (int a = 0; a < 3; a++) b->velocity[i][a] = (float)v[a];
+        most = fmax(most, dot3(v, v));
     }
+    b->fastest = (float)sqrt(most);
 }
 
 static void place_vertices(Body *b) {

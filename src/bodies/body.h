@@ -28,6 +28,7 @@ typedef struct Body {
     double (*rest)[3];    ///< [vertices] at rest, m
     float *row;           ///< [vertices][r]; the functions there
     float (*velocity)[3]; ///< [vertices] m/s
+    float fastest;        ///< of them, m/s
     float (*normal)[3];   ///< [vertices] unit, out of the body
     float *vertex_area;   ///< [vertices] of the surface at rest, m2 (2D: m); 0 where held
     double surface_area;  ///< of all of them
@@ -52,10 +53,12 @@ typedef struct Body {
     double *pressure; ///< [r][dim] of the liquid's pressure, N
     double *contact;  ///< [r][dim] of walls, solids and other bodies, N
     double *hand;     ///< [r][dim] of hands and of pins that move, N
-    double *reaction; ///< [r][dim] of bodies that touch this one, N; part of contact
     double *extra;    ///< [dofs][dofs] what contact adds to A
     double *work;     ///< [r][dim]
+    double *step;     ///< [r][dim] scratch of Newton's method and the pressure solve
+    double *pulled;   ///< [r][dim] scratch
     bool touching;    ///< contact acts
+    int first;        ///< of its unknowns among those of all bodies that meet; -1: it meets none
 } Body;
 
 /// Makes the surface of a body from its shape; `spacing` of its vertices, m.

@@ -4,19 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-/// Depth at which what holds a rigid body up is its weight, in cells.
-static const double RIGID_DEPTH = 0.01;
+/// Depth at which walls hold up the weight of all bodies, in cells.
+static const double WEIGHT_DEPTH = 0.01;
 /// Walls push from this far off on, softly at first, in cells: a body that comes and goes within a
 /// step then finds a middle.
 static const double SKIN = 0.1;
 /// Slip below which friction is in proportion to it, in cells a second.
-static const double SLIP = 0.1;
+static const double SLIP = 0.01;
 
 typedef struct Touch {
     double depth;     ///< m, positive inside
     double normal[3]; ///< out of the wall
     double speed[3];  ///< of the wall, m/s
-    Body *body;       ///< that the wall belongs to; NULL: none
+    int body;         ///< that the wall belongs to; -1: none
+    float place[3];   ///< where on it, as it stands at the start of the step
 } Touch;
 
 /// Distance to a solid at a point and its normal.
@@ -32,34 +33,86 @@ static double solid_normal(const BrimSim *s, const Solid *solid, const float p[3
     return d[0];
 }
 
-/// The deepest wall at a point; false when there is none. Depths count from the skin on.
-static bool find_touch(const BrimSim *s, const Body *me, const float p[3], Touch *touch) {
+/// Velocity of a solid near a point; of a body the one that the passes have come to.
+static void wall_velocity(const BrimSim *s, const Solid *solid, int body, const float x[3],
+                          double out[3]) {
+    out[0] = out[1] = out[2] = 0;
+    if (body < 0) {
+        BrimVec3 v = solid_velocity(solid, x[0], x[1], x[2]);
+        out[0] = v.x, out[1] = v.y, out[2] = v.z;
+        return;
+    }
+    const Body *b = &s->bodies->body[body];
+    float foot[3], row[ELASTIC_DOFS_MOST];
+    body_wall(b, x, foot, row);
+    for (int i = 0; i < b->elastic->r; i++)
+        for (int a = 0; a < b->dim; a++) out[a] += row[i] * b->elastic->v[i * b->dim + a];
+}
+
+/// How a vertex at x that moves with v comes to a solid, whose own motion is taken off: the
+/// distance at the end of the step, and where on the way there it meets the wall. A way through the
+/// whole of it counts from the face where it came in.
+static double way_to(const BrimSim *s, const Solid *solid, const float x[3], const double way[3],
+                     float place[3], double normal[3]) {
+    double length = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+    int pieces = 1 + (int)fmin(64, length / (0.5 * s->dx));
+    for (int n = 1; n <= pieces; n++) {
+        float d;
+        for (int a = 0; a < 3; a++) place[a] = x[a] + (float)(way[a] * n / pieces);
+        if (n < pieces) {
+            solid_distance(solid, 1, &place[0], &place[1], &place[2], &d);
+            if (d >= 0) continue;
+        }
+        double distance = solid_normal(s, solid, place, normal);
+        for (int a = 0; a < 3; a++) distance += normal[a] * way[a] * (1 - (double)n / pieces);
+        return distance;
+    }
+    return INFINITY;
+}
+
+/// Bounds of a solid, and how far a vertex that moves with v may come near it within the step.
+static bool may_touch(const BrimSim *s, const Solid *solid, int body, const float x[3],
+                      const double v[3], double dn) {
+    float low[3], high[3];
+    if (!solid_exists(solid, s->solid_time) || !solid_bounds(solid, low, high)) return false;
+    double skin = SKIN * s->dx, own = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    // what a pass may still change of a body's speed is as much again
+    double other = body >= 0 ? 2 * (double)s->bodies->body[body].fastest : 0;
+    if (body < 0) {
+        BrimVec3 u = solid_velocity(solid, x[0], x[1], x[2]);
+        other = sqrt((double)u.x * u.x + (double)u.y * u.y + (double)u.z * u.z);
+    }
+    double reach = skin + s->dx + dn * (own + other);
+    for (int a = 0; a < s->dim; a++)
+        if (x[a] < low[a] - reach || x[a] > high[a] + reach) return false;
+    return true;
+}
+
+/// The deepest wall for a vertex at x that moves with v, at the end of the step; false when there
+/// is none. Depths count from the skin on.
+static bool find_touch(const BrimSim *s, int me, const float x[3], const double v[3], double dn,
+                       Touch *touch) {
     double skin = SKIN * s->dx;
-    *touch = (Touch){0};
+    *touch = (Touch){.body = -1};
     for (int n = 0; n < 2 * s->dim; n++) {
         int a = n >> 1;
-        double end = (double)s->grid.cells[a] * s->dx;
-        double depth = skin + (n & 1 ? p[a] - end : -p[a]);
+        double end = (double)s->grid.cells[a] * s->dx, p = x[a] + dn * v[a];
+        double depth = skin + (n & 1 ? p - end : -p);
         if (s->sides.open[n] || depth <= touch->depth) continue;
-        *touch = (Touch){.depth = depth};
+        *touch = (Touch){.depth = depth, .body = -1};
         touch->normal[a] = n & 1 ? -1 : 1;
     }
     for (int k = 0; k < s->solid_count; k++) {
         const Solid *solid = s->solids[k];
-        float low[3], high[3], d;
-        if (k == s->bodies->first_solid + (int)(me - s->bodies->body) ||
-            !solid_exists(solid, s->solid_time) || !solid_bounds(solid, low, high))
-            continue;
-        bool near = true;
-        for (int a = 0; a < s->dim; a++) near &= p[a] >= low[a] - skin && p[a] <= high[a] + skin;
-        if (!near) continue;
-        solid_distance(solid, 1, &p[0], &p[1], &p[2], &d);
-        if (skin - (double)d <= touch->depth) continue;
-        BrimVec3 v = solid_velocity(solid, p[0], p[1], p[2]);
-        touch->depth = skin - solid_normal(s, solid, p, touch->normal);
         int body = k - s->bodies->first_solid;
-        touch->body = body >= 0 && body < s->bodies->count ? &s->bodies->body[body] : NULL;
-        touch->speed[0] = v.x, touch->speed[1] = v.y, touch->speed[2] = v.z;
+        if (body < 0 || body >= s->bodies->count) body = -1;
+        if (body == me || !may_touch(s, solid, body, x, v, dn)) continue;
+        Touch t = {.body = body};
+        double way[3];
+        wall_velocity(s, solid, body, x, t.speed);
+        for (int a = 0; a < 3; a++) way[a] = dn * (v[a] - t.speed[a]);
+        t.depth = skin - way_to(s, solid, x, way, t.place, t.normal);
+        if (t.depth > touch->depth) *touch = t;
     }
     return touch->depth > 0;
 }
@@ -101,51 +154,66 @@ static void touch_force(const Body *b, const Touch *t, double stiffness, const d
 /// Whether a vertex looks at the wall of a body that it touches: beside an edge the nearest face
 /// may be one that stands at right angles to what meets there. Walls and solids always count.
 static bool faces(const float normal[3], const Touch *t) {
-    if (!t->body) return true;
+    if (t->body < 0) return true;
     double dot = 0;
     for (int a = 0; a < 3; a++) dot += normal[a] * t->normal[a];
     return dot < -0.3;
 }
 
-/// What pushes a body is pushed back, at the nearest point of its surface.
-static void react(Body *b, const float p[3], const double force[3]) {
-    float foot[3], row[ELASTIC_DOFS_MOST];
-    body_wall(b, p, foot, row);
-    for (int i = 0; i < b->elastic->r; i++)
-        for (int a = 0; a < b->dim; a++) b->reaction[i * b->dim + a] -= row[i] * force[a];
-}
-
-/// Stiffness of a vertex, N/m.
+/// Stiffness of a vertex, N/m: a tenth of the surface carries the weight of all bodies at a depth
+/// that nobody sees, and the body's own elasticity is softer.
 static double vertex_stiffness(const BrimSim *s, const Body *b, size_t vertex) {
     const Elastic *e = b->elastic;
-    double area = b->vertex_area[vertex];
-    if (!e->params.rigid) return 10 * e->params.young * area / s->dx;
-    // a tenth of the surface carries the weight at that depth
-    return 10 * e->mass * 9.81 / (RIGID_DEPTH * s->dx) * area / b->surface_area;
+    double area = b->vertex_area[vertex], mass = 0;
+    for (int k = 0; k < s->bodies->count; k++) mass += s->bodies->body[k].elastic->mass;
+    double load = 10 * mass * 9.81 / (WEIGHT_DEPTH * s->dx) * area / b->surface_area;
+    return fmax(load, e->params.rigid ? 0 : 10 * e->params.young * area / s->dx);
 }
 
-void body_contact(const BrimSim *s, Body *b, double kick) {
-    const Elastic *e = b->elastic;
-    size_t dofs = (size_t)e->dofs;
-    memset(b->contact, 0, dofs * sizeof *b->contact);
-    if (b->touching) memset(b->extra, 0, dofs * dofs * sizeof *b->extra);
-    b->touching = false;
-    for (size_t n = 0; n < b->surface.vertex_count; n++) {
-        const float *row = b->row + n * (size_t)e->r;
-        double v[3] = {0}, force[3], m[9];
-        if (b->vertex_area[n] == 0) continue;
-        float p[3] = {0};
-        for (int i = 0; i < e->r; i++)
-            for (int a = 0; a < b->dim; a++) v[a] += row[i] * e->v[i * b->dim + a];
-        for (int a = 0; a < b->dim; a++) p[a] = b->surface.vertices[n][a] + (float)(e->dn * v[a]);
-        Touch touch;
-        if (!find_touch(s, b, p, &touch) || !faces(b->normal[n], &touch)) continue;
-        touch_force(b, &touch, vertex_stiffness(s, b, n), v, s->dx, force, m);
-        for (int i = 0; i < e->r; i++)
-            for (int a = 0; a < b->dim; a++) b->contact[i * b->dim + a] += row[i] * force[a];
-        if (touch.body) react(touch.body, p, force);
-        double exact[ELASTIC_DOFS_MOST];
-        for (int i = 0; i < e->r; i++) exact[i] = row[i];
-        body_stiffen(b, exact, m, kick);
+/// Adds a force at a row and what it adds to A.
+static void act(Body *b, const float *row, const double force[3], double sign, const double m[9],
+                double kick) {
+    double exact[ELASTIC_DOFS_MOST];
+    for (int i = 0; i < b->elastic->r; i++) {
+        exact[i] = row[i];
+        for (int a = 0; a < b->dim; a++) b->contact[i * b->dim + a] += sign * row[i] * force[a];
     }
+    body_stiffen(b, exact, m, kick);
+}
+
+/// What touches a body is pushed, and pushes it back at the nearest point of its surface.
+static bool touch_vertex(BrimSim *s, int me, size_t vertex, double kick) {
+    Body *b = &s->bodies->body[me];
+    const Elastic *e = b->elastic;
+    const float *row = b->row + vertex * (size_t)e->r, *x = b->surface.vertices[vertex];
+    double v[3] = {0}, force[3], m[9];
+    for (int i = 0; i < e->r; i++)
+        for (int a = 0; a < b->dim; a++) v[a] += row[i] * e->v[i * b->dim + a];
+    Touch touch;
+    if (!find_touch(s, me, x, v, e->dn, &touch) || !faces(b->normal[vertex], &touch)) return true;
+    touch_force(b, &touch, vertex_stiffness(s, b, vertex), v, s->dx, force, m);
+    act(b, row, force, 1, m, kick);
+    if (touch.body < 0) return true;
+    Body *other = &s->bodies->body[touch.body];
+    float foot[3], other_row[ELASTIC_DOFS_MOST];
+    body_wall(other, touch.place, foot, other_row);
+    act(other, other_row, force, -1, m, kick);
+    for (int i = 0; i < 9; i++) m[i] *= kick;
+    return joint_meet(s->bodies, me, row, touch.body, other_row, m);
+}
+
+bool bodies_contact(BrimSim *s, double kick) {
+    Bodies *bodies = s->bodies;
+    bodies->joint.count = bodies->joint.row_count = 0;
+    for (int k = 0; k < bodies->count; k++) {
+        Body *b = &bodies->body[k];
+        size_t dofs = (size_t)b->elastic->dofs;
+        memset(b->contact, 0, dofs * sizeof *b->contact);
+        if (b->touching) memset(b->extra, 0, dofs * dofs * sizeof *b->extra);
+        b->touching = false;
+    }
+    for (int k = 0; k < bodies->count; k++)
+        for (size_t n = 0; n < bodies->body[k].surface.vertex_count; n++)
+            if (bodies->body[k].vertex_area[n] > 0 && !touch_vertex(s, k, n, kick)) return false;
+    return true;
 }

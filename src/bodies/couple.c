@@ -17,7 +17,7 @@ static const double TIGHTER = 0.1;
 /// last.
 static const double SETTLED = 0.02;
 /// Passes: at least, and when contact comes and goes at most.
-enum { PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 8 };
+enum { PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 16 };
 
 // --------------------------------------------------------------------------------------- cells
 
@@ -116,6 +116,29 @@ static bool gather_tile(BrimSim *s, int slot, Closed *of) {
     return true;
 }
 
+/// Velocities are those of the step's middle, by when a free body has turned on: its walls with it.
+/// Else a ring that spins would be pressed apart by the water in it.
+static void turn_walls(Body *body, double dn) {
+    const Elastic *e = body->elastic;
+    double momentum[3], spin[3], angle = 0;
+    elastic_spin(e, momentum, spin);
+    for (int a = 0; a < 3; a++) spin[a] *= 0.5 * dn, angle += spin[a] * spin[a];
+    angle = sqrt(angle);
+    if (!(angle > 0)) return;
+    double c = cos(angle), s = sin(angle) / angle, t = (1 - c) / (angle * angle);
+    for (size_t n = 0; n < body->cell_count; n++) {
+        float *area = body->cell[n].area;
+        double v[3] = {area[0], area[1], area[2]}, side[3];
+        double along = spin[0] * v[0] + spin[1] * v[1] + spin[2] * v[2];
+        for (int a = 0; a < 3; a++) {
+            int b = (a + 1) % 3, d = (a + 2) % 3;
+            side[a] = spin[b] * v[d] - spin[d] * v[b];
+        }
+        for (int a = 0; a < body->dim; a++)
+            area[a] = (float)(c * v[a] + s * side[a] + t * along * spin[a]);
+    }
+}
+
 /// Lists the cells whose walls bodies close, tile by tile.
 static bool gather(BrimSim *s) {
     Bodies *b = s->bodies;
@@ -130,6 +153,7 @@ static bool gather(BrimSim *s) {
     for (int k = 0; k < b->count; k++) b->body[k].cell_count = 0;
     for (int t = 0; ok && t < s->grid.tile_count; t++)
         if (s->wet[t] && s->tile_solid[t] == SOLID_MOVING) ok = gather_tile(s, t, of);
+    for (int k = 0; k < b->count; k++) turn_walls(&b->body[k], s->dt_next);
     free(of);
     return ok;
 }
@@ -191,16 +215,48 @@ static double apply(void *context, const float *x, float *out) {
     memset(out, 0, b->cell_count * sizeof *out);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
-        double pulled[ELASTIC_DOFS_MOST], moved[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        double v[ELASTIC_DOFS_MOST];
         pull(b, body, x, v);
-        by_number(body, v, pulled);
-        memcpy(moved, pulled, (size_t)body->elastic->dofs * sizeof *moved);
-        elastic_comply(body->elastic, moved);
-        dot += b->mass * dense_dot(pulled, moved, body->elastic->dofs);
-        by_component(body, moved, v);
+        by_number(body, v, body->pulled);
+        memcpy(body->step, body->pulled, (size_t)body->elastic->dofs * sizeof *body->step);
+    }
+    joint_comply(b);
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        double v[ELASTIC_DOFS_MOST];
+        dot += b->mass * dense_dot(body->pulled, body->step, body->elastic->dofs);
+        by_component(body, body->step, v);
         push(body, b->mass, v, out);
     }
     return dot;
+}
+
+/// Part of what walls could do to a component's volume, if all of them moved outwards, below which
+/// the sum of what they do is nothing but cut cells that turn.
+static const double SAME_VOLUME = 3e-3;
+
+/// See PoissonTerm: whether the bodies can change the volume of a component.
+static double level(void *context, const float *x) {
+    Bodies *b = context;
+    double swell = 0, most = 0;
+    for (int k = 0; k < b->count; k++) {
+        const Body *body = &b->body[k];
+        double v[ELASTIC_DOFS_MOST], sum = 0;
+        int r = body->elastic->r;
+        pull(b, body, x, v);
+        swell += dense_dot(v, v, body->elastic->dofs);
+        for (size_t n = 0; n < body->cell_count; n++) {
+            const BodyCell *c = &body->cell[n];
+            const float *row = body->cell_row + n * (size_t)r;
+            double size = 0, area = 0;
+            if (x[b->cell[c->at]] == 0) continue;
+            for (int i = 0; i < r; i++) size += (double)row[i] * row[i];
+            for (int a = 0; a < body->dim; a++) area += (double)c->area[a] * c->area[a];
+            sum += sqrt(size * area);
+        }
+        most += sum * sum;
+    }
+    return swell > SAME_VOLUME * SAME_VOLUME * most ? apply(b, x, b->out) : 0;
 }
 
 // -------------------------------------------------------------------------------------- passes
@@ -243,29 +299,39 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
     }
 }
 
-/// v_free of all bodies, and flow of the cells. False when a body broke down.
-static bool iterate(BrimSim *s, double kick) {
+/// All forces but elastic ones, without the pressure; A and the right-hand sides. False when a body
+/// broke down, or out of memory.
+static bool prepare(BrimSim *s, double kick) {
     Bodies *b = s->bodies;
-    for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
     for (int k = 0; k < b->count; k++)
-        memset(b->body[k].reaction, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
-    for (int k = 0; k < b->count; k++) {
         memset(b->body[k].hand, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
-        body_contact(s, &b->body[k], kick);
-    }
+    if (!bodies_contact(s, kick)) return false;
     hands_pull(s, kick);
     pins_pull(s, kick);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
-        double f[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        double f[ELASTIC_DOFS_MOST];
         memcpy(body->work, e->v, (size_t)e->dofs * sizeof *e->v);
-        for (int i = 0; i < e->dofs; i++) {
-            body->contact[i] += body->reaction[i];
-            f[i] = body->force[i] + body->contact[i] + body->hand[i];
-        }
-        if (!elastic_iterate(e, f, body->touching ? body->extra : NULL)) return false;
-        by_component(body, e->v, v);
+        for (int i = 0; i < e->dofs; i++) f[i] = body->force[i] + body->contact[i] + body->hand[i];
+        if (!elastic_prepare(e, f, body->touching ? body->extra : NULL, body->step)) return false;
+    }
+    return true;
+}
+
+/// v_free of all bodies, and flow of the cells. False when a body broke down.
+static bool iterate(BrimSim *s, double kick) {
+    Bodies *b = s->bodies;
+    for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
+    if (!prepare(s, kick) || !joint_step(b)) return false;
+    for (int k = 0; k < b->count; k++)
+        if (b->body[k].first < 0 && !elastic_factor(b->body[k].elastic)) return false;
+    joint_comply(b);
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        double v[ELASTIC_DOFS_MOST];
+        elastic_take(body->elastic, body->step);
+        by_component(body, body->elastic->v, v);
         push(body, 1, v, b->flow);
     }
     return true;
@@ -276,13 +342,16 @@ static void take_pressure(BrimSim *s) {
     Bodies *b = s->bodies;
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
-        Elastic *e = body->elastic;
-        double pulled[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
+        double v[ELASTIC_DOFS_MOST];
         pull(b, body, s->pressure, v);
-        by_number(body, v, pulled);
-        for (int i = 0; i < e->dofs; i++) body->pressure[i] = b->mass * pulled[i] / e->kick;
-        elastic_comply(e, pulled);
-        for (int i = 0; i < e->dofs; i++) e->v[i] += b->mass * pulled[i];
+        by_number(body, v, body->step);
+        for (int i = 0; i < body->elastic->dofs; i++)
+            body->pressure[i] = b->mass * body->step[i] / body->elastic->kick;
+    }
+    joint_comply(b);
+    for (int k = 0; k < b->count; k++) {
+        Elastic *e = b->body[k].elastic;
+        for (int i = 0; i < e->dofs; i++) e->v[i] += b->mass * b->body[k].step[i];
     }
 }
 
@@ -296,6 +365,7 @@ static void settle_forces(BrimSim *s) {
         if (!body->touching) continue;
         for (int i = 0; i < e->dofs; i++) v[i] = e->v[i] - body->work[i];
         dense_apply(body->extra, e->dofs, e->dofs, v, change);
+        joint_follow(b, k, change);
         for (int i = 0; i < e->dofs; i++) body->contact[i] += body->hand[i] - change[i] / e->kick;
     }
     hands_follow(s);
@@ -322,16 +392,19 @@ static void finish(BrimSim *s) {
     }
 }
 
-/// Whether the last pass hardly changed the velocities.
+/// Whether the last pass hardly changed the velocities: by what the kick changed, and where contact
+/// comes and goes by what weight alone would, for elastic impulses are much larger there.
 static bool settled(const Bodies *b) {
     for (int k = 0; k < b->count; k++) {
         const Body *body = &b->body[k];
         const Elastic *e = body->elastic;
-        double change = 0, kick = 0;
+        double change = 0, kick = 0, weight = 0;
         for (int i = 0; i < e->dofs; i++) {
             change += (e->v[i] - body->work[i]) * (e->v[i] - body->work[i]);
             kick += (e->v[i] - e->w[i]) * (e->v[i] - e->w[i]);
+            weight += e->kick * e->kick * body->force[i] * body->force[i];
         }
+        if (body->touching && weight > 0 && weight < kick) kick = weight;
         if (change > SETTLED * SETTLED * kick + 1e-12 * e->mass) return false;
     }
     return true;
@@ -355,7 +428,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     b->counted = false;
     *memory = !gather(s);
     if (*memory) return false;
-    PoissonTerm term = {apply, b, b->cell_count, b->cell, b->out, b->kept};
+    PoissonTerm term = {apply, level, b, b->cell_count, b->cell, b->out, b->kept};
     int passes = passes_wanted(b), iterations = 0;
     for (int k = 0; k < b->count; k++) {
         elastic_begin(b->body[k].elastic, s->dt_next, kick);

@@ -266,10 +266,10 @@ static double length(const double *x, int n) {
 }
 
 /// The same for a rigid body: among the rigid motions about the middle of the step, the rows of a.
-/// `brake`: factor of A among those, [motions][motions].
-static bool iterate_rigid(Elastic *e, const double *f, const double *extra) {
+/// `brake`: A among those, [motions][motions]. `step` becomes the new v, not its change.
+static void prepare_rigid(Elastic *e, const double *f, const double *extra, double *step) {
     int n = e->dofs;
-    double step[4 * 3], image[4 * 3];
+    double image[4 * 3];
     for (int i = 0; i < n; i++) e->z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
     int m = e->rigid_motions = rigid_motions(e, e->z, e->a);
     for (int k = 0; k < m; k++) {
@@ -277,20 +277,19 @@ static bool iterate_rigid(Elastic *e, const double *f, const double *extra) {
         for (int l = 0; l < m; l++)
             e->brake[k * m + l] = (k == l) + (extra ? dense_dot(image, e->a + l * n, n) : 0);
     }
-    if (!dense_cholesky(e->brake, m, m)) return false;
     // v is not quite such a motion, and contact is stiff: it was found at v itself
     if (extra) dense_apply(extra, n, n, e->v, image);
     for (int i = 0; i < n; i++) step[i] = e->w[i] + e->kick * f[i] + (extra ? image[i] : 0);
-    elastic_comply(e, step);
-    memcpy(e->v, step, (size_t)n * sizeof *step);
-    return true;
+    e->factored = false;
 }
 
-bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
+bool elastic_prepare(Elastic *e, const double *f, const double *extra, double *step) {
     int n = e->dofs;
-    if (e->params.rigid) return iterate_rigid(e, f, extra);
-    double z[ELASTIC_DOFS_MOST], step[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST],
-        dn = e->dn, tau = e->params.tau;
+    if (e->params.rigid) {
+        prepare_rigid(e, f, extra, step);
+        return true;
+    }
+    double z[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST], dn = e->dn, tau = e->params.tau;
     bool fresh = look(e, z);
     if (fresh && !set_brake(e, z)) return false;
     dense_apply(e->brake, n, n, e->v, braked);
@@ -298,16 +297,31 @@ bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
         step[i] =
             0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - (e->v[i] - e->w[i]);
     e->residual = length(step, n);
-    if (fresh || extra || !e->plain) {
-        for (int i = 0; i < n * n; i++)
-            e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i];
-        for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
-        for (int i = 0; extra && i < n * n; i++) e->a[i] += extra[i];
-        e->plain = !extra;
-        if (!dense_cholesky(e->a, n, n)) return false;
-    }
-    dense_solve(e->a, n, step);
-    for (int i = 0; i < n; i++) e->v[i] += step[i];
+    if (!fresh && !extra && e->plain) return true;
+    for (int i = 0; i < n * n; i++)
+        e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i];
+    for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
+    for (int i = 0; extra && i < n * n; i++) e->a[i] += extra[i];
+    e->plain = !extra, e->factored = false;
+    return true;
+}
+
+bool elastic_factor(Elastic *e) {
+    int n = e->params.rigid ? e->rigid_motions : e->dofs;
+    if (e->factored) return true;
+    e->factored = dense_cholesky(e->params.rigid ? e->brake : e->a, n, n);
+    return e->factored;
+}
+
+void elastic_take(Elastic *e, const double *step) {
+    for (int i = 0; i < e->dofs; i++) e->v[i] = step[i] + (e->params.rigid ? 0 : e->v[i]);
+}
+
+bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
+    double step[ELASTIC_DOFS_MOST];
+    if (!elastic_prepare(e, f, extra, step) || !elastic_factor(e)) return false;
+    elastic_comply(e, step);
+    elastic_take(e, step);
     return true;
 }
 

@@ -75,6 +75,7 @@ typedef struct Elastic {
     double *at;                ///< [r][dim] the pose that k and brake belong to
     bool known;                ///< they are of this step
     bool plain;                ///< a has nothing but those
+    bool factored;             ///< a (rigid: brake) is the factor, not the matrix
     double *work;              ///< [dofs][dofs]
     int rigid_motions;         ///< rigid bodies: rows of a
     double residual;           ///< of the last iteration, before it, kg^1/2 m/s
@@ -120,8 +121,16 @@ void elastic_add_force(const Elastic *body, const double *row, const double forc
 void elastic_move(Elastic *body, double dt);
 /// Begins the kick of `kick` seconds before a step of dn seconds.
 void elastic_begin(Elastic *body, double dn, double kick);
-/// One iteration of Newton's method under other forces f [dofs], N: v => v*, with A of this place.
-/// extra [dofs][dofs] is added to A (contact), may be NULL. False when A is not positive definite.
+/// The first half of an iteration of Newton's method under other forces f [dofs], N: A of this
+/// place and the right-hand side `step` [dofs]. extra [dofs][dofs] is added to A (contact), may be
+/// NULL. A is left as it is unless it is the factor of the last iteration: `factored` tells. False
+/// when the brake could not be found.
+bool elastic_prepare(Elastic *body, const double *f, const double *extra, double *step);
+/// The second half, with `step` solved for: v => v*.
+void elastic_take(Elastic *body, const double *step);
+/// Factors A. False when it is not positive definite.
+bool elastic_factor(Elastic *body);
+/// One iteration by these three.
 bool elastic_iterate(Elastic *body, const double *f, const double *extra);
 /// x [dofs] => A^-1 x of the last iteration.
 void elastic_comply(const Elastic *body, double *x);

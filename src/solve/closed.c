@@ -185,11 +185,12 @@ bool closed_find(Poisson *s) {
             if (!find_component(s, &q, s->active[i], &seed)) return false;
         }
     return memory_fit((void **)&c->sum, &c->sum_capacity, sizeof *c->sum, c->part_count) &&
-           memory_fit((void **)&c->mean, &c->mean_capacity, sizeof *c->mean, (size_t)c->count);
+           memory_fit((void **)&c->mean, &c->mean_capacity, sizeof *c->mean, (size_t)c->count) &&
+           memory_fit((void **)&c->level, &c->level_capacity, sizeof *c->level, (size_t)c->count);
 }
 
 void closed_free(Poisson *s) {
-    free(s->closed.part), free(s->closed.sum), free(s->closed.mean);
+    free(s->closed.part), free(s->closed.sum), free(s->closed.mean), free(s->closed.level);
     free(s->flood.links), free(s->flood.reached), free(s->flood.queue), free(s->flood.queued);
 }
 
@@ -197,9 +198,9 @@ size_t closed_bytes(const Poisson *s) {
     const Closed *c = &s->closed;
     const Flood *f = &s->flood;
     return c->part_capacity * sizeof *c->part + c->sum_capacity * sizeof *c->sum +
-           c->mean_capacity * sizeof *c->mean + f->links_capacity * sizeof *f->links +
-           f->reached_capacity * sizeof *f->reached + f->queue_capacity * sizeof *f->queue +
-           f->queued_capacity;
+           c->mean_capacity * sizeof *c->mean + c->level_capacity * sizeof *c->level +
+           f->links_capacity * sizeof *f->links + f->reached_capacity * sizeof *f->reached +
+           f->queue_capacity * sizeof *f->queue + f->queued_capacity;
 }
 
 // -------------------------------------------------------------------------------------- means
@@ -233,19 +234,21 @@ static void part_subtract(const ClosedPart *p, float *tile, double mean) {
     }
 }
 
-static void find_means(Closed *c) {
+/// Sums over components, or means.
+static void find_sums(Closed *c, bool mean) {
     for (size_t i = 0; i < c->part_count;) {
         int component = c->part[i].component;
         double sum = 0, cells = 0;
         for (; i < c->part_count && c->part[i].component == component; i++)
             sum += c->sum[i], cells += c->part[i].cell_count;
-        c->mean[component] = sum / cells;
+        c->mean[component] = mean ? sum / cells : sum;
     }
 }
 
-/// A field that loses its means.
+/// A field that is summed and changed.
 typedef struct Means {
     Closed *closed;
+    const float *from;
     float *field;
     size_t tile_cells;
 } Means;
@@ -253,22 +256,62 @@ typedef struct Means {
 static void sum_part(void *context, int index, int thread) {
     const Means *m = context;
     const ClosedPart *part = &m->closed->part[index];
-    m->closed->sum[index] = part_sum(part, m->field + (size_t)part->slot * m->tile_cells);
+    m->closed->sum[index] = part_sum(part, m->from + (size_t)part->slot * m->tile_cells);
 }
 
 /// Parts of one tile are of different cells.
 static void subtract_part(void *context, int index, int thread) {
     const Means *m = context;
     const ClosedPart *part = &m->closed->part[index];
-    part_subtract(part, m->field + (size_t)part->slot * m->tile_cells,
-                  m->closed->mean[part->component]);
+    double mean = m->closed->mean[part->component];
+    if (mean != 0) part_subtract(part, m->field + (size_t)part->slot * m->tile_cells, mean);
 }
 
 void closed_remove_mean(Poisson *s, float *field) {
     Closed *c = &s->closed;
-    if (c->count == 0) return;
-    Means means = {c, field, (size_t)s->level[0].grid->tile_cells};
+    if (c->count == c->held) return;
+    Means means = {c, field, field, (size_t)s->level[0].grid->tile_cells};
     team_for(s->team, (int)c->part_count, TILES_A_THREAD, sum_part, &means);
-    find_means(c);
+    find_sums(c, true);
+    for (int k = 0; k < c->count && c->held; k++)
+        if (c->level[k] > 0) c->mean[k] = 0;
+    team_for(s->team, (int)c->part_count, TILES_A_THREAD, subtract_part, &means);
+}
+
+// ------------------------------------------------------------------------------------- levels
+
+/// field = value in the cells of a component.
+static void set_component(Poisson *s, int component, float value, float *field) {
+    size_t cells = (size_t)s->level[0].grid->tile_cells;
+    for (size_t i = 0; i < s->closed.part_count; i++) {
+        const ClosedPart *p = &s->closed.part[i];
+        if (p->component != component) continue;
+        for (int z = 0; z < 8; z++)
+            for (uint64_t bits = p->cells.plane[z]; bits; bits &= bits - 1)
+                field[(size_t)p->slot * cells + (size_t)(64 * z + __builtin_ctzll(bits))] = value;
+    }
+}
+
+void closed_find_levels(Poisson *s, const PoissonTerm *term) {
+    Closed *c = &s->closed;
+    c->held = 0;
+    if (c->count == 0 || !term || !term->level) return;
+    float *one = s->p; // free before a descent
+    for (size_t i = 0; i < term->count; i++) one[term->cell[i]] = 0;
+    for (int k = 0; k < c->count; k++) {
+        set_component(s, k, 1, one);
+        c->level[k] = term->level(term->context, one);
+        c->held += c->level[k] > 0;
+        set_component(s, k, 0, one);
+    }
+}
+
+void closed_add_levels(Poisson *s, const float *r, float *y) {
+    Closed *c = &s->closed;
+    if (c->held == 0) return;
+    Means means = {c, r, y, (size_t)s->level[0].grid->tile_cells};
+    team_for(s->team, (int)c->part_count, TILES_A_THREAD, sum_part, &means);
+    find_sums(c, false);
+    for (int k = 0; k < c->count; k++) c->mean[k] = c->level[k] > 0 ? -c->mean[k] / c->level[k] : 0;
     team_for(s->team, (int)c->part_count, TILES_A_THREAD, subtract_part, &means);
 }

@@ -99,6 +99,7 @@ static void give_tile(void *context, int index, int thread) {
 
 void poisson_cycle(Poisson *s, const float *r, float *y) {
     Outer outer = {s, r, y};
+    s->closed.held = 0;
     team_for(s->team, s->active_count, TILES_A_THREAD, take_tile, &outer);
     closed_remove_mean(s, s->level[0].b);
     team_for(s->team, s->active_count, TILES_A_THREAD, begin_tile, &outer);

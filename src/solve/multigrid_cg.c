@@ -70,6 +70,7 @@ void multigrid_descend(Task *t, double target, int *iterations) {
     each_tile(t, start_tile);
     for (bool first = true; *iterations < t->params->max_iterations; first = false) {
         cycle_run(s);
+        closed_add_levels(s, s->level[0].b, s->level[0].y);
         each_tile(t, apply_tile);
         double term = term_add(t->params, s->level[0].y, s->level[0].z);
         c = next_scalars(s, first ? NULL : &c, term);
@@ -78,7 +79,7 @@ void multigrid_descend(Task *t, double target, int *iterations) {
         each_tile(t, update_tile);
         ++*iterations;
         if (!(largest_residual(s) > target)) return;
-        if (s->closed.count == 0) continue;
+        if (s->closed.count == s->closed.held) continue;
         // Rounding gives the residual of a closed component a mean that no direction can reduce,
         // and that would grow beyond everything else.
         closed_remove_mean(s, s->level[0].b);

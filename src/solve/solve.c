@@ -47,7 +47,7 @@ bool poisson_prepare(Poisson *s, const Grid *grid, const uint8_t *used, const fl
 bool poisson_prepare_held(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
                           const float *ay, const float *az, const float *diag) {
     take_system(s, grid, used, ax, ay, az, diag);
-    s->closed.count = 0;
+    s->closed.count = s->closed.held = 0;
     return levels_build(s);
 }
 
@@ -110,7 +110,8 @@ static double true_residual(Task *t) {
 
 static PoissonReport solve(Task *t, Descend *descend) {
     Poisson *s = t->solver;
-    PoissonReport report = {.singular = s->closed.count};
+    closed_find_levels(s, t->params->term);
+    PoissonReport report = {.singular = s->closed.count - s->closed.held};
     closed_remove_mean(s, t->rhs);
     report.initial = report.residual = true_residual(t);
     double target = fmax(t->params->tolerance, t->params->reduction * largest_rhs(s));

@@ -22,6 +22,9 @@ typedef struct Poisson Poisson;
 typedef struct PoissonTerm {
     /// (x [cells]) => out [count] = Z x at `cell`; returns x.Zx.
     double (*apply)(void *context, const float *x, float *out);
+    /// x.Zx of an x that is 1 in a closed component and 0 elsewhere, where Z decides on the constant
+    /// that A leaves open there; 0 where it does not but for rounding. NULL: nowhere.
+    double (*level)(void *context, const float *x);
     void *context;
     size_t count;
     const int64_t *cell; ///< [count] the unknowns that it joins
@@ -64,8 +67,8 @@ bool poisson_prepare_held(Poisson *solver, const Grid *grid, const uint8_t *used
                           const float *ay, const float *az, const float *diag);
 
 /// Solves A x = rhs from the start value in x (zeros are fine). `rhs` is overwritten. In a closed
-/// component (no known value touches it) the part of rhs that no x can meet is removed and x gets
-/// mean zero there. Returns false on a value that is not finite.
+/// component (no known value touches it, nor does the term) the part of rhs that no x can meet is
+/// removed and x gets mean zero there. Returns false on a value that is not finite.
 bool poisson_solve(Poisson *solver, float *rhs, float *x, const PoissonParams *params,
                    PoissonReport *report);
 

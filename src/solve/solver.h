@@ -21,6 +21,9 @@ typedef struct Closed {
     size_t sum_capacity;
     double *mean; ///< [component]
     size_t mean_capacity;
+    double *level; ///< [component] 1.Z1 of the solve's term, which then decides on the constant; 0
+    size_t level_capacity;
+    int held; ///< components whose constant the term decides on
 } Closed;
 
 /// Work arrays of the search for closed components, [slot of level 0].
@@ -69,8 +72,12 @@ bool closed_find(Poisson *solver);
 void closed_free(Poisson *solver);
 size_t closed_bytes(const Poisson *solver);
 
-/// Takes the mean of each closed component out of a field.
+/// Finds which components' constants a solve's term decides on; NULL: none.
+void closed_find_levels(Poisson *solver, const PoissonTerm *term);
+/// Takes the mean of each closed component out of a field, but for those.
 void closed_remove_mean(Poisson *solver, float *field);
+/// y += 1 (1.r) / (1.Z1) in those: what the cycle, which knows nothing of the term, cannot tell.
+void closed_add_levels(Poisson *solver, const float *r, float *y);
 /// level[0].y = M level[0].b, given level[0].z = S b on all tiles.
 void cycle_run(Poisson *solver);
 
