@@ -3,6 +3,7 @@
 // block of the matrix, which is a Poisson problem, so that iterations do not grow with resolution.
 #include "base/error.h"
 #include "liquid/viscosity_build.h"
+#include "solve/cg.h"
 #include "step/stages.h"
 #include <math.h>
 #include <string.h>
@@ -34,8 +35,11 @@ void viscous_block(const Grid *g, int slot, const float *field, float *block) {
 
 /// A solve at work.
 typedef struct Solve {
+    BrimSim *s;
     float alpha, beta;
-    bool thick;
+    bool thick, begun;
+    double diagonal;  ///< largest
+    ViscousSums sums; ///< after the last loop
 } Solve;
 
 static ViscousTile tile_system(const BrimSim *s, int slot) {
@@ -189,45 +193,52 @@ static bool prepare_cycles(BrimSim *s) {
     return true;
 }
 
-/// q = C r, and r . q.
-static double precondition(BrimSim *s) {
+/// Of the start value from u, later that of the recurrence: the right-hand side is gone by then.
+static double residual(void *context) {
+    Solve *solve = context;
+    if (!solve->begun) tiles_for(solve->s, begin_tile, NULL), solve->sums = sum_tiles(solve->s);
+    solve->begun = true;
+    return solve->sums.pq == solve->sums.pq ? (double)solve->sums.most[0] : NAN;
+}
+
+static double rounding(void *context) {
+    const Solve *solve = context;
+    return ROUNDING * solve->diagonal * solve->sums.most[1];
+}
+
+/// p is zero from the build on.
+static void begin(void *context) {
+    (void)context;
+}
+
+/// q = C r, and r . q; with the diagonal that was summed on the way.
+static double precondition(void *context) {
+    Solve *solve = context;
+    BrimSim *s = solve->s;
+    if (!solve->thick) return solve->sums.rz;
     for (int a = 0; a < s->dim; a++)
         poisson_cycle(s->component[a], s->viscous_r[a], s->viscous_q[a]);
     tiles_for(s, dot_tile, NULL);
     return sum_tiles(s).rz;
 }
 
-/// A solve's end.
-typedef struct Outcome {
-    int iterations;
-    double left, target; ///< largest residual and what it was to come to, m/s
-} Outcome;
+static CgDots apply(void *context, double beta) {
+    Solve *solve = context;
+    solve->beta = (float)beta;
+    tiles_for(solve->s, turn_tile, solve);
+    tiles_for(solve->s, image_tile, NULL);
+    double pq = sum_tiles(solve->s).pq;
+    if (!(pq > 0)) solve->sums.pq = NAN;
+    return (CgDots){.yw = pq};
+}
 
-/// Iterates until the largest residual is at most `least`, m/s, or nothing but rounding of rows
-/// with such a diagonal.
-static Outcome iterate(BrimSim *s, bool thick, double least, double diagonal) {
-    Solve solve = {.thick = thick};
-    Outcome out = {0};
-    tiles_for(s, begin_tile, NULL);
-    double before = 0;
-    for (;; out.iterations++) {
-        ViscousSums sums = sum_tiles(s);
-        out.left = sums.most[0];
-        out.target = fmax(least, ROUNDING * diagonal * sums.most[1]);
-        if (!(out.left > out.target) || out.iterations == s->def.max_iterations) return out;
-        double rz = thick ? precondition(s) : sums.rz;
-        solve.beta = before > 0 ? (float)(rz / before) : 0;
-        tiles_for(s, turn_tile, &solve);
-        tiles_for(s, image_tile, NULL);
-        double pq = sum_tiles(s).pq;
-        if (!(pq > 0)) { // not a number
-            out.left = NAN;
-            return out;
-        }
-        solve.alpha = (float)(rz / pq);
-        before = rz;
-        tiles_for(s, step_tile, &solve);
-    }
+static double advance(void *context, double alpha, double beta) {
+    Solve *solve = context;
+    (void)beta;
+    solve->alpha = (float)alpha;
+    tiles_for(solve->s, step_tile, solve);
+    solve->sums = sum_tiles(solve->s);
+    return solve->sums.most[0];
 }
 
 BrimResult stage_viscosity(BrimSim *s, BrimError *error) {
@@ -237,18 +248,23 @@ BrimResult stage_viscosity(BrimSim *s, BrimError *error) {
     if (!(build.strength > 0)) return BRIM_OK;
     tiles_for(s, viscous_build_tile, &build);
     if (thick && !prepare_cycles(s)) return step_out_of_memory(s, "viscosity", error);
-    double speed = (double)team_largest(&build.speed);
-    Outcome out = iterate(s, thick, TOLERANCE * speed, (double)team_largest(&build.most));
+    Solve solve = {.s = s, .thick = thick, .diagonal = (double)team_largest(&build.most)};
+    CgSystem system = {&solve, false,        0,     residual, NULL, rounding,
+                       begin,  precondition, apply, advance};
+    CgParams limits = {.tolerance = TOLERANCE * (double)team_largest(&build.speed),
+                       .max_iterations = s->def.max_iterations};
+    CgReport out = cg_solve(&system, &limits);
     s->viscous_iterations = out.iterations;
-    if (!isfinite(out.left))
+    if (!isfinite(out.residual))
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s), stage viscosity: the velocity is not a number",
                     (long long)s->step + 1, s->time);
-    if (out.left > out.target)
+    if (!out.converged)
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s), stage viscosity: after %d iterations %.3g m/s are "
                     "left, above %.3g: raise solver.max_iterations",
-                    (long long)s->step + 1, s->time, out.iterations, out.left, out.target);
+                    (long long)s->step + 1, s->time, out.iterations, out.residual,
+                    fmax(limits.tolerance, rounding(&solve)));
     tiles_for(s, compare_tile, NULL);
     tiles_for(s, take_tile, NULL);
     return BRIM_OK;

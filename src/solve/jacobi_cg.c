@@ -1,5 +1,5 @@
-// Conjugate gradients with the diagonal as preconditioner, one thread, plain loops: the solver to
-// compare the other one with.
+// The 7-point system with its diagonal as preconditioner, for plain conjugate gradients, one
+// thread, plain loops: the solver to compare the other one with.
 #include "solve/solver.h"
 #include <math.h>
 #include <string.h>
@@ -22,13 +22,9 @@ static void combine(const Poisson *s, float *out, const float *a, double scale, 
     EACH_UNKNOWN(s) out[c] = (float)((double)a[c] + scale * (double)b[c]);
 }
 
-/// z = r / diag; returns max |r|.
-static double precondition(const Poisson *s, const float *r, float *z) {
+static double largest(const Poisson *s, const float *r) {
     double most = 0;
-    EACH_UNKNOWN(s) {
-        z[c] = r[c] / s->level[0].diag[c];
-        most = fmax(most, fabs((double)r[c]));
-    }
+    EACH_UNKNOWN(s) most = fmax(most, fabs((double)r[c]));
     return most;
 }
 
@@ -46,25 +42,47 @@ static void clear(const Poisson *s, float *field) {
         memset(field + (size_t)s->active[i] * cells, 0, cells * sizeof(float));
 }
 
-void jacobi_descend(Task *t, double target, int *iterations) {
+// level[0]: b is r, z is M r, y is p; s is A p
+
+static void begin(void *context) {
+    Poisson *s = ((Task *)context)->solver;
+    closed_remove_mean(s, s->level[0].b);
+    clear(s, s->level[0].y);
+}
+
+static double precondition(void *context) {
+    const Poisson *s = ((Task *)context)->solver;
+    const float *r = s->level[0].b;
+    float *z = s->level[0].z;
+    EACH_UNKNOWN(s) z[c] = r[c] / s->level[0].diag[c];
+    return dot(s, r, z);
+}
+
+static CgDots apply(void *context, double beta) {
+    const Task *t = context;
     Poisson *s = t->solver;
-    float *r = s->level[0].b, *z = s->level[0].z, *p = s->level[0].y, *q = s->s;
-    clear(s, p);
-    precondition(s, r, z);
-    combine(s, p, z, 0, z);
-    double rz = dot(s, r, z);
-    while (*iterations < t->params->max_iterations) {
-        multiply(s, p, q);
-        term_add(t->params, p, q);
-        double alpha = rz / dot(s, p, q);
-        if (!isfinite(alpha)) return;
-        combine(s, t->x, t->x, alpha, p);
-        combine(s, r, r, -alpha, q);
-        closed_remove_mean(s, r);
-        ++*iterations;
-        if (!(precondition(s, r, z) > target)) return;
-        double last = rz;
-        rz = dot(s, r, z);
-        combine(s, p, z, rz / last, p);
-    }
+    float *p = s->level[0].y;
+    combine(s, p, s->level[0].z, beta, p);
+    multiply(s, p, s->s);
+    term_add(t->params, p, s->s);
+    return (CgDots){.yw = dot(s, p, s->s)};
+}
+
+static double advance(void *context, double alpha, double beta) {
+    const Task *t = context;
+    Poisson *s = t->solver;
+    float *r = s->level[0].b;
+    (void)beta;
+    combine(s, t->x, t->x, alpha, s->level[0].y);
+    combine(s, r, r, -alpha, s->s);
+    closed_remove_mean(s, r);
+    return largest(s, r);
+}
+
+CgSystem jacobi_system(Task *task) {
+    return (CgSystem){.context = task,
+                      .begin = begin,
+                      .precondition = precondition,
+                      .apply = apply,
+                      .advance = advance};
 }

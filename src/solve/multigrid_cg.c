@@ -1,28 +1,9 @@
-// Conjugate gradients with the multigrid preconditioner.
+// The 7-point system with its multigrid preconditioner, for flexible conjugate gradients.
 //
-// Flexible conjugate gradients in the form that needs one synchronisation for its dot products:
-//   y = M r, w = A y, beta = -(y.s)/(p.s), p = y + beta p, s = w + beta s, alpha = (r.y)/(p.s)
-// with s = A p by recurrence. The new direction is made conjugate to the last one explicitly, which
-// forgives a preconditioner that rounding has made slightly unsymmetric.
+// A step and the smoothing from zero with which the next cycle begins are one visit of a tile.
 // Scalars come from sums for each tile, taken in the order of the tiles.
 #include "solve/solver.h"
-#include <math.h>
 #include <string.h>
-
-typedef struct Scalars {
-    double alpha, beta, ps;
-    bool sound; ///< finite, and p is a direction of descent
-} Scalars;
-
-/// term: y.Zy, which is not among the tiles' sums.
-static Scalars next_scalars(const Poisson *s, const Scalars *last, double term) {
-    double ry = 0, yw = term, ys = 0;
-    for (int i = 0; i < s->active_count; i++)
-        ry += s->dots[i].ry, yw += s->dots[i].yw, ys += s->dots[i].ys;
-    double beta = last ? -ys / last->ps : 0;
-    double ps = yw + beta * ys;
-    return (Scalars){ry / ps, beta, ps, isfinite(ry / ps) && isfinite(beta) && ps > 0};
-}
 
 static void start_tile(void *context, int index, int thread) {
     const Task *t = context;
@@ -64,25 +45,51 @@ static void each_tile(Task *t, TeamTask *task) {
     team_for(t->team, t->solver->active_count, TILES_A_THREAD, task, t);
 }
 
-void multigrid_descend(Task *t, double target, int *iterations) {
-    Poisson *s = t->solver;
-    Scalars c;
+static void begin(void *context) {
+    Task *t = context;
+    closed_remove_mean(t->solver, t->solver->level[0].b);
     each_tile(t, start_tile);
-    for (bool first = true; *iterations < t->params->max_iterations; first = false) {
-        cycle_run(s);
-        closed_add_levels(s, s->level[0].b, s->level[0].y);
-        each_tile(t, apply_tile);
-        double term = term_add(t->params, s->level[0].y, s->level[0].z);
-        c = next_scalars(s, first ? NULL : &c, term);
-        if (!c.sound) return;
-        t->alpha = (float)c.alpha, t->beta = (float)c.beta;
-        each_tile(t, update_tile);
-        ++*iterations;
-        if (!(largest_residual(s) > target)) return;
-        if (s->closed.count == s->closed.held) continue;
+    t->drifted = false;
+}
+
+/// level[0].y = M level[0].b
+static double precondition(void *context) {
+    Task *t = context;
+    if (t->drifted) {
         // Rounding gives the residual of a closed component a mean that no direction can reduce,
         // and that would grow beyond everything else.
-        closed_remove_mean(s, s->level[0].b);
+        closed_remove_mean(t->solver, t->solver->level[0].b);
         each_tile(t, smooth_tile);
     }
+    cycle_run(t->solver);
+    closed_add_levels(t->solver, t->solver->level[0].b, t->solver->level[0].y);
+    return 0;
+}
+
+static CgDots apply(void *context, double beta) {
+    Task *t = context;
+    const Poisson *s = t->solver;
+    (void)beta;
+    each_tile(t, apply_tile);
+    CgDots d = {.yw = term_add(t->params, s->level[0].y, s->level[0].z)};
+    for (int i = 0; i < s->active_count; i++)
+        d.ry += s->dots[i].ry, d.yw += s->dots[i].yw, d.ys += s->dots[i].ys;
+    return d;
+}
+
+static double advance(void *context, double alpha, double beta) {
+    Task *t = context;
+    t->alpha = (float)alpha, t->beta = (float)beta;
+    each_tile(t, update_tile);
+    t->drifted = t->solver->closed.count > t->solver->closed.held;
+    return largest_residual(t->solver);
+}
+
+CgSystem multigrid_system(Task *task) {
+    return (CgSystem){.context = task,
+                      .flexible = true,
+                      .begin = begin,
+                      .precondition = precondition,
+                      .apply = apply,
+                      .advance = advance};
 }

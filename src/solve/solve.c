@@ -4,11 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/// A descent stops at this part of the residual that it began with, and begins anew from the true
-/// residual: float recurrences do not follow it further.
+/// Part of its first residual at which a descent begins anew from the true one.
 static const double DESCENT = 1e-7;
-/// A new descent is worth it as long as the last one left less than this part.
-static const double GAIN = 0.5;
 
 Poisson *poisson_new(BrimIsa isa, Team *team, WorkMemory *work) {
     Poisson *s = memory_zero(sizeof *s);
@@ -60,7 +57,8 @@ double largest_residual(const Poisson *s) {
     return most;
 }
 
-static double largest_rhs(const Poisson *s) {
+static double largest_rhs(void *context) {
+    const Poisson *s = ((Task *)context)->solver;
     float most = 0;
     for (int i = 0; i < s->active_count; i++)
         if (s->most[i].b > most) most = s->most[i].b;
@@ -99,35 +97,14 @@ static void term_give_back(const Task *t) {
 }
 
 /// level[0].b = rhs - A x, after x got mean zero in closed components. Returns its largest entry.
-static double true_residual(Task *t) {
+static double true_residual(void *context) {
+    Task *t = context;
     Poisson *s = t->solver;
     closed_remove_mean(s, t->x);
     term_take(t);
     team_for(t->team, s->active_count, TILES_A_THREAD, residual_of_tile, t);
     term_give_back(t);
     return largest_residual(s);
-}
-
-static PoissonReport solve(Task *t, Descend *descend) {
-    Poisson *s = t->solver;
-    closed_find_levels(s, t->params->term);
-    PoissonReport report = {.singular = s->closed.count - s->closed.held};
-    closed_remove_mean(s, t->rhs);
-    report.initial = report.residual = true_residual(t);
-    double target = fmax(t->params->tolerance, t->params->reduction * largest_rhs(s));
-    double last = INFINITY;
-    // A residual that is not a number ends the loop too.
-    while (report.residual > target && report.residual < GAIN * last &&
-           report.iterations < t->params->max_iterations) {
-        last = report.residual;
-        closed_remove_mean(s, s->level[0].b);
-        descend(t, fmax(target, DESCENT * last), &report.iterations);
-        report.residual = true_residual(t);
-    }
-    report.converged = report.residual <= target;
-    report.limited = report.residual > target && report.residual >= GAIN * last &&
-                     report.iterations < t->params->max_iterations;
-    return report;
 }
 
 bool poisson_solve(Poisson *s, float *rhs, float *x, const PoissonParams *params,
@@ -139,6 +116,13 @@ bool poisson_solve(Poisson *s, float *rhs, float *x, const PoissonParams *params
                  .rhs = rhs,
                  .x = x,
                  .params = params};
-    *report = solve(&task, plain ? jacobi_descend : multigrid_descend);
+    CgSystem system = plain ? jacobi_system(&task) : multigrid_system(&task);
+    system.residual = true_residual, system.scale = largest_rhs, system.descent = DESCENT;
+    closed_find_levels(s, params->term);
+    closed_remove_mean(s, rhs);
+    CgParams limits = {params->tolerance, params->reduction, params->max_iterations};
+    CgReport out = cg_solve(&system, &limits);
+    *report = (PoissonReport){out.iterations, out.residual, out.initial,
+                              out.converged,  out.limited,  s->closed.count - s->closed.held};
     return isfinite(report->residual);
 }

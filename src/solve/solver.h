@@ -1,5 +1,6 @@
 // Inside of the Poisson solver: what its files share.
 #pragma once
+#include "solve/cg.h"
 #include "solve/level.h"
 #include "solve/solve.h"
 
@@ -90,15 +91,14 @@ typedef struct Task {
     float *rhs, *x;
     const PoissonParams *params;
     float alpha, beta; ///< of this iteration
+    bool drifted;      ///< the residual of closed components may have a mean
 } Task;
 
 /// to += Z x of the term that the caller gave; returns x.Zx, 0 without one.
 double term_add(const PoissonParams *params, const float *x, float *to);
 
-/// Iterates from the residual in level[0].b until its recurrence meets `target`, the iterations are
-/// spent, or rounding ends the descent.
-typedef void Descend(Task *task, double target, int *iterations);
-Descend multigrid_descend, jacobi_descend;
+/// The system of a solve, but for its residual and scale: those are the same for both.
+CgSystem multigrid_system(Task *task), jacobi_system(Task *task);
 
 /// Largest of most[active].r, NaN when one is not finite.
 double largest_residual(const Poisson *solver);

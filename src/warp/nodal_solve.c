@@ -1,5 +1,6 @@
 #include "warp/nodal_solve.h"
 #include "base/memory.h"
+#include "solve/cg.h"
 #include "solve/solve.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,18 +8,12 @@
 
 /// Of the damped steps: sum |K_ij| bounds the spectrum, so that anything below 2 is stable.
 static const float DAMPING = 1.6f;
-/// A descent stops at this part of the residual that it began with, and begins anew from the true
-/// residual: float recurrences do not follow it further.
+/// Part of its first residual at which a descent begins anew from the true one.
 static const double DESCENT = 1e-5;
 
 enum { VECTORS = 8 };
 /// A few tiles keep one thread busy.
 enum { TILES_A_THREAD = 4 };
-
-/// Dot products of a tile.
-typedef struct NodalDots {
-    double ry, yw, ys; ///< r.y, y.Ky, y.s
-} NodalDots;
 
 struct NodalSolver {
     NodalOperator *op;
@@ -29,12 +24,13 @@ struct NodalSolver {
     float *r, *z, *y, *w, *p, *s, *e, *t; ///< [nodes]
     int32_t *active;                      ///< tiles that hold unknowns
     int active_count;
-    NodalDots *dots; ///< [active]
-    double *most;    ///< [active] largest weighted residual
+    CgDots *dots; ///< [active]
+    double *most; ///< [active] largest weighted residual
     size_t active_capacity, dots_capacity, most_capacity;
     const float *b; ///< of the solve under way
     double *x;
     float alpha, beta;
+    bool changed;       ///< e is not yet in x
     int32_t *component; ///< [node] of a closed component, from 1 on; 0: none
     int64_t *queue;
     size_t component_capacity, queue_capacity;
@@ -251,7 +247,7 @@ static void finish_tile(void *context, int index, int thread) {
 static void apply_tile(void *context, int index, int thread) {
     NodalSolver *s = context;
     Nodes n = nodes_of(s, index);
-    NodalDots d = {0};
+    CgDots d = {0};
     nodal_apply(s->op, s->y, s->w, n.slot);
     for (size_t i = n.from; i < n.to; i++) {
         double y = (double)s->y[i];
@@ -298,40 +294,17 @@ static void measure_tile(void *context, int index, int thread) {
 
 // ------------------------------------------------------------------------------------------ solve
 
-/// y = M r.
-static void precondition(NodalSolver *s) {
-    each_tile(s, smooth_tile);
-    each_tile(s, leave_tile);
-    poisson_cycle(s->cycle, s->w, s->t);
-    each_tile(s, correct_tile);
-    each_tile(s, finish_tile);
+static double largest_rhs(void *context) {
+    NodalSolver *s = context;
+    each_tile(s, measure_rhs);
+    return largest(s);
 }
 
-/// Iterates K e = r from e = 0 until r meets the target or the iterations are spent. The new
-/// direction is made conjugate to the last one explicitly.
-static void descend(NodalSolver *s, double target, int most, int *iterations) {
-    double ps = 0;
-    each_tile(s, clear_tile);
-    while (*iterations < most) {
-        precondition(s);
-        each_tile(s, apply_tile);
-        NodalDots d = {0};
-        for (int k = 0; k < s->active_count; k++)
-            d.ry += s->dots[k].ry, d.yw += s->dots[k].yw, d.ys += s->dots[k].ys;
-        double beta = ps > 0 ? -d.ys / ps : 0, next = d.yw + beta * d.ys, alpha = d.ry / next;
-        if (!isfinite(alpha) || !isfinite(beta) || !(next > 0)) return;
-        ps = next, s->alpha = (float)alpha, s->beta = (float)beta;
-        each_tile(s, update_tile);
-        ++*iterations;
-        if (s->closed) {
-            remove_means(s, s->r, NULL);
-            each_tile(s, measure_tile);
-        }
-        if (!(largest(s) > target)) return;
-    }
-}
-
-static double true_residual(NodalSolver *s) {
+/// r = b - K x, after x got what the last descent found, and mean zero in closed components.
+static double residual(void *context) {
+    NodalSolver *s = context;
+    if (s->changed) each_tile(s, add_tile);
+    s->changed = false;
     remove_means(s, NULL, s->x);
     each_tile(s, residual_tile);
     if (s->closed) { // what rounding left of the mean of b
@@ -341,22 +314,53 @@ static double true_residual(NodalSolver *s) {
     return largest(s);
 }
 
+/// A descent solves K e = r from e = 0.
+static void begin(void *context) {
+    NodalSolver *s = context;
+    each_tile(s, clear_tile);
+    s->changed = true;
+}
+
+/// y = M r.
+static double precondition(void *context) {
+    NodalSolver *s = context;
+    each_tile(s, smooth_tile);
+    each_tile(s, leave_tile);
+    poisson_cycle(s->cycle, s->w, s->t);
+    each_tile(s, correct_tile);
+    each_tile(s, finish_tile);
+    return 0;
+}
+
+static CgDots apply(void *context, double beta) {
+    NodalSolver *s = context;
+    CgDots d = {0};
+    (void)beta;
+    each_tile(s, apply_tile);
+    for (int k = 0; k < s->active_count; k++)
+        d.ry += s->dots[k].ry, d.yw += s->dots[k].yw, d.ys += s->dots[k].ys;
+    return d;
+}
+
+static double advance(void *context, double alpha, double beta) {
+    NodalSolver *s = context;
+    s->alpha = (float)alpha, s->beta = (float)beta;
+    each_tile(s, update_tile);
+    if (s->closed) {
+        remove_means(s, s->r, NULL);
+        each_tile(s, measure_tile);
+    }
+    return largest(s);
+}
+
 bool nodal_solve(NodalSolver *s, float *b, double *x, const NodalParams *params,
                  NodalReport *report) {
-    *report = (NodalReport){.singular = s->closed};
-    s->b = b, s->x = x;
+    CgSystem system = {s,    true,  DESCENT,      residual, largest_rhs,
+                       NULL, begin, precondition, apply,    advance};
+    CgParams limits = {params->tolerance, params->reduction, params->max_iterations};
+    s->b = b, s->x = x, s->changed = false;
     remove_means(s, b, NULL);
-    each_tile(s, measure_rhs);
-    double target = fmax(params->tolerance, params->reduction * largest(s)), last = INFINITY;
-    report->initial = report->residual = true_residual(s);
-    // a residual that is not a number ends the loop too
-    while (report->residual > target && report->residual < 0.5 * last &&
-           report->iterations < params->max_iterations) {
-        last = report->residual;
-        descend(s, fmax(target, DESCENT * last), params->max_iterations, &report->iterations);
-        each_tile(s, add_tile);
-        report->residual = true_residual(s);
-    }
-    report->converged = report->residual <= target;
+    CgReport out = cg_solve(&system, &limits);
+    *report = (NodalReport){out.iterations, out.residual, out.initial, out.converged, s->closed};
     return isfinite(report->residual);
 }
