@@ -89,6 +89,23 @@ static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *er
     return BRIM_OK;
 }
 
+/// Whether particles differ in mass: liquids or sources have a density of their own.
+static bool masses_differ(const BrimSimDef *def) {
+    bool differ = false;
+    for (int i = 0; i < def->liquid_count; i++) differ |= def->liquid[i].density > 0;
+    for (int i = 0; i < def->source_count; i++) differ |= def->sources[i].density > 0;
+    return differ;
+}
+
+/// What there is that gives particles an attribute, bits 1 << AttributeWhen.
+static uint32_t attributes_when(const BrimSim *s, const BrimSimDef *def) {
+    return (uint32_t)(def->transfer == BRIM_TRANSFER_APIC) << ATTRIBUTE_APIC |
+           (uint32_t)(def->warp > 0 || def->nodal) << ATTRIBUTE_WARP |
+           (uint32_t)(def->tracking != BRIM_TRACKING_OFF) << ATTRIBUTE_TRACKED |
+           (uint32_t)has_spray(s) << ATTRIBUTE_SPRAY |
+           (uint32_t)masses_differ(def) << ATTRIBUTE_MATERIAL;
+}
+
 /// The def's numbers in the form in which the stages use them.
 static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *error) {
     s->def = *def;
@@ -109,9 +126,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->faces = face_kernels_for(s->isa);
     s->friction = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
     s->profile = level_set_profile(s->dim);
-    s->particles.carries =
-        attributes_wanted(def->transfer == BRIM_TRANSFER_APIC, def->warp > 0 || def->nodal,
-                          def->tracking != BRIM_TRACKING_OFF, has_spray(s), def->attributes);
+    s->particles.carries = attributes_wanted(attributes_when(s, def), def->attributes);
     if (def->tracking != BRIM_TRACKING_OFF) s->track = track_kernels_for(s->isa);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);

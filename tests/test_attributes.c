@@ -29,10 +29,9 @@ TEST(attributes_names_follow_the_table) {
     attribute_name(ATTR_SOURCE, name);
     CHECK(strcmp(name, "source") == 0);
     CHECK(attribute_row(ATTR_AFFINE + 8) == ROW_AFFINE && attribute_row(ATTR_ID) == ROW_ID);
-    CHECK(attributes_wanted(false, false, false, false, 0) ==
-          (1u << ROW_X | 1u << ROW_VX | 1u << ROW_ID));
-    CHECK(attributes_wanted(true, false, false, false, 2) >> ROW_SOURCE &
-          attributes_wanted(true, false, false, false, 2) >> ROW_AFFINE & 1);
+    CHECK(attributes_wanted(0, 0) == (1u << ROW_X | 1u << ROW_VX | 1u << ROW_ID));
+    CHECK(attributes_wanted(1u << ATTRIBUTE_APIC, 2) >> ROW_SOURCE &
+          attributes_wanted(1u << ATTRIBUTE_APIC, 2) >> ROW_AFFINE & 1);
 }
 
 TEST(attributes_are_there_only_when_asked_for) {

@@ -55,9 +55,11 @@ TEST(scatter_equals_its_plain_twin) {
     const TransferKernels *kernels[3];
     int n = all_kernels(kernels);
     for (int dim = 2; dim <= 3; dim++)
-        for (int affine = 0; affine < 2; affine++) {
+        for (int kind = 0; kind < 4; kind++) {
+            const bool affine = kind & 1, heavy = kind & 2;
             size_t size = dim == 3 ? SCATTER_3D : SCATTER_2D;
             Cloud *c = cloud_new(dim, 1);
+            if (!heavy) c->span.attr[ATTR_MASS] = NULL; // all weigh the same
             double *plain = calloc(size, sizeof *plain), worst = 0;
             float *first = calloc(size, sizeof *first);
             bool same = true;

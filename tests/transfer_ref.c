@@ -50,6 +50,7 @@ void ref_to_block(const Span *p, bool affine, double *block) {
             Corner c = corner_of(at, a, p->dim);
             for (int n = 0; n < 1 << p->dim; n++) {
                 double v = p->attr[ATTR_VX + a][i], w = weight(&c, n, p->dim);
+                if (p->attr[ATTR_MASS]) w *= p->attr[ATTR_MASS][i];
                 for (int b = 0; b < p->dim && affine; b++)
                     v += p->attr[ATTR_AFFINE + 3 * a + b][i] * ((n >> b & 1) - c.f[b]);
                 double *out = block + a * component + 2 * node(&c, n, SCATTER_EDGE);

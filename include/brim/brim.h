@@ -270,6 +270,7 @@ typedef struct BrimLiquidDef {
     BrimVec3 velocity; ///< m/s
     BrimVec3 spin;     ///< rad/s about the shape's position, added to velocity
     int particles;     ///< so many at random places, however dense; 0 = the usual sampling
+    double density;    ///< kg/m^3; 0 = the def's. Where one differs particles have a mass
     const char *velocity_formula[3]; ///< of x, y and z; NULL: the component of velocity
 } BrimLiquidDef;
 
@@ -281,6 +282,7 @@ typedef struct BrimSourceDef {
     float flow;         ///< m^3/s (2D: m^2/s); 0 = unset
     float rate;         ///< particles/s; 0 = unset
     double start, stop; ///< s
+    double density;     ///< kg/m^3; 0 = the def's
 } BrimSourceDef;
 
 BRIM_API BrimSourceDef brim_default_source_def(void);

@@ -26,15 +26,13 @@ void attribute_name(int place, char name[ATTRIBUTE_NAME]) {
     snprintf(name, ATTRIBUTE_NAME, "%.*s", (int)strcspn(word, " "), word);
 }
 
-uint32_t attributes_wanted(bool apic, bool warp, bool tracked, bool spray, uint32_t asked) {
+uint32_t attributes_wanted(uint32_t when, uint32_t asked) {
     uint32_t wanted = 0;
     int choice = 0;
     for (int i = 0; i < ROW_COUNT; i++) {
-        AttributeWhen when = attribute_rows[i].when;
-        bool on = when == ATTRIBUTE_ALWAYS || (when == ATTRIBUTE_APIC && apic) ||
-                  (when == ATTRIBUTE_WARP && warp) || (when == ATTRIBUTE_TRACKED && tracked) ||
-                  (when == ATTRIBUTE_SPRAY && spray);
-        if (when == ATTRIBUTE_ASKED) on = asked >> choice++ & 1;
+        AttributeWhen of = attribute_rows[i].when;
+        bool on = of == ATTRIBUTE_ALWAYS || (when >> of & 1);
+        if (of == ATTRIBUTE_ASKED) on = asked >> choice++ & 1;
         wanted |= (uint32_t)on << i;
     }
     return wanted;

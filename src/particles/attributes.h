@@ -6,7 +6,7 @@
 
 /// A row: NAME, names in files (one for each number, or one for all: then numbered), numbers, type
 /// (FLOAT, WORD: uint32_t), when it is there, whether frames have it (FRAME, INNER), value of a new
-/// particle (GIVEN by who makes it, ZERO, ORIGIN: which liquid or source it came from), unit,
+/// particle (GIVEN by who makes it, ZERO, ONE, ORIGIN: which liquid or source it came from), unit,
 /// meaning. Rows that are there when ASKED for are the choices of the scene's particles.attributes,
 /// in this order.
 #define PARTICLE_ATTRIBUTES(A)                                                                   \
@@ -24,7 +24,11 @@
       "distance to the surface, below 0 in the liquid, as it was carried along")                 \
     A(NORMAL, "normal", 1, WORD, TRACKED, FRAME, ZERO, "",                                       \
       "of that surface, and how smooth it is there, packed (surface/normal.h); 0: unknown")      \
-    A(TYPE, "type", 1, WORD, SPRAY, FRAME, ZERO, "", "0: liquid, 1: spray that flies by itself")
+    A(TYPE, "type", 1, WORD, SPRAY, FRAME, ZERO, "", "0: liquid, 1: spray that flies by itself") \
+    A(MASS, "mass", 1, FLOAT, MATERIAL, FRAME, ONE, "",                                          \
+      "over that of as much liquid of the scene's density")                                      \
+    A(MATERIAL, "material", 1, WORD, MATERIAL, FRAME, ZERO, "",                                  \
+      "0: liquid; else what it belongs to, counted from 1")
 
 /// Places of the numbers: ATTR_X, ATTR_Y, ATTR_Z, ...; all have four bytes.
 enum {
@@ -53,9 +57,15 @@ typedef enum AttributeWhen {
     ATTRIBUTE_WARP,
     ATTRIBUTE_ASKED,
     ATTRIBUTE_TRACKED,
-    ATTRIBUTE_SPRAY
+    ATTRIBUTE_SPRAY,
+    ATTRIBUTE_MATERIAL ///< particles differ in mass
 } AttributeWhen;
-typedef enum AttributeStart { ATTRIBUTE_GIVEN, ATTRIBUTE_ZERO, ATTRIBUTE_ORIGIN } AttributeStart;
+typedef enum AttributeStart {
+    ATTRIBUTE_GIVEN,
+    ATTRIBUTE_ZERO,
+    ATTRIBUTE_ONE,
+    ATTRIBUTE_ORIGIN
+} AttributeStart;
 
 typedef struct AttributeRow {
     int first, numbers; ///< places
@@ -74,5 +84,6 @@ enum { ATTRIBUTE_NAME = 24 };
 int attribute_row(int place);
 /// Name of a place in files.
 void attribute_name(int place, char name[ATTRIBUTE_NAME]);
-/// Rows that a simulation has, as bits. asked: bits of particles.attributes.
-uint32_t attributes_wanted(bool apic, bool warp, bool tracked, bool spray, uint32_t asked);
+/// Rows that a simulation has, as bits. when: what it does, bits 1 << AttributeWhen; asked: bits of
+/// particles.attributes.
+uint32_t attributes_wanted(uint32_t when, uint32_t asked);

@@ -20,12 +20,20 @@ int particle_numbers(const Particles *p) {
     return numbers;
 }
 
+/// A value at birth as bits.
+static uint32_t start_word(const AttributeRow *row, uint32_t origin) {
+    float one = 1;
+    uint32_t word = row->start == ATTRIBUTE_ORIGIN ? origin : row->start == ATTRIBUTE_ONE;
+    if (row->start == ATTRIBUTE_ONE && row->type == ATTRIBUTE_FLOAT) memcpy(&word, &one, 4);
+    return word;
+}
+
 void particle_start(Particles *p, size_t i, uint32_t origin) {
     for (int row = 0; row < ROW_COUNT; row++) {
         const AttributeRow *r = &attribute_rows[row];
         if (r->start == ATTRIBUTE_GIVEN || !particles_carry(p, row)) continue;
         for (int k = r->first; k < r->first + r->numbers; k++)
-            particle_words(p, k)[i] = r->start == ATTRIBUTE_ORIGIN ? origin : 0;
+            particle_words(p, k)[i] = start_word(r, origin);
     }
 }
 

@@ -67,7 +67,7 @@ typedef struct MoveParams {
 
 typedef struct TransferKernels {
     /// Particles -> block. (x, v, affine) [n] => (momentum, weight) pairs [dim][z][y][x], added.
-    /// Trilinear on the faces; a particle weighs 1.
+    /// Trilinear on the faces; a particle weighs 1, or its mass where particles have one.
     void (*to_block)(const Span *p, bool affine, float *block);
     /// Sums one component of the blocks that reach a tile, over the neighbours in order, and
     /// divides. => velocity (and the same in `old`, or NULL) [cells], 0 where the weight is not

@@ -44,9 +44,10 @@ static inline void stencil_fill(Stencil *s, const Span *p, int first, int n, int
 }
 
 /// Adds one particle's component to the 8 (2D: 4) nodes around it. fx, fy, fz: fractions;
-/// gradient: change of the component over a cell along each axis.
-static inline void scatter(float *node, float v, float fx, float fy, float fz,
-                           const float gradient[3], const bool affine, const int dim) {
+/// gradient: change of the component over a cell along each axis; mass: 1 unless `heavy`.
+static inline void scatter(float *node, float v, float mass, float fx, float fy, float fz,
+                           const float gradient[3], const bool affine, const bool heavy,
+                           const int dim) {
     enum { ROW = 2 * SCATTER_EDGE, SLICE = ROW * SCATTER_EDGE };
     f4 along = {1.0f - fx, 1.0f - fx, fx, fx};
     f4 value = {v, 1.0f, v, 1.0f};
@@ -55,6 +56,7 @@ static inline void scatter(float *node, float v, float fx, float fy, float fz,
         for (int j = 0; j < 2; j++) {
             float w = j ? fy : 1.0f - fy;
             if (dim == 3) w *= k ? fz : 1.0f - fz;
+            if (heavy) w *= mass;
             f4 row = value;
             if (affine) {
                 float d = ((float)j - fy) * gradient[1];
@@ -66,7 +68,8 @@ static inline void scatter(float *node, float v, float fx, float fy, float fz,
         }
 }
 
-static inline void to_block_dim(const Span *p, const bool affine, float *block, const int dim) {
+static inline void to_block_dim(const Span *p, const bool affine, const bool heavy, float *block,
+                                const int dim) {
     enum { COMPONENT_3D = SCATTER_3D / 3, COMPONENT_2D = SCATTER_2D / 2 };
     const int component = dim == 3 ? COMPONENT_3D : COMPONENT_2D;
     Stencil s;
@@ -80,17 +83,20 @@ static inline void to_block_dim(const Span *p, const bool affine, float *block, 
                     for (int b = 0; b < dim; b++)
                         gradient[b] = p->attr[ATTR_AFFINE + 3 * a + b][first + i];
                 scatter(block + a * component + 2 * s.node[a][i], p->attr[ATTR_VX + a][first + i],
-                        (a == 0 ? s.on : s.off)[0][i], (a == 1 ? s.on : s.off)[1][i],
-                        (a == 2 ? s.on : s.off)[2][i], gradient, affine, dim);
+                        heavy ? p->attr[ATTR_MASS][first + i] : 1, (a == 0 ? s.on : s.off)[0][i],
+                        (a == 1 ? s.on : s.off)[1][i], (a == 2 ? s.on : s.off)[2][i], gradient,
+                        affine, heavy, dim);
             }
     }
 }
 
 static void to_block(const Span *p, bool affine, float *block) {
-    if (p->dim == 3)
-        affine ? to_block_dim(p, true, block, 3) : to_block_dim(p, false, block, 3);
+    if (p->attr[ATTR_MASS]) // few scenes: what differs is asked for each particle
+        to_block_dim(p, affine, true, block, p->dim);
+    else if (p->dim == 3)
+        affine ? to_block_dim(p, true, false, block, 3) : to_block_dim(p, false, false, block, 3);
     else
-        affine ? to_block_dim(p, true, block, 2) : to_block_dim(p, false, block, 2);
+        affine ? to_block_dim(p, true, false, block, 2) : to_block_dim(p, false, false, block, 2);
 }
 
 /// The (momentum, weight) pairs of a row of eight faces.

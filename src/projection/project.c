@@ -5,10 +5,12 @@
 // vanish:
 //   sum over faces of open_f (q_c - q_neighbour) = -outflow        (cut cells, Batty et al. 2007)
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
-// (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta.
+// (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta. Where
+// densities differ all of this is multiplied by beta of the face, see mixed.h.
 #include "band/band.h"
 #include "base/error.h"
 #include "bodies/bodies.h"
+#include "projection/mixed.h"
 #include "step/stages.h"
 #include "volume/density.h"
 #include "walls/solid_masks.h"
@@ -44,7 +46,7 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
     return outflow;
 }
 
-/// One row of the system, beside solids.
+/// One row of the system, beside solids or between liquids.
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float diagonal = 0;
@@ -54,8 +56,8 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         int a = n >> 1;
         bool wet = mask_has(&around->wet[n], cell);
         float open = 1;
-        int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1);
-        if (next >= 0 || !(n & 1)) open = open_part(s, a, n & 1 ? next : me);
+        int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1), face = n & 1 ? next : me;
+        if (face >= 0) open = open_part(s, a, face) * inverse_density(s, a, face);
         diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
         if (!(n & 1) && wet) s->coefficient[a][me] = open;
     }
@@ -78,11 +80,12 @@ static void add_density_error(BrimSim *s, int slot) {
             s->rhs[base + (size_t)i] += error[i] * (float)(s->dx / time);
 }
 
-/// Cells beside solids, over what the kernel for open water made of them.
-static void build_beside_walls(BrimSim *s, int slot, const Around *around) {
-    TileMask cut = cut_cells(s, slot);
+/// Cells beside solids and between liquids, over what the kernel for open water made of them.
+static void build_special(BrimSim *s, int slot, const Around *around) {
+    TileMask cut = cut_cells(s, slot), mixed = mixed_cells(s, slot);
     for (int z = 0; z < s->grid.tile_depth; z++)
-        for (uint64_t bits = around->liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
+        for (uint64_t bits = around->liquid.slice[z] & (cut.slice[z] | mixed.slice[z]); bits;
+             bits &= bits - 1)
             build_cell(s, around, slot, z * 64 + __builtin_ctzll(bits));
 }
 
@@ -111,11 +114,12 @@ static void build_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     Around around = around_tile(&s->grid, s->liquid, slot);
     build_open(s, slot, &around, scale);
-    if (solid_here(s, slot)) build_beside_walls(s, slot, &around);
+    if (solid_here(s, slot) || s->mixed[0]) build_special(s, slot, &around);
     if (s->primed && (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED))
         add_density_error(s, slot);
 }
-/// Subtracts the pressure's gradient on one face, beside solids; leaves it in `gradient`.
+/// Subtracts the pressure's gradient on one face, beside solids or between liquids; leaves it in
+/// `gradient`.
 static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
@@ -127,6 +131,7 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
         gradient = s->pressure[me] / surface_theta(s, me, below);
     else
         gradient = -s->pressure[below] / surface_theta(s, below, me);
+    gradient *= inverse_density(s, axis, me);
     s->velocity[axis][me] -= gradient;
     s->gradient[axis][me] = gradient;
 }
@@ -151,10 +156,12 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
         }
         TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
         TileMask shut = shut_faces(s, slot, 2 * a), cut = cut_faces(s, slot, a), whole;
+        TileMask mixed = mixed_faces(s, slot, a);
         for (int z = 0; z < g->tile_depth; z++) {
             here.slice[z] = (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] &
                             ~shut.slice[z];
             known.slice[z] |= here.slice[z];
+            cut.slice[z] |= mixed.slice[z];
             whole.slice[z] = here.slice[z] & ~cut.slice[z];
         }
         s->faces->subtract(&around, &whole, a, g->tile_depth, &pressure, flags ? NULL : &phi,

@@ -474,6 +474,38 @@ static bool check_mpm(Problem *problem, const BrimSimDef *def) {
            found(problem, "mpm", "control", "needs solver.volume: averaged");
 }
 
+/// Largest ratio of densities.
+static const double DENSITY_RATIO = 100;
+
+static bool check_density(Problem *problem, const BrimSimDef *def, const char *list, int item,
+                          double density) {
+    char path[32];
+    snprintf(path, sizeof path, "%s[%d]", list, item);
+    if (!(density > 0)) return false;
+    if (density < def->density / DENSITY_RATIO || density > def->density * DENSITY_RATIO)
+        return found(problem, path, "density", "%g is not allowed: %g to %g kg/m^3", density,
+                     def->density / DENSITY_RATIO, def->density * DENSITY_RATIO);
+    const char *other = def->band_width > 0        ? "band.width"
+                        : def->warp > 0            ? "grid.warp"
+                        : def->nodal               ? "grid.nodal"
+                        : def->mpm_substeps > 0    ? "mpm.substeps"
+                        : def->viscosity > 0       ? "viscosity"
+                        : def->surface_tension > 0 ? "surface_tension"
+                        : def->body_count > 0      ? "bodies"
+                                                   : NULL;
+    return other &&
+           found(problem, path, "density", "does not go with %s: leave one of them out", other);
+}
+
+/// What liquids of different density do not go with.
+static bool check_densities(Problem *problem, const BrimSimDef *def) {
+    for (int i = 0; i < def->liquid_count && def->liquid; i++)
+        if (check_density(problem, def, "liquid", i, def->liquid[i].density)) return true;
+    for (int i = 0; i < def->source_count && def->sources; i++)
+        if (check_density(problem, def, "sources", i, def->sources[i].density)) return true;
+    return false;
+}
+
 /// What tracking needs to tell calm water by.
 static bool check_tracking(Problem *problem, const BrimSimDef *def) {
     if (def->tracking == BRIM_TRACKING_OFF) return false;
@@ -548,7 +580,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
         if (table_sim.fields[i].store == STORE_LIST &&
             check_items(problem, &table_sim.fields[i], def))
             return true;
-    return false;
+    return check_densities(problem, def);
 }
 
 BrimResult foam_def_check(const BrimFoamDef *foam, BrimError *error) {

@@ -400,6 +400,9 @@ static const Field liquid_fields[] = {
     {{"liquid[].particles", "integer", "0", "0 to 2000000000", "",
       "so many at random places, however dense; 0 = the usual sampling"},
      AT(INT, offsetof(BrimLiquidDef, particles))},
+    {{"liquid[].density", "number", "0", ">= 0", "kg/m^3",
+      "of this liquid, 0.01 to 100 times the scene's; 0 = that"},
+     AT(DOUBLE, offsetof(BrimLiquidDef, density))},
 };
 const Table table_liquid = {"liquid[].",
                             liquid_fields,
@@ -486,6 +489,9 @@ static const Field source_fields[] = {
      AT(DOUBLE, offsetof(BrimSourceDef, start))},
     {{"sources[].stop", "number", ".inf", "> 0", "s", "when it ends, after start; .inf = never"},
      AT(DOUBLE, offsetof(BrimSourceDef, stop))},
+    {{"sources[].density", "number", "0", ">= 0", "kg/m^3",
+      "of what enters, 0.01 to 100 times the scene's; 0 = that"},
+     AT(DOUBLE, offsetof(BrimSourceDef, density))},
 };
 const Table table_source = {"sources[].",
                             source_fields,

@@ -22,6 +22,7 @@ typedef struct Appender {
     BrimVec3 velocity, spin, centre;
     const LiquidFlow *flow; ///< formulas that replace components of velocity; NULL: none
     uint32_t origin;        ///< for the attribute `source`
+    double density;         ///< of the liquid, kg/m^3; 0 = the def's
     bool jitter;
     bool dry;       ///< only counts
     uint8_t *tiles; ///< [tile box] marks tiles that get particles, when dry; may be NULL
@@ -231,6 +232,8 @@ static void append(Appender *a, float x, float y, float z) {
         p->attr[k][i] = turn[k - ATTR_AFFINE];
     particle_words(p, ATTR_ID)[i] = s->next_id++;
     particle_start(p, i, a->origin);
+    if (p->attr[ATTR_MASS] && a->density > 0)
+        p->attr[ATTR_MASS][i] = (float)(a->density / s->def.density);
     p->key[i] = cell_key(&s->grid, s->inv_dx, at[0], at[1], at[2]);
 }
 
@@ -387,6 +390,7 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
                   .spin = def->spin,
                   .flow = &s->flows[index],
                   .centre = def->shape.position,
+                  .density = def->density,
                   .origin = (uint32_t)index,
                   .jitter = true,
                   .hide = s->band != NULL,
@@ -417,6 +421,7 @@ bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const LiquidFlow *flow, 
                   .spin = def->spin,
                   .flow = flow,
                   .centre = def->shape.position,
+                  .density = def->density,
                   .origin = origin,
                   .jitter = true,
                   .into_air = true,
@@ -543,6 +548,7 @@ static bool emit_source(BrimSim *s, const Source *source) {
                   .spacing = spacing,
                   .velocity = source->def.velocity,
                   .origin = source->origin,
+                  .density = source->def.density,
                   .jitter = true,
                   .back = back,
                   .windows = (int)fmaxf(1, ceilf(sqrtf(length) / spacing))};

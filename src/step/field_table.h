@@ -60,6 +60,10 @@ typedef enum StageId {
       "velocity before forces and pressure; with a band where particles are near")                 \
     F(known, uint8_t, 3, ROW, ALL, ALWAYS, SPAN(TO_GRID, EXTRAPOLATE), NO, "",                     \
       "faces with a velocity")                                                                     \
+    F(inverse_density, float, 3, CELL, ALL, MATERIAL, SPAN(TO_GRID, SUBTRACT), NO, "",             \
+      "of the scene's liquid over that on the face, where mixed")                                  \
+    F(mixed, uint8_t, 3, ROW, ALL, MATERIAL, SPAN(TO_GRID, SUBTRACT), NO, "",                      \
+      "faces whose density is not that of the scene's liquid")                                     \
     F(scatter_at, int32_t, 1, TILE, ALL, ALWAYS, SPAN(STRESS, WEIGH_AFTER), NO, "",                \
       "index of the tile's block of particles -> grid, -1 without particles")                      \
     F(scatter_rows, ScatterRows, 1, TILE, ALL, ALWAYS, SPAN(TO_GRID, TO_PARTICLES), NO, "",        \

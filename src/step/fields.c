@@ -56,6 +56,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return has_mpm(s);
     case WHEN_SPRAY:
         return has_spray(s);
+    case WHEN_MATERIAL:
+        return particles_carry(&s->particles, ROW_MASS);
     }
     return false;
 }

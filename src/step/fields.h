@@ -27,6 +27,7 @@ typedef enum FieldWhen {
     WHEN_TRACKING,    ///< particles carry the surface along
     WHEN_MPM,         ///< there are MPM sub-steps
     WHEN_SPRAY,       ///< fast ones fly by themselves
+    WHEN_MATERIAL,    ///< particles differ in mass
 } FieldWhen;
 /// In checkpoints: not, always, once there is a flow; or not, and it does not follow its tiles.
 typedef enum FieldKeep { KEEP_NO, KEEP_YES, KEEP_PRIMED, KEEP_HERE } FieldKeep;

@@ -20,13 +20,15 @@ static void sum_particles(const Particles *p, uint32_t first, uint32_t end, Tile
         const float *x = attr[ATTR_X] + from, *y = attr[ATTR_Y] + from, *z = attr[ATTR_Z] + from;
         const float *u = attr[ATTR_VX] + from, *v = attr[ATTR_VY] + from;
         const float *w = attr[ATTR_VZ] + from;
+        const float *mass = attr[ATTR_MASS] ? attr[ATTR_MASS] + from : NULL;
         for (uint32_t i = 0; i < n; i += LANES)
             for (uint32_t k = 0; k < LANES; k++) {
                 uint32_t j = i + k < n ? i + k : n - 1;
                 float on = i + k < n ? 1.0f : 0.0f;
                 float e = (u[j] * u[j] + v[j] * v[j] + w[j] * w[j]) * on;
-                speed2[k] += e;
                 fastest[k] = e > fastest[k] ? e : fastest[k];
+                if (mass) on *= mass[j], e *= mass[j];
+                speed2[k] += e;
                 at[0][k] += x[j] * on, at[1][k] += y[j] * on, at[2][k] += z[j] * on;
             }
         for (int k = 0; k < LANES; k++) {

@@ -83,8 +83,8 @@ typedef struct DensityErrors {
 
 /// What statistics sum over a tile.
 typedef struct TileSums {
-    double speed2;      ///< sum of |v|^2
-    double position[3]; ///< sum of x
+    double speed2;      ///< sum of |v|^2, times mass
+    double position[3]; ///< sum of x, times mass
     double filled;      ///< sum over cells of min(particles, full), eq. (19) of the density paper
     double cells;       ///< cells with a particle, or below the band
     double hidden;      ///< particles' worth of liquid below the band
@@ -245,7 +245,7 @@ struct BrimSim {
 /// Index of a cell in the fields of solids, -1 far from all solids.
 static inline int64_t solid_cell(const BrimSim *s, int64_t cell) {
     int shift = s->dim == 3 ? 9 : 6;
-    int32_t at = s->solid_at[cell >> shift];
+    int32_t at = s->solid_at ? s->solid_at[cell >> shift] : 0;
     return at ? ((int64_t)(at - 1) << shift) + (cell & ((1 << shift) - 1)) : -1;
 }
 /// Open part of a cell's lower face, distance at its low corner in m, part of it inside solids.

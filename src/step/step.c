@@ -70,7 +70,7 @@ static const Stage step_stages[] = {
     {AT_SWAP, "swap", BRIM_STAGE_BAND, stage_swap, has_band, "", ""},
     {AT_TO_GRID, "to_grid", BRIM_STAGE_TO_GRID, stage_to_grid, NULL,
      "solid_at foreign solid_phi fine_at interior",
-     "velocity old known scatter_at scatter_rows reached weight"},
+     "velocity old known scatter_at scatter_rows reached weight inverse_density mixed"},
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, stage_surface, NULL,
      "tile_solid solid_at shut rock foreign fine_at solid_phi open interior",
      "tracked rough smooth steady even even_next near_air asked sunk beside around kept "
@@ -90,10 +90,11 @@ static const Stage step_stages[] = {
      "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
      "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet density "
-     "below rigid",
+     "below rigid inverse_density mixed",
      "pressure coefficient diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
-     "tile_solid solid_at shut cut open wall_speed phi liquid wet pressure diagonal",
+     "tile_solid solid_at shut cut open wall_speed phi liquid wet pressure diagonal "
+     "inverse_density mixed",
      "velocity known gradient touched"},
     {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, stage_extrapolate, NULL,
      "scatter_at tile_reach tile_solid solid_at cut solid_phi open wall_speed liquid",

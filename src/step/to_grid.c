@@ -107,7 +107,7 @@ static void pack_sides(const BrimSim *s, const ScatterRows *touched, float *bloc
     }
 }
 
-/// A tile's particles into its block.
+/// A tile's particles into its block: (momentum, mass), or with a context (mass, volume).
 static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
     float *block = s->work.at + (size_t)s->scatter_at[slot] * block_floats(s);
@@ -115,7 +115,11 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     *touched = find_rows(s, slot);
     clear_rows(s, touched, block);
     Span span = sim_span(s, slot, 1);
-    s->transfer->to_block(&span, particles_carry(&s->particles, ROW_AFFINE), block);
+    if (context) { // a particle's mass in the place of its velocity, and all volumes are 1
+        for (int a = 0; a < s->dim; a++) span.attr[ATTR_VX + a] = span.attr[ATTR_MASS];
+        span.attr[ATTR_MASS] = NULL;
+    }
+    s->transfer->to_block(&span, !context && particles_carry(&s->particles, ROW_AFFINE), block);
     fold_sides(s, slot, touched, block);
     if (touched->columns & (1 | 1 << (SCATTER_EDGE - 1))) pack_sides(s, touched, block);
 }
@@ -150,24 +154,39 @@ static void forget_beyond_walls(const BrimSim *s, int slot, int axis, TileMask *
         }
 }
 
-/// Sums the blocks that reach a tile and divides. => velocity, old, known; with a band only old,
-/// and that only in tiles that particles reach: reached
-static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
+/// The blocks around a tile and what of it they reach. Returns the rows that any does.
+static uint64_t find_near(const BrimSim *s, int slot, ScatterNear *near) {
     const Grid *g = &s->grid;
     size_t floats = block_floats(s), sides = (size_t)s->dim * component_floats(s);
-    size_t base = (size_t)slot * (size_t)g->tile_cells;
-    bool weights = s->band && s->def.band_combine == BRIM_BAND_DENSITY;
-    ScatterNear near = {{0}, {0}, {0}};
     uint64_t reached = 0;
+    *near = (ScatterNear){{0}, {0}, {0}};
     for (int n = 0; n < 27; n++) {
         int32_t t = g->neighbour[slot][n];
         if (t < 0 || s->scatter_at[t] < 0) continue;
         const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        near.reach[n] = reached_rows(g, &s->scatter_rows[t], d);
-        reached |= near.reach[n];
-        near.block[n] = s->work.at + (size_t)s->scatter_at[t] * floats;
-        near.side[n] = near.block[n] + sides;
+        near->reach[n] = reached_rows(g, &s->scatter_rows[t], d);
+        reached |= near->reach[n];
+        near->block[n] = s->work.at + (size_t)s->scatter_at[t] * floats;
+        near->side[n] = near->block[n] + sides;
     }
+    return reached;
+}
+
+/// On to the next component.
+static void next_component(const BrimSim *s, ScatterNear *near) {
+    for (int n = 0; n < 27; n++)
+        if (near->reach[n])
+            near->block[n] += component_floats(s), near->side[n] += 2 * side_floats(s);
+}
+
+/// Sums the blocks that reach a tile and divides. => velocity, old, known; with a band only old,
+/// and that only in tiles that particles reach: reached
+static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    bool weights = s->band && s->def.band_combine == BRIM_BAND_DENSITY;
+    ScatterNear near;
+    uint64_t reached = find_near(s, slot, &near);
     if (s->band) s->reached[slot] = reached != 0;
     if (s->band && !reached) {
         for (int a = 0; a < s->dim; a++) mask_store(g, s->known[a], slot, &(TileMask){{0}});
@@ -183,15 +202,39 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
         if (s->fine_count) forget_beyond_walls(s, slot, a, &known);
         mask_store(g, s->known[a], slot, &known);
-        for (int n = 0; n < 27; n++)
-            if (near.reach[n])
-                near.block[n] += component_floats(s), near.side[n] += 2 * side_floats(s);
+        next_component(s, &near);
+    }
+}
+
+/// From blocks of (mass, volume) => inverse_density, mixed
+static void gather_density(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    ScatterNear near;
+    uint64_t reached = find_near(s, slot, &near);
+    for (int a = 0; a < s->dim; a++, next_component(s, &near)) {
+        TileMask known = {{0}}, mixed = {{0}};
+        float *density = s->inverse_density[a] + (size_t)slot * (size_t)g->tile_cells;
+        if (reached)
+            s->transfer->gather(&near, s->dim, WEIGHT_MIN, density, NULL, NULL,
+                                (uint8_t *)known.slice);
+        for (int z = 0; z < g->tile_depth; z++)
+            for (uint64_t bits = known.slice[z]; bits; bits &= bits - 1) {
+                float *at = &density[z * 64 + __builtin_ctzll(bits)];
+                if (*at != 1) mixed.slice[z] |= bits & -bits;
+                *at = 1 / *at;
+            }
+        mask_store(g, s->mixed[a], slot, &mixed);
     }
 }
 
 /// False when out of memory.
 static bool scatter_all(BrimSim *s) {
     if (!scatter_reserve(s, block_floats(s))) return false;
+    if (s->mixed[0]) {
+        bool density = true;
+        tiles_for(s, scatter_tile, &density);
+        tiles_for(s, gather_density, NULL);
+    }
     tiles_for(s, scatter_tile, NULL);
     tiles_for(s, gather_tile, NULL);
     return true;
