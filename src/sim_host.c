@@ -7,6 +7,7 @@
 #include "scene/def_hash.h"
 #include "sim.h"
 #include "walls/solid_fine.h"
+#include "warp/stage.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,13 @@ BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_
 
 // ---------------------------------------------------------------------------------- solids
 
+static void surface_again(BrimSim *s) {
+    if (s->warp)
+        warp_surface(s, NULL);
+    else
+        find_surface(s);
+}
+
 /// Samples all tiles again after a solid came or started to move.
 static BrimResult solids_changed(BrimSim *s, BrimError *error) {
     s->crowded = true;
@@ -140,8 +148,6 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
                               BrimError *error) {
     NEED(sim, error);
     NEED(solid, error);
-    if (sim->warp)
-        return fail(error, BRIM_ERROR_INPUT, "a warped grid does not go with solids yet");
     BrimResult r = sim_check_intact(sim, error);
     if (r == BRIM_OK) r = solid_check(solid, sim->dim, error);
     if (r != BRIM_OK) return r;
@@ -168,7 +174,7 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
     }
     if (again) sim->crowded = crowded; // nothing came that was not there
     // A band carries the level set along: as a simulation that is saved now will find it.
-    if (!sim->pending_count && (again || sim->primed)) find_foreign(sim), find_surface(sim);
+    if (!sim->pending_count && (again || sim->primed)) find_foreign(sim), surface_again(sim);
     if (index) *index = sim->solid_count - 1;
     if (!again) changed(sim, solid_hash(change(sim, "solid"), solid, sim->dim));
     return BRIM_OK;
@@ -201,7 +207,7 @@ BrimResult brim_sim_remove_solid(BrimSim *sim, int index, BrimError *error) {
         solids_restored(sim);
         return r;
     }
-    if (sim->primed) find_foreign(sim), find_surface(sim); // as when it is loaded
+    if (sim->primed) find_foreign(sim), surface_again(sim); // as when it is loaded
     changed(sim, hash_bytes(change(sim, "remove"), &index, sizeof index));
     return BRIM_OK;
 }
@@ -220,7 +226,7 @@ BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimV
     solid_move(sim->solids[index], position, rotation, sim->time, duration);
     if (!moved_before) {
         r = solids_changed(sim, error);
-        if (r == BRIM_OK && sim->primed) find_foreign(sim), find_surface(sim); // as when loaded
+        if (r == BRIM_OK && sim->primed) find_foreign(sim), surface_again(sim); // as when loaded
     }
     if (r != BRIM_OK) {
         solid_set_state(sim->solids[index], &before);

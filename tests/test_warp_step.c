@@ -1,8 +1,8 @@
 // Whole simulations on a warped grid.
-#include "base/hash.h"
 #include "scratch.h"
 #include "test.h"
 #include "warp/stage.h"
+#include "warp_sim.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,29 +24,6 @@ static const char *const cube = "brim: 1\n"
                                 "liquid:\n"
                                 "  - box: {low: [0, 0, 0], high: [0.5, 0.5, 1]}\n"
                                 "  - sphere: {center: [0.6, 0.75, 0.5], radius: 0.12}\n";
-
-/// A simulation of a scene with keys changed; NULL ends the list.
-static BrimSim *start(const char *text, BrimScene **scene, BrimError *error,
-                      const char *const *sets, int count) {
-    BrimSim *sim = NULL;
-    *scene = NULL;
-    if (brim_scene_parse(text, strlen(text), "test", sets, count, scene, error) == BRIM_OK)
-        brim_sim_create(brim_scene_def(*scene), &sim, error);
-    return sim;
-}
-
-static void finish(BrimSim **sim, BrimScene **scene) {
-    brim_sim_destroy(sim);
-    brim_scene_destroy(scene);
-}
-
-static uint64_t particles_hash(const BrimSim *sim) {
-    BrimParticles p = brim_sim_particles(sim);
-    const float *const array[6] = {p.x, p.y, p.z, p.vx, p.vy, p.vz};
-    uint64_t h = p.count;
-    for (int k = 0; k < 6; k++) h = hash_bytes(h, array[k], p.count * sizeof(float));
-    return h;
-}
 
 /// Seeded as evenly as the mesh is: full cells weigh 1, whatever their size, and there are as many
 /// particles in a cell at the surface as in one at the bottom.

@@ -544,7 +544,6 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
     bool open = false;
     for (int i = 0; i < 2 * def->dim; i++) open |= def->sides[i] == BRIM_SIDE_OPEN;
     const char *other = def->band_width > 0        ? "band.width"
-                        : def->solid_count > 0     ? "solids"
                         : def->body_count > 0      ? "bodies"
                         : def->source_count > 0    ? "sources"
                         : def->drain_count > 0     ? "drains"

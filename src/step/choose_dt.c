@@ -96,7 +96,7 @@ static double source_speed(const BrimSim *s) {
 }
 
 static double fastest(const BrimSim *s) {
-    return fmax(fmax(s->max_speed, source_speed(s)), solid_speed(s));
+    return fmax(s->max_speed, stretch(s) * fmax(source_speed(s), solid_speed(s)));
 }
 
 /// Cells that a solid may cross in a step that we choose: no farther than a tile's block sees.
@@ -105,7 +105,7 @@ static const double WALL_CELLS = 4;
 /// A step of at most `dt` in which no solid crosses more cells than that. One that the host puts
 /// somewhere else at once crosses as many in any step: there is none to wait for.
 static double step_for_walls(const BrimSim *s, double time, double dt) {
-    double most = WALL_CELLS * s->dx, speed = solid_speed(s);
+    double most = WALL_CELLS * s->dx / stretch(s), speed = solid_speed(s);
     if (speed * dt > most) dt = most / speed;
     for (int i = 0; i < 3; i++) { // a solid that gathers speed goes less far in less time
         double way = solid_ways(s, time, dt), shorter = dt * most / way;

@@ -36,6 +36,9 @@ enum { TRACED_NONE, TRACED_SOME, TRACED_ALL };
 
 /// Solids farther from a tile than this many cells do not touch it; distances are cut here.
 #define SOLID_REACH 3.0f
+/// Solids are taken to be this much thicker, in cells: the surface of a wall that lies exactly on
+/// grid nodes is inside it, whatever the rounding, so that such a wall of one cell holds water.
+#define SOLID_SKIN 0.01f
 
 enum {
     /// Nodes at half cells along a tile's edge, those on its far side included, and most along that

@@ -5,6 +5,7 @@
 #include "walls/solid_fine.h"
 #include "walls/solid_part.h"
 #include "walls/solid_thin.h"
+#include "warp/space.h"
 #include <math.h>
 #include <string.h>
 
@@ -12,9 +13,6 @@ enum { NODES = PART_NODES, NODES_MAX = NODES * NODES * NODES };
 
 /// A face with less than this open is closed: its velocity would rest on a sliver.
 static const float OPEN_MIN = 0.1f;
-/// Solids are taken to be this much thicker, in cells: the surface of a wall that lies exactly on
-/// grid nodes is inside it, whatever the rounding, so that such a wall of one cell holds water.
-static const float SKIN = 0.01f;
 
 /// Distances of a tile's nodes, those one cell around it included, and the solid that each is
 /// nearest to. Nodes beyond the domain repeat those on its sides.
@@ -24,8 +22,14 @@ typedef struct Nodes {
 } Nodes;
 
 static bool near_tile(const BrimSim *s, const Solid *solid, int slot) {
-    float low[3], high[3];
+    float low[3], high[3], first[3], last[3];
     if (!solid_bounds(solid, low, high)) return false;
+    if (s->warp) {
+        warp_tile_box(s, slot, SOLID_REACH, first, last);
+        for (int a = 0; a < s->dim; a++)
+            if (high[a] < first[a] || low[a] > last[a]) return false;
+        return true;
+    }
     const int16_t c[3] = {s->grid.coord[slot].x, s->grid.coord[slot].y, s->grid.coord[slot].z};
     for (int a = 0; a < s->dim; a++) {
         float from = (float)(c[a] * TILE) * s->dx - SOLID_REACH * s->dx;
@@ -57,11 +61,27 @@ bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const 
         any = true;
         solid_distance(solid, count, x, y, z, d);
         for (int i = 0; i < count; i++) {
-            if (!(d[i] - SKIN * s->dx < phi[i])) continue;
-            phi[i] = d[i] - SKIN * s->dx;
+            if (!(d[i] - SOLID_SKIN * s->dx < phi[i])) continue;
+            phi[i] = d[i] - SOLID_SKIN * s->dx;
             if (owner) owner[i] = (int16_t)k;
         }
     }
+    return any;
+}
+
+/// On a warped grid: distances of the nodes where they are, as ones in reference space.
+static bool sample_warped(const BrimSim *s, int slot, Nodes *nodes) {
+    enum { SLICE = NODES * NODES };
+    float x[3][NODES_MAX];
+    bool any = false;
+    warp_node_places(s, slot, NODES, (float *const[3]){x[0], x[1], x[2]});
+    for (int z = 0; z < (s->dim == 3 ? NODES : 1); z++) {
+        const int first = z * SLICE;
+        for (int i = first; i < first + SLICE; i++) nodes->phi[i] = INFINITY, nodes->owner[i] = -1;
+        any |= solids_sample(s, slot, SLICE, x[0] + first, x[1] + first, x[2] + first,
+                             nodes->phi + first, nodes->owner + first);
+    }
+    if (any) warp_reference_distance(s, NODES, nodes->phi);
     return any;
 }
 
@@ -70,6 +90,7 @@ static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes) {
     enum { SLICE = NODES * NODES };
     bool any = false;
     TileCoord c = s->grid.coord[slot];
+    if (s->warp) return sample_warped(s, slot, nodes);
     for (int z = 0; z < (s->dim == 3 ? NODES : 1); z++) {
         float x[SLICE], y[SLICE], at_z[SLICE], *phi = nodes->phi + z * SLICE;
         int16_t *owner = nodes->owner + z * SLICE;
@@ -157,6 +178,7 @@ static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, in
     float p[3] = {(float)(c.x * TILE + x) + 0.5f, (float)(c.y * TILE + y) + 0.5f,
                   (float)(c.z * TILE + z) + 0.5f};
     p[axis] -= 0.5f;
+    if (s->warp) warp_to_place(s, p);
     int owner = nodes->owner[nearest];
     BrimVec3 w = {0, 0, 0};
     if (owner >= 0)
@@ -224,7 +246,7 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     bool moving = any_moves(s, slot);
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
     Outside outside = outside_nodes(s->dim, nodes.phi);
-    if (is_thin(&outside)) s->fine_at[s->solid_at[slot] - 1] = -1;
+    if (!s->warp && is_thin(&outside)) s->fine_at[s->solid_at[slot] - 1] = -1;
     find_parted(&outside, nodes.phi, &parted);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         s->solid_phi[base + (size_t)i] =
@@ -322,9 +344,10 @@ static bool place_solids(BrimSim *s) {
         appears |= solid_exists(s->solids[i], s->solid_time) != solid_exists(s->solids[i], before);
     }
     if (appears) s->crowded = true;
-    if (moves && !solids_arrange(s)) return false;
+    bool all = appears || (s->warp && warp_bends(s)); // the nodes are elsewhere
+    if ((moves || all) && !solids_arrange(s)) return false;
     if (!s->solid_count) return true;
-    tiles_for(s, sample_touched_tile, &appears);
+    tiles_for(s, sample_touched_tile, &all);
     return fine_arrange(s);
 }
 

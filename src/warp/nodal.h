@@ -21,16 +21,24 @@ static const signed char nodal_link[NODAL_LINKS][3] = {
     {-1, 0, 1}, {0, 0, 1},  {1, 0, 1}, {-1, 1, 1}, {0, 1, 1},   {1, 1, 1},
 };
 
-/// A solid cell or a part of one. Arrays by cell; NULL where there are no solids.
+/// Solids in cells. Arrays by tile and cell, open [tile][open_points][cell], others [tile][cell];
+/// all NULL where there are no solids.
 typedef struct NodalSolids {
+    const int32_t *at; ///< [slot] 1 + the tile's place in the arrays, 0: no solid is near; NULL:
+                       ///< arrays hold all slots
     /// Open part at each point of the rule (open_points = 8, in 2D 4), or of each cell
-    /// (open_points = 1): [cell][open_points].
+    /// (open_points = 1).
     const float *open;
     int open_points;
     const float *velocity[3]; ///< of the solid in the cell, m/s; NULL: all at rest
     /// Part of the cell's face on a side of the domain that a solid covers, by axis; NULL: none.
     const float *covered[3];
 } NodalSolids;
+
+/// Place of a tile in the arrays of solids, -1: no solid is near.
+static inline int64_t nodal_solid_place(const NodalSolids *s, int64_t slot) {
+    return !s->open ? -1 : s->at ? s->at[slot] - 1 : slot;
+}
 
 /// What makes a system.
 typedef struct NodalProblem {
@@ -40,7 +48,7 @@ typedef struct NodalProblem {
     Surface surface;
     const float *phi; ///< [nodes] signed distance in space, negative in the liquid, any unit
     NodalSolids solids;
-    /// Fast ones, for 3D without solids; NULL: value by value in double precision.
+    /// Fast ones, for 3D; NULL: value by value in double precision.
     const struct NodalKernels *kernels;
     const struct WarpKernels *map_kernels;
 } NodalProblem;
@@ -55,7 +63,7 @@ typedef struct NodalOperator {
     float *smooth; ///< [node] 1 / sum of |K_ij|; 0: no unknown
     float *weight; ///< [node] 1 / volume: turns a residual into a divergence
     float *mean;   ///< [slot][NODAL_MEAN][cell] V Gm, [axis][corner], and V of cells with liquid
-                   ///< nodes, 0 in others
+                   ///< nodes, 0 in others; of their open parts: sum of f w B and of f w
     float *edge[3], *diag; ///< [node] 7-point matrix of the preconditioner, as in solve.h
     uint8_t *used;         ///< [slot] the tile holds unknowns
     uint8_t *kept;         ///< [slot] it has cells with liquid nodes: mean is there

@@ -85,6 +85,7 @@ INLINE void ghost(const wide a[3], const wide b[3], wide_int acts, float limit, 
 typedef struct Points {
     wide C[8][3][3]; ///< adjoint: J^-1 det J
     wide det[8];
+    wide part[8];    ///< weight of the rule times the open part
     wide flux[3][8]; ///< V Gm: [axis][corner]
     wide volume;
 } Points;
@@ -130,13 +131,15 @@ INLINE void find_points(const NodalTile *t, int x, int y, int z, Points *out) {
         }
         out->det[g] =
             J[0][0] * out->C[g][0][0] + J[0][1] * out->C[g][1][0] + J[0][2] * out->C[g][2][0];
-        out->volume += 0.125f * out->det[g];
+        out->part[g] = wide_all(0.125f);
+        if (t->open[0]) out->part[g] *= wide_load(t->open[g] + node_index(x, y, z));
+        out->volume += out->part[g] * out->det[g];
     }
     UNROLL for (int k = 0; k < 3; k++) {
         UNROLL for (int c = 0; c < 8; c++) out->flux[k][c] = (wide){0};
         UNROLL for (int a = 0; a < 3; a++) {
             wide at[4] = {0};
-            UNROLL for (int g = 0; g < 8; g++) at[slope_of(a, g)] += 0.125f * out->C[g][k][a];
+            UNROLL for (int g = 0; g < 8; g++) at[slope_of(a, g)] += out->part[g] * out->C[g][k][a];
             spread(at, a, out->flux[k]);
         }
     }
@@ -168,7 +171,7 @@ INLINE void find_stiffness(const NodalTile *t, const Points *p, const wide phi[8
         UNROLL for (int i = 0; i < 3; i++) point_slopes(phi, i, a[i]), point_slopes(phi0, i, b[i]);
     }
     for (int g = 0; g < 8; g++) {
-        const wide(*C)[3] = p->C[g], part = 0.125f / p->det[g];
+        const wide(*C)[3] = p->C[g], part = p->part[g] / p->det[g];
         wide M[6], MC[3][3];
         if (any_cut) {
             wide ga[3] = {0}, gb[3] = {0};
@@ -316,16 +319,14 @@ INLINE void add_edges(const wide S[6][8], NodalSums *s, int x, int y, int z,
     }
 }
 
-/// Volume of the corners: det J shared by the shape functions.
-INLINE void add_volumes(const Points *p, NodalSums *s, int x, int y, int z, wide_int on) {
-    wide v[8];
-    UNROLL for (int g = 0; g < 8; g++) v[g] = 0.125f * p->det[g];
+/// Volume of the corners: det J shared by the shape functions. v: at the points
+INLINE void add_volumes(wide v[8], NodalRow sum, int x, int y, int z, wide_int on) {
     UNROLL for (int a = 0; a < 3; a++) UNROLL for (int g = 0; g < 8; g++) {
         if (g >> a & 1) continue;
         const wide low = v[g], high = v[g | 1 << a];
         v[g] = NEAR * low + FAR * high, v[g | 1 << a] = FAR * low + NEAR * high;
     }
-    UNROLL for (int c = 0; c < 8; c++) add(s->volume, x, y, z, c, keep(v[c], on));
+    UNROLL for (int c = 0; c < 8; c++) add(sum, x, y, z, c, keep(v[c], on));
 }
 
 /// Keeps V Gm and V of the tile's own cells, 0 in those without a liquid node.
@@ -375,7 +376,13 @@ INLINE void assemble_row(const NodalTile *t, NodalSums *s, int x, int y, int z) 
     else
         add_links(&tensors, s, x, y, z, liquid, on, false);
     add_edges((const wide(*)[8])S, s, x, y, z, liquid, on);
-    add_volumes(&p, s, x, y, z, on);
+    wide v[8];
+    UNROLL for (int g = 0; g < 8; g++) v[g] = p.part[g] * p.det[g];
+    add_volumes(v, s->volume, x, y, z, on);
+    if (t->open[0]) {
+        UNROLL for (int g = 0; g < 8; g++) v[g] = 0.125f * p.det[g];
+        add_volumes(v, s->all, x, y, z, on);
+    }
     store_means(t, &p, x, y, z, on);
 }
 

@@ -1,4 +1,4 @@
-// Kernels of the pressure at nodes in 3D, without solids: a tile at a time, rows of cells as
+// Kernels of the pressure at nodes in 3D: a tile at a time, rows of cells as
 // vectors. Plain twins: nodal_assemble_ref and its like in nodal.c.
 #pragma once
 #include "base/simd.h"
@@ -20,7 +20,8 @@ enum {
 typedef float NodalRow[TILE][TILE][NODAL_ROW];
 typedef struct NodalSums {
     NodalRow link[NODAL_LINKS], anchor, volume, edge[3][2]; ///< edge: to lower and upper neighbour
-    uint8_t liquid[TILE * TILE];                            ///< bits of the nodes, by the caller
+    NodalRow all;                ///< volume with what solids take of it; only in tiles with solids
+    uint8_t liquid[TILE * TILE]; ///< bits of the nodes, by the caller
 } NodalSums;
 
 /// What a tile is made from. Blocks are read up to NODAL_PADDING beyond their end.
@@ -28,7 +29,8 @@ typedef struct NodalTile {
     const float *phi, *d[3];            ///< [NODAL_BLOCK] level set and displacement of the nodes
     uint16_t cells[TILE + 1][TILE + 1]; ///< [z + 1][y + 1] bit x + 1: the cell is there
     Surface surface;
-    float *mean; ///< [NODAL_MEAN][cells of the tile]
+    float *mean;          ///< [NODAL_MEAN][cells of the tile]
+    const float *open[8]; ///< [point][NODAL_BLOCK] open part of the cells; NULL: no solids
 } NodalTile;
 
 /// A tile's neighbours with their first values of a field; NULL where there is nothing to read.

@@ -10,5 +10,5 @@ typedef struct Occupied {
     uint16_t row[ROWS][ROWS];
 } Occupied;
 
-/// beyond: what cells outside the domain count as.
+/// beyond: what cells outside the domain and inside solids count as.
 void find_occupied(const BrimSim *s, int slot, bool beyond, Occupied *o);

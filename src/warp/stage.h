@@ -7,6 +7,7 @@
 // space) and pressure are at nodes, node i at the lower corner of cell i; known[0] are the cells
 // with a velocity, liquid those that the projection changed.
 #pragma once
+#include "grid/mask.h"
 #include "step/stage.h"
 #include "step/tiles.h"
 #include "warp/level.h"
@@ -37,6 +38,13 @@ typedef struct WarpState {
     size_t splits_capacity;
     double stretch;    ///< largest factor from a speed in space to one in reference space
     float *stretch_at; ///< [centres] the same by coarse cell
+    float
+        *solid_memory; ///< of what follows, in tiles near solids; NULL without; written by to_grid
+    size_t solid_capacity;
+    float *open;                 ///< [tile][point][cell] open part
+    float *wall[3], *covered[3]; ///< [tile][cell] see NodalSolids
+    NodalSolids solids;          ///< of this step's projection
+    bool walls_move;             ///< some of these move; false when they are out of date
     WarpMotion motion;
 } WarpState;
 
@@ -53,7 +61,9 @@ BrimResult warp_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *cons
 extern const Stage warped_stages[];
 extern const int warped_stage_count;
 
-/// Moves the mesh, then particles: (phi, velocity on the old mesh, xi) => (xi on the new mesh, key)
+/// Moves the mesh, then places the solids. (phi, velocity on the old mesh) => solids on the new one
+BrimResult warp_solids(BrimSim *s, BrimError *error);
+/// (velocity on the old mesh, xi) => (xi on the new mesh, key)
 BrimResult warp_advect(BrimSim *s, BrimError *error);
 /// Towards the wanted number of particles a cell of the mesh. (xi, volume) => (xi, volume, tail,
 /// key)
@@ -91,6 +101,23 @@ bool warp_place_reserve(BrimSim *s);
 /// Sums of a tile for the statistics: particles weighed by their volume over that of a seeded one.
 /// Writes space.
 void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out);
+
+// ------------------------------------------------------------------------------------------ solids
+
+/// Samples the solids on all tiles, after the mesh has changed. False: out of memory.
+bool warp_sample_solids(BrimSim *s);
+/// What solids are to the pressure and to velocities beside the domain's sides. => solids. False:
+/// out of memory.
+bool warp_open_cells(BrimSim *s);
+/// Velocity in cells that are mostly inside solids: along their walls.
+void warp_slip(BrimSim *s);
+/// Takes such cells out of a tile's known ones where a cell beside them says more.
+void warp_forget_cut(const BrimSim *s, int slot, TileMask *known);
+/// Particles of a tile that have moved, up to `reach` cells, out of solids.
+void warp_leave_solids(BrimSim *s, int slot, float reach);
+/// Whether a point of the seeding lattice, cells of reference space, is outside solids. One that a
+/// solid cuts is kept by chance, as often as its free part is large, in the middle of that.
+bool warp_seed_beside(const BrimSim *s, double spacing, uint64_t chance, double xi[3]);
 
 // ----------------------------------------------------------------------------- what these share
 

@@ -8,6 +8,7 @@
 #include "particles/seed.h"
 #include "step/stages.h"
 #include "volume/density.h"
+#include "walls/solid_masks.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
@@ -121,12 +122,18 @@ static void add_own(const BrimSim *s, int slot, float *density) {
     mask_around(&s->grid, s->particles.occupied, slot, near);
     for (int n = 0; n < 2 * s->dim; n++) {
         const TileMask wall = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask rock = {{0}};
+        if (s->solid_count) rock = mask_neighbour(&s->grid, s->rock, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++)
-            here.slice[z] &= near[n].slice[z] | wall.slice[z];
+            here.slice[z] &= near[n].slice[z] | wall.slice[z] | rock.slice[z];
     }
+    const float *filled = NULL;
+    if (solid_here(s, slot))
+        filled = s->solid_volume + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         if (!mask_has(&here, i)) continue;
-        const float own = own_volume(s, (int64_t)slot * s->grid.tile_cells + i) / volume[i];
+        float own = own_volume(s, (int64_t)slot * s->grid.tile_cells + i) / volume[i];
+        if (filled) own += filled[i];
         density[i] += OWN_PART * (own - density[i]);
     }
 }
@@ -153,6 +160,10 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     warp_sum_blocks(s, slot, WARP_NUMBERS, s->work.at, s->block_at, sum);
     for (size_t i = 0; i < n; i++)
         density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
+    if (solid_here(s, slot)) {
+        const float *part = s->solid_part + solid_cell(s, (int64_t)base);
+        for (size_t i = 0; i < n; i++) density[base + i] += part[i];
+    }
     if (m->own) add_own(s, slot, density + base);
 }
 
@@ -170,11 +181,13 @@ BrimResult warp_weigh(BrimSim *s, BrimError *error) {
     s->weighs = false;
     if (s->def.volume != BRIM_VOLUME_DENSITY || !pressure_acts(s)) return BRIM_OK;
     s->travelled += s->max_speed * s->dt * (double)s->inv_dx;
-    if (!s->crowded && s->travelled < TRAVEL_MAX) return BRIM_OK;
+    bool moving = false;
+    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
+    if (!moving && !s->crowded && s->travelled < TRAVEL_MAX) return BRIM_OK;
     if (!measure_density(s, s->density, true)) return step_out_of_memory(s, "density", error);
     memcpy(s->scatter_at, s->block_at, (size_t)s->grid.tile_count * sizeof *s->scatter_at);
     density_wet(s, s->weighed);
-    s->inside = 0;
+    s->inside = push_out_find(s);
     s->weighs = true;
     return BRIM_OK;
 }

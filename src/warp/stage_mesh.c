@@ -42,7 +42,7 @@ void warp_destroy(BrimSim *s) {
     nodal_free(&w->op);
     nodal_solver_free(&w->solver);
     free(w->q), free(w->distance), free(w->speed), free(w->closest[0]), free(w->f);
-    free(w->stretch_at), free(w->splits);
+    free(w->stretch_at), free(w->splits), free(w->solid_memory);
     for (int a = 0; a < 3; a++) free(w->space[a]);
     free(w);
     s->warp = NULL;
@@ -53,7 +53,7 @@ size_t warp_state_bytes(const BrimSim *s) {
     size_t n = warp_centres(&w->mesh);
     return sizeof *w + warp_bytes(&w->mesh) + nodal_bytes(&w->op) + nodal_solver_bytes(w->solver) +
            w->q_capacity * sizeof(double) + n * (6 * sizeof(float) + sizeof(double)) +
-           3 * w->space_capacity * sizeof(float);
+           (3 * w->space_capacity + w->solid_capacity) * sizeof(float);
 }
 
 // ----------------------------------------------------------------------------------------- sizing
@@ -245,12 +245,15 @@ static bool seed_cell(BrimSim *s, const BrimLiquidDef *liquid, const Shape *cons
         uint64_t h = hash_3(s->def.seed, s->next_id, 0), h2 = hash_mix(h);
         const double r[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(h2, 0)};
         double xi[3] = {0}, x[3], plain[3] = {0};
-        for (int a = 0; a < s->dim; a++) {
-            plain[a] = cell[a] + (place[a] + 0.5) / side;
-            double at = plain[a] + (r[a] - 0.5) * (double)s->def.jitter / side;
-            xi[a] = fmin(fmax(at, 1e-3), s->grid.cells[a] - 1e-3);
-        }
+        for (int a = 0; a < s->dim; a++) plain[a] = cell[a] + (place[a] + 0.5) / side;
+        const uint64_t row = hash_3((uint64_t)cell[0], (uint64_t)cell[1], (uint64_t)cell[2]);
+        if (!warp_seed_beside(s, 1.0 / side, hash_3(s->def.seed, row, (uint64_t)k + 1), plain))
+            continue;
         map_to_space(&s->warp->mesh.map, plain, x);
+        for (int a = 0; a < s->dim; a++) {
+            const double moved = plain[a] + (r[a] - 0.5) * (double)s->def.jitter / side;
+            xi[a] = fmin(fmax(moved, 1e-3), s->grid.cells[a] - 1e-3);
+        }
         const float at[3] = {(float)x[0] * s->dx, (float)x[1] * s->dx, (float)x[2] * s->dx};
         for (int i = 0; i < count; i++)
             if (in_region(shapes, i, at) && !append(s, &liquid[i], (uint32_t)i, xi)) return false;
@@ -304,6 +307,8 @@ BrimResult warp_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *cons
         r = warp_settle(&w->mesh, size_mesh, s, error);
         map_determinants(&w->mesh.map, &w->motion.least, &w->motion.most);
         find_stretch(w);
+        if (r == BRIM_OK && !warp_sample_solids(s))
+            return fail(error, BRIM_ERROR_MEMORY, "out of memory for solids on a warped grid");
     }
     if (r != BRIM_OK) return r;
     s->particles.count = s->particles.sorted = 0;

@@ -63,6 +63,7 @@ static Projection projection(const BrimSim *s) {
                     .surface = {.order = s->def.surface == BRIM_SURFACE_FLAGS ? 1 : 2,
                                 .limit = GHOST_LIMIT},
                     .phi = s->phi,
+                    .solids = s->warp->solids,
                     .kernels = s->warp->nodal,
                     .map_kernels = s->warp->kernels},
         .op = &s->warp->op};

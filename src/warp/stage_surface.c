@@ -80,19 +80,19 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
 
 // ------------------------------------------------------------------------------ averaged positions
 
-/// The cells that a node sees along an axis, and those that walls mirror: at most three pieces.
+/// The cells that a point sees along an axis, and those that walls mirror: at most three pieces.
 typedef struct Piece {
     int first, last; ///< cells
     float scale, shift;
 } Piece;
 
-static int find_pieces(const BrimSim *s, int axis, int node, Piece piece[3]) {
-    const int n = s->grid.cells[axis], low = node - SEEN, high = node + SEEN - 1;
+static int find_pieces(const BrimSim *s, int axis, float at, Piece piece[3]) {
+    const int n = s->grid.cells[axis], low = (int)floorf(at - s->profile.radius);
+    const int high = (int)ceilf(at + s->profile.radius) - 1;
     int count = 0;
-    if (low < 0) piece[count++] = (Piece){0, -1 - low, -s->inv_dx, -(float)node};
-    piece[count++] = (Piece){low < 0 ? 0 : low, high < n ? high : n - 1, s->inv_dx, -(float)node};
-    if (high >= n)
-        piece[count++] = (Piece){2 * n - 1 - high, n - 1, -s->inv_dx, (float)(2 * n - node)};
+    if (low < 0) piece[count++] = (Piece){0, -1 - low, -s->inv_dx, -at};
+    piece[count++] = (Piece){low < 0 ? 0 : low, high < n ? high : n - 1, s->inv_dx, -at};
+    if (high >= n) piece[count++] = (Piece){2 * n - 1 - high, n - 1, -s->inv_dx, 2 * (float)n - at};
     return count;
 }
 
@@ -114,14 +114,14 @@ static int add_runs(const BrimSim *s, int first, int last, int y, int z, const W
     return count;
 }
 
-/// Weight and weighed offset of all that a node sees.
-static void sum_node(const BrimSim *s, const int node[3], float sum[4]) {
+/// Weight and weighed offset of all that a point sees, cells.
+static void sum_point(const BrimSim *s, const float at[3], float sum[4]) {
     enum { RUNS = 36 * 6 };
     Piece piece[3][3];
     int pieces[3] = {1, 1, 1}, count = 0;
     WarpRun run[RUNS], like = {0};
     piece[2][0] = (Piece){0};
-    for (int a = 0; a < s->dim; a++) pieces[a] = find_pieces(s, a, node[a], piece[a]);
+    for (int a = 0; a < s->dim; a++) pieces[a] = find_pieces(s, a, at[a], piece[a]);
     for (int pz = 0; pz < pieces[2]; pz++)
         for (int z = piece[2][pz].first; z <= piece[2][pz].last; z++)
             for (int py = 0; py < pieces[1]; py++)
@@ -160,14 +160,55 @@ static bool full_around(const BrimSim *s, const int node[3]) {
         for (uint32_t n = s->particles.cell_start[i]; n < s->particles.cell_start[i + 1]; n++)
             sum += warp_volume(s, n);
         map_jacobian(&s->warp->mesh.map, centre, J);
-        if (sum < 0.999 * matrix_determinant(J)) return false;
+        const double open = s->solid_count ? 1 - (double)solid_volume_of(s, i) : 1;
+        if (sum < 0.999 * open * matrix_determinant(J)) return false;
     }
     return true;
 }
 
-static float node_distance(const BrimSim *s, const int node[3], bool among) {
+/// Solids beside a node as a plane in reference space: distance in cells, normal out of them.
+typedef struct Plane {
+    float distance, normal[3];
+} Plane;
+
+/// False: the node sees none.
+static bool find_plane(const BrimSim *s, int slot, int i, Plane *p) {
+    static const float DEEPEST = -2; // no cell with an open part has a corner deeper inside
+    const int64_t me = (int64_t)slot * s->grid.tile_cells + i;
+    if (!s->solid_count || solid_cell(s, me) < 0) return false;
+    const float here = solid_distance_at(s, me);
+    float square = 0;
+    p->distance = here * s->inv_dx;
+    if (p->distance > s->profile.radius || p->distance < DEEPEST) return false;
+    for (int a = 0; a < 3; a++) {
+        p->normal[a] = 0;
+        if (a >= s->dim) continue;
+        const int64_t low = grid_step(&s->grid, slot, i, a, -1);
+        const int64_t high = grid_step(&s->grid, slot, i, a, 1);
+        p->normal[a] = (high < 0 ? here : solid_distance_at(s, high)) -
+                       (low < 0 ? here : solid_distance_at(s, low));
+        square += p->normal[a] * p->normal[a];
+    }
+    for (int a = 0; a < s->dim; a++) p->normal[a] /= sqrtf(square);
+    return square > 0;
+}
+
+/// Adds the mirror images of particles beyond a plane: what they are to the node, they are
+/// themselves to the node's own image.
+static void add_images(const BrimSim *s, const int node[3], const Plane *p, float sum[4]) {
+    float at[3] = {0}, more[4], along = 0;
+    for (int a = 0; a < s->dim; a++) at[a] = (float)node[a] - 2 * p->distance * p->normal[a];
+    sum_point(s, at, more);
+    for (int a = 0; a < s->dim; a++) along += more[1 + a] * p->normal[a];
+    sum[0] += more[0];
+    for (int a = 0; a < s->dim; a++) sum[1 + a] += more[1 + a] - 2 * along * p->normal[a];
+}
+
+static float node_distance(const BrimSim *s, const int node[3], bool among, const Plane *plane) {
     float sum[4];
-    sum_node(s, node, sum);
+    const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
+    sum_point(s, at, sum);
+    if (plane) add_images(s, node, plane, sum);
     if (!(sum[0] > 0)) return LEVEL_SET_CUT;
     const float x = sum[1] / sum[0], y = sum[2] / sum[0], z = sum[3] / sum[0];
     float out = profile_distance(&s->profile, sqrtf(x * x + y * y + z * z) - s->profile.offset);
@@ -179,6 +220,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const TileCoord t = g->coord[slot];
     NodeMasks m;
+    const bool near = s->solid_count && s->solid_at[slot];
     find_masks(s, slot, &m);
     for (int i = 0; i < g->tile_cells; i++) {
         const int node[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),
@@ -187,8 +229,10 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         float out = m.deep[r] >> bit & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
         bool inside = true;
         for (int a = 0; a < s->dim; a++) inside = inside && node[a] <= g->cells[a];
-        if (inside && (m.sees[r] & ~m.deep[r]) >> bit & 1)
-            out = node_distance(s, node, m.among[r] >> bit & 1);
+        Plane plane;
+        const bool wall = inside && near && find_plane(s, slot, i, &plane);
+        if (inside && ((m.sees[r] & ~m.deep[r]) >> bit & 1 || (wall && plane.distance < 0)))
+            out = node_distance(s, node, m.among[r] >> bit & 1, wall ? &plane : NULL);
         s->phibar[(size_t)slot * (size_t)g->tile_cells + (size_t)i] = out;
     }
 }

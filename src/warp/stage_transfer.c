@@ -79,6 +79,23 @@ static inline int layer_cell(int edge, int axis, int layer, int u, int v) {
     return (z * edge + y) * edge + x;
 }
 
+/// What the component towards a side of the domain is times in mirror images beyond a cell of a
+/// block: -1, but for what a solid covers of the side that moves through it; there the image has
+/// the velocity of the cell.
+static float side_sign(const BrimSim *s, int slot, int axis, int halo, int i) {
+    const TileCoord t = s->grid.coord[slot];
+    const int edge = TILE + 2 * halo, tile[3] = {t.x, t.y, t.z};
+    const int local[3] = {i % edge, i / edge % edge, i / edge / edge};
+    int at[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        const int c = tile[a] * TILE - halo + local[a], last = s->grid.cells[a] - 1;
+        at[a] = c < 0 ? 0 : c > last ? last : c;
+    }
+    const int64_t cell = grid_cell(&s->grid, at[0], at[1], at[2]);
+    const int64_t k = cell < 0 ? -1 : solid_cell(s, cell);
+    return k < 0 || s->warp->wall[axis][k] == 0 ? -1 : 2 * s->warp->covered[axis][k] - 1;
+}
+
 void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, float *const to[3]) {
     const int edge = TILE + 2 * halo;
     for (int a = 0; a < s->dim; a++) {
@@ -87,7 +104,9 @@ void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, floa
         layers_beyond(s, slot, a, halo, &low, &high);
         for (int k = 0; k < edge; k++) {
             if (k >= low && k < high) continue;
-            EACH_IN_LAYER(s->dim, edge, a, k, i) to[a][i] = -to[a][i];
+            EACH_IN_LAYER(s->dim, edge, a, k, i) {
+                to[a][i] *= s->warp->walls_move ? side_sign(s, slot, a, halo, i) : -1;
+            }
         }
     }
 }
@@ -109,8 +128,9 @@ void warp_fold(const BrimSim *s, int slot, int numbers, float *block) {
                 int step =
                     layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
                 float *ghost = block + numbers * i, *own = ghost + numbers * step;
+                const float sign = s->warp->walls_move ? side_sign(s, slot, a, 1, i) : -1;
                 for (int k = 0; k < numbers; k++)
-                    own[k] += k == 1 + a ? -ghost[k] : ghost[k], ghost[k] = 0;
+                    own[k] += k == 1 + a ? sign * ghost[k] : ghost[k], ghost[k] = 0;
             }
         }
     }
@@ -214,7 +234,7 @@ bool warp_scatter(BrimSim *s, size_t more) {
 }
 
 BrimResult warp_to_grid(BrimSim *s, BrimError *error) {
-    if (!warp_scatter(s, 0)) return step_out_of_memory(s, "to_grid", error);
+    if (!warp_open_cells(s) || !warp_scatter(s, 0)) return step_out_of_memory(s, "to_grid", error);
     tiles_for(s, gather_tile, NULL);
     memcpy(s->own, s->known[0], sim_rows(s));
     return BRIM_OK;
@@ -312,12 +332,14 @@ static void find_own(BrimSim *s, int slot, int thread, void *context) {
             known.slice[z] |= liquid.slice[z];
         }
     }
+    if (s->solid_count) warp_forget_cut(s, slot, &known);
     mask_store(g, s->known[0], slot, &known);
 }
 
 BrimResult warp_extrapolate(BrimSim *s, BrimError *error) {
     tiles_for(s, find_own, NULL);
     warp_grow(s, reach_cells(reach_estimate(s)) + 1, s->velocity, s->old, s->known[0], s->known[1]);
+    warp_slip(s);
     tiles_for(s, find_speed, NULL);
     return BRIM_OK;
 }
@@ -346,6 +368,7 @@ static void give_tile(BrimSim *s, int slot, int thread, void *context) {
 
 BrimResult warp_to_particles(BrimSim *s, BrimError *error) {
     tiles_for(s, give_tile, NULL);
+    s->warp->walls_move = false; // the sort leaves them behind
     return BRIM_OK;
 }
 
@@ -378,15 +401,15 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     uint32_t *far = s->particles.key + first; // keys come after
     int count = s->warp->kernels->move(&span, &m, far);
     for (int i = 0; i < count; i++) warp_move_one(&m, &span, (int)far[i], flow_at, s);
+    warp_leave_solids(s, slot, reach);
     find_keys(s, slot);
 }
 
 BrimResult warp_advect(BrimSim *s, BrimError *error) {
-    BrimResult r = warp_move_mesh(s, error);
-    if (r != BRIM_OK) return r;
     for (size_t i = 0; s->particles.attr[ATTR_AGE] && i < s->particles.count; i++)
         s->particles.attr[ATTR_AGE][i] += (float)s->dt;
     tiles_for(s, advect_tile, NULL);
+    s->warp->walls_move = false; // the sort leaves them behind
     return BRIM_OK;
 }
 
