@@ -21,6 +21,10 @@ BodyKey body_key(const BrimSimDef *def, const BrimBodyDef *body) {
         h = add_number(add_number(h, body->density), body->young);
         h = add_number(add_number(h, body->poisson), body->modes);
         h = add_number(add_number(h, body->elements), body->pin_count);
+        if (body->subspace == BRIM_SUBSPACE_HANDLES) {
+            h = add_number(add_number(h, body->handles), body->handle_radius);
+            h = add_number(h, body->order);
+        }
         for (int i = 0; i < body->pin_count; i++) {
             h = shape_hash(h, &body->pins[i].shape, def->dim);
             h = add_number(h, body->pins[i].keyframe_count > 0);

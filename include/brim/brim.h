@@ -221,18 +221,25 @@ typedef struct BrimGrabDef {
 BRIM_API BrimGrabDef brim_default_grab_def(void);
 
 /// A body that swims: it moves, turns and bends as water, weight and walls make it.
+/// What a body's motions are made of: its vibrations, or motions of handles blended over it.
+typedef enum BrimSubspace { BRIM_SUBSPACE_MODES, BRIM_SUBSPACE_HANDLES } BrimSubspace;
+
 typedef struct BrimBodyDef {
     BrimShapeDef shape; ///< at rest, where it is at the start
     float density;      ///< kg/m^3
     bool rigid;         ///< keeps its shape; the following four are not read
     float young;        ///< Young's modulus, Pa
     float poisson;      ///< Poisson's ratio, 0 to 0.49; 2D is plane strain
-    int modes;          ///< vibrations that it can be bent by; 0 = 12 with pins, 24 without
-    int elements;       ///< of its lattice, at most; 0 = 150, 2D: 400
-    float damping;      ///< of all motion, 1/s
-    float friction;     ///< Coulomb's coefficient against walls, solids and other bodies
-    BrimVec3 velocity;  ///< at the start, m/s
-    BrimVec3 spin;      ///< at the start, rad/s about its centre of mass
+    BrimSubspace subspace;
+    int modes;           ///< vibrations that it can be bent by; 0 = 12 with pins, 24 without
+    int handles;         ///< points whose motions are blended
+    float handle_radius; ///< of their reach, over their largest distance
+    int order;           ///< of their motions: 1 affine, 2 quadratic
+    int elements;        ///< of its lattice, at most; 0 = 150, 2D: 400
+    float damping;       ///< of all motion, 1/s
+    float friction;      ///< Coulomb's coefficient against walls, solids and other bodies
+    BrimVec3 velocity;   ///< at the start, m/s
+    BrimVec3 spin;       ///< at the start, rad/s about its centre of mass
     const BrimPinDef *pins;
     int pin_count;
     const BrimGrabDef *grabs;

@@ -28,6 +28,8 @@ static ElasticParams params_of(const BrimBodyDef *def, int dim) {
     p.dim = dim, p.density = def->density, p.rigid = def->rigid;
     p.young = def->young, p.poisson = def->poisson, p.damping = def->damping;
     p.modes = def->modes ? def->modes : def->pin_count ? MODES_PINNED : MODES_FREE;
+    if (def->subspace == BRIM_SUBSPACE_HANDLES) p.subspace = ELASTIC_HANDLES;
+    p.handles = def->handles, p.radius = def->handle_radius, p.order = def->order;
     p.elements = def->elements ? def->elements
                  : def->rigid  ? ELEMENTS_RIGID
                  : dim == 2    ? ELEMENTS_2D

@@ -109,7 +109,7 @@ static void spare_held(Body *b) {
         for (size_t i = 0; i < b->surface.vertex_count; i++) {
             double sum = 0;
             for (size_t k = 0; k < r; k++) sum += (double)b->row[i * r + k] * b->row[i * r + k];
-            if (b->elastic->params.carried) sum = elastic_holds(b->elastic, b->rest[i]) ? 0 : 1;
+            if (b->elastic->pin_node) sum = elastic_holds(b->elastic, b->rest[i]) ? 0 : 1;
             if (pass == 0)
                 most = fmax(most, sum);
             else if (sum < 1e-4 * most)

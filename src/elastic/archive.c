@@ -3,11 +3,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "elastic/elastic.h"
+#include "elastic/projective.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARCHIVE_VERSION = 1 };
+enum { ARCHIVE_VERSION = 2 };
 
 /// One walk over all members both writes and reads them.
 typedef struct Archive {
@@ -52,8 +52,28 @@ static void put_lattice(Archive *a, Lattice *l) {
     put_array(a, &l->place, l->node_count, sizeof *l->place);
 }
 
+static void put_projective(Archive *a, Elastic *e) {
+    Projective *p = e->projective;
+    if (a->reading) p = e->projective = memory_zero(sizeof *p);
+    a->failed |= !p;
+    if (a->failed) return;
+    double r = e->r;
+    put(a, &p->blend, sizeof p->blend);
+    double g = p->blend;
+    put_array(a, &p->stiffness, r * r, sizeof *p->stiffness);
+    put_array(a, &p->share, e->sample_count * g, sizeof *p->share);
+    put_array(a, &p->fit, g * g, sizeof *p->fit);
+    put_array(a, &p->lift, e->dim * g * r, sizeof *p->lift);
+}
+
+/// Pins that are told to whoever steps the body, or that springs hold.
+static int pins_kept(const ElasticParams *p) {
+    bool skinned = p->subspace == ELASTIC_HANDLES && !p->rigid;
+    return p->carried || skinned ? p->pin_count : 0;
+}
+
 static void put_body(Archive *a, Elastic *e) {
-    int version = ARCHIVE_VERSION, pins = e->params.carried ? e->params.pin_count : 0;
+    int version = ARCHIVE_VERSION, pins = pins_kept(&e->params);
     int wanted = pins;
     put(a, &version, sizeof version);
     put(a, &pins, sizeof pins);
@@ -74,9 +94,11 @@ static void put_body(Archive *a, Elastic *e) {
     put_array(a, &e->pin_gram, pins * r * r, sizeof *e->pin_gram);
     put_array(a, &e->pin_moment, pins * r * 4, sizeof *e->pin_moment);
     put_array(a, &e->pin_node, pins ? e->lattice.node_count : 0, sizeof *e->pin_node);
+    put_array(a, &e->hold, pins && !e->params.carried ? r * r : 0, sizeof *e->hold);
     put(a, &e->sample_count, sizeof e->sample_count);
     put_array(a, &e->sample_volume, e->sample_count, sizeof *e->sample_volume);
     put_array(a, &e->sample_gradient, e->sample_count * r * e->dim, sizeof *e->sample_gradient);
+    if (e->params.solver == ELASTIC_PROJECTIVE && !e->params.rigid) put_projective(a, e);
 }
 
 uint8_t *elastic_pack(const Elastic *body, size_t *size) {
@@ -104,6 +126,7 @@ Elastic *elastic_unpack(const ElasticParams *params, const uint8_t *data, size_t
                  e->dofs == e->r * e->dim && e->dofs <= ELASTIC_DOFS_MOST;
     e->material = material_of(params->young, params->poisson);
     e->params.pins = NULL;
+    if (!pins_kept(params) || params->carried) free(e->hold), e->hold = NULL;
     if (!sound || !elastic_start(e)) elastic_free(&e);
     return e;
 }

@@ -1,6 +1,6 @@
 // Time steps of a body.
 #include "elastic/dense.h"
-#include "elastic/elastic.h"
+#include "elastic/projective.h"
 #include <math.h>
 #include <string.h>
 
@@ -319,6 +319,7 @@ void elastic_take(Elastic *e, const double *step) {
 
 bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
     double step[ELASTIC_DOFS_MOST];
+    if (e->projective) return projective_iterate(e, f, extra);
     if (!elastic_prepare(e, f, extra, step) || !elastic_factor(e)) return false;
     elastic_comply(e, step);
     elastic_take(e, step);
@@ -357,6 +358,7 @@ static void remove_torque(Elastic *e, const double *f) {
 }
 
 void elastic_end(Elastic *e, const double *f, bool alone) {
+    if (e->projective) return; // the whole impulse is in v
     if (alone && !e->pinned) remove_torque(e, f);
     for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
 }

@@ -3,14 +3,24 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "elastic/dense.h"
+#include "elastic/handles.h"
 #include "elastic/modes.h"
+#include "elastic/projective.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 ElasticParams elastic_default_params(void) {
-    return (ElasticParams){
-        .dim = 3, .density = 1000, .young = 1e5, .poisson = 0.4, .elements = 400, .tau = 0.1};
+    return (ElasticParams){.dim = 3,
+                           .density = 1000,
+                           .young = 1e5,
+                           .poisson = 0.4,
+                           .elements = 400,
+                           .tau = 0.1,
+                           .handles = 20,
+                           .order = 1,
+                           .radius = 2,
+                           .iterations = 10};
 }
 
 void elastic_free(Elastic **body) {
@@ -18,7 +28,8 @@ void elastic_free(Elastic **body) {
     if (!e) return;
     lattice_free(&e->lattice);
     free(e->basis), free(e->rest), free(e->whole);
-    free(e->pin_gram), free(e->pin_moment), free(e->pin_node);
+    free(e->pin_gram), free(e->pin_moment), free(e->pin_node), free(e->hold);
+    projective_free(&e->projective);
     free(e->sample_volume), free(e->sample_gradient), free(e->even), free(e->parts);
     free(e->d), free(e->v), free(e->j), free(e->w), free(e->z), free(e->at), free(e->force);
     free(e->k), free(e->a), free(e->brake), free(e->work);
@@ -30,7 +41,7 @@ size_t elastic_bytes(const Elastic *e) {
     size_t r = (size_t)e->r, n = (size_t)e->dofs;
     size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) + 4 * n * n +
                      stiffness_room(e) + (size_t)e->sample_count * (1 + r * (size_t)e->dim);
-    return sizeof *e + numbers * sizeof(double);
+    return sizeof *e + numbers * sizeof(double) + projective_bytes(e);
 }
 
 // ---------------------------------------------------------------------------------------- pins
@@ -135,25 +146,33 @@ static bool orthonormalise(const Sparse *mass, int nodes, double *columns, doubl
 /// A column, if it brings anything new.
 static void add_column(const Elastic *e, const Modes *modes, double *columns, double *m_columns,
                        int *r) {
-    if (*r >= ELASTIC_DOFS_MOST / 3) return;
+    if (*r >= ELASTIC_COLUMNS_MOST) return;
     *r += orthonormalise(&modes->mass, e->lattice.node_count, columns, m_columns, *r);
 }
 
-/// Columns 1, x, y, z (or those combinations that vanish on pins), then components of modes.
-static int fill_columns(const Elastic *e, const Modes *modes, const double *vanish, int vanishing,
-                        int given, double *columns, double *m_columns) {
+/// Columns 1, x, y, z, or those combinations of them that vanish on pins.
+static int affine_columns(const Elastic *e, const Modes *modes, const double *vanish, int vanishing,
+                          double *columns, double *m_columns) {
     const Lattice *l = &e->lattice;
     size_t nodes = (size_t)l->node_count;
     int d = e->dim, n = d + 1, r = 0;
-    for (int i = 0; i < (e->pinned ? vanishing : n); i++) {
+    for (int i = 0; i < (vanish ? vanishing : n); i++) {
         for (size_t k = 0; k < nodes; k++) {
-            double value = e->pinned ? vanish[n * i] : i == 0;
+            double value = vanish ? vanish[n * i] : i == 0;
             for (int a = 0; a < d; a++)
-                value += (e->pinned ? vanish[n * i + a + 1] : i == a + 1) * l->place[k][a];
+                value += (vanish ? vanish[n * i + a + 1] : i == a + 1) * l->place[k][a];
             columns[(size_t)r * nodes + k] = value;
         }
         add_column(e, modes, columns, m_columns, &r);
     }
+    return r;
+}
+
+/// Those, then components of modes.
+static int fill_columns(const Elastic *e, const Modes *modes, const double *vanish, int vanishing,
+                        int given, double *columns, double *m_columns) {
+    size_t nodes = (size_t)e->lattice.node_count;
+    int d = e->dim, r = affine_columns(e, modes, vanish, vanishing, columns, m_columns);
     for (int g = 0; g < given; g++)
         for (int a = 0; a < d; a++) {
             for (size_t k = 0; k < nodes; k++)
@@ -194,13 +213,42 @@ static BrimResult make_basis(Elastic *e, const Modes *modes, const double *vanis
     double *columns = memory_new(size), *m_columns = memory_new(size);
     bool ok = columns && m_columns;
     if (ok) {
-        e->r = fill_columns(e, modes, vanish, vanishing, given, columns, m_columns);
+        e->r =
+            fill_columns(e, modes, e->pinned ? vanish : NULL, vanishing, given, columns, m_columns);
         e->dofs = e->r * e->dim;
         ok = keep_columns(e, columns, m_columns);
     }
     free(columns);
     free(m_columns);
     return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body's modes");
+}
+
+/// Columns 1, x, y, z, then the functions of handles; the last of them bring nothing new.
+static BrimResult make_handle_basis(Elastic *e, const Modes *modes, BrimError *error) {
+    const ElasticParams *p = &e->params;
+    size_t nodes = (size_t)e->lattice.node_count;
+    Handles h;
+    BrimResult result = handles_new(&e->lattice, p->handles, p->radius, &h, error);
+    if (result != BRIM_OK) return result;
+    int each = handle_functions(e->dim, p->order);
+    size_t most = (size_t)(e->dim + 1 + h.count * each);
+    double *columns = memory_new(most * nodes * sizeof *columns);
+    double *m_columns = memory_new(most * nodes * sizeof *m_columns);
+    double *own = memory_new((size_t)each * nodes * sizeof *own);
+    bool ok = columns && m_columns && own;
+    int r = ok ? affine_columns(e, modes, NULL, 0, columns, m_columns) : 0;
+    for (int k = 0; ok && k < h.count; k++) {
+        handle_columns(&e->lattice, &h, k, p->order, own);
+        for (int i = 0; i < each; i++) {
+            memcpy(columns + (size_t)r * nodes, own + (size_t)i * nodes, nodes * sizeof *own);
+            add_column(e, modes, columns, m_columns, &r);
+        }
+    }
+    e->r = r, e->dofs = r * e->dim;
+    ok = ok && keep_columns(e, columns, m_columns);
+    free(columns), free(m_columns), free(own);
+    handles_free(&h);
+    return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body's handles");
 }
 
 void elastic_row(const Elastic *e, const double place[3], double *row) {
@@ -244,12 +292,13 @@ bool elastic_start(Elastic *e) {
     e->d = memory_zero(vector), e->v = memory_zero(vector), e->j = memory_zero(vector);
     e->w = memory_zero(vector), e->z = memory_zero(vector), e->force = memory_zero(vector);
     e->at = memory_zero(vector);
+    bool ok = e->d && e->v && e->j && e->w && e->z && e->at && e->force;
+    if (e->projective) return ok && projective_start(e);
     e->k = memory_zero(matrix), e->a = memory_zero(matrix);
     e->brake = memory_zero(matrix), e->work = memory_zero(matrix);
     e->even = memory_zero((size_t)e->r * (size_t)e->r * sizeof(double));
     e->parts = memory_new(stiffness_room(e) * sizeof(double));
-    bool ok = e->d && e->v && e->j && e->w && e->z && e->at && e->force && e->k && e->a &&
-              e->brake && e->work && e->even && e->parts;
+    ok = ok && e->k && e->a && e->brake && e->work && e->even && e->parts;
     if (ok) stiffness_prepare(e);
     return ok;
 }
@@ -273,7 +322,11 @@ static BrimResult check_params(const ElasticParams *p, BrimError *error) {
     if (!(p->density > 0) || !isfinite(p->density))
         return fail(error, BRIM_ERROR_INPUT,
                     "an elastic body's density is %g kg/m3 and must be positive", p->density);
-    if (!p->rigid && (p->modes < 1 || p->modes > ELASTIC_MODES_MOST))
+    bool skinned = p->subspace == ELASTIC_HANDLES;
+    if (!p->rigid && skinned && (p->handles < 1 || p->handles > ELASTIC_HANDLES_MOST))
+        return fail(error, BRIM_ERROR_INPUT, "an elastic body has %d handles; 1 to %d are possible",
+                    p->handles, ELASTIC_HANDLES_MOST);
+    if (!p->rigid && !skinned && (p->modes < 1 || p->modes > ELASTIC_MODES_MOST))
         return fail(error, BRIM_ERROR_INPUT, "an elastic body has %d modes; 1 to %d are possible",
                     p->modes, ELASTIC_MODES_MOST);
     return BRIM_OK;
@@ -329,6 +382,18 @@ static bool keep_pins(Elastic *e, const uint8_t *held, int pins) {
     return true;
 }
 
+/// Handles do not vanish on pins: springs hold these, a thousand times as stiff as the body.
+static bool hold_by_springs(Elastic *e, int pins) {
+    size_t square = (size_t)e->r * (size_t)e->r;
+    double size = e->dim == 3 ? cbrt(e->volume) : 1;
+    e->hold = memory_zero(square * sizeof *e->hold);
+    if (!e->hold) return false;
+    for (size_t p = 0; p < (size_t)pins; p++)
+        for (size_t i = 0; i < square; i++)
+            e->hold[i] += 1e3 * e->params.young * size * e->pin_gram[p * square + i];
+    return true;
+}
+
 static BrimResult find_basis(Elastic *e, const ElasticParams *p, const Points *exact,
                              const double *filled, BrimError *error) {
     double vanish[16];
@@ -340,7 +405,8 @@ static BrimResult find_basis(Elastic *e, const ElasticParams *p, const Points *e
     if (result == BRIM_OK && holding) result = hold(e, p, held, vanish, &vanishing, error);
     int given = 0;
     double *motions = NULL;
-    if (result == BRIM_OK && p->carried) {
+    bool skinned = p->subspace == ELASTIC_HANDLES && !p->rigid;
+    if (result == BRIM_OK && p->carried && !skinned) {
         motions = pin_motions(e, held, p->pin_count, &given);
         if (!motions) result = fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
     }
@@ -349,13 +415,17 @@ static BrimResult find_basis(Elastic *e, const ElasticParams *p, const Points *e
                       .held = holding ? held : NULL,
                       .given = motions,
                       .given_count = given,
-                      .wanted = p->rigid ? 0 : p->modes};
+                      .wanted = p->rigid || skinned ? 0 : p->modes};
     if (result == BRIM_OK) result = modes_new(&e->lattice, exact, filled, &mp, &modes, error);
     if (result == BRIM_OK) {
         for (int i = 0; i < 8 && i < modes.count; i++) e->omega[i] = sqrt(fmax(0, modes.omega2[i]));
-        result = make_basis(e, &modes, vanish, vanishing, given, error);
+        result = skinned ? make_handle_basis(e, &modes, error)
+                         : make_basis(e, &modes, vanish, vanishing, given, error);
     }
-    if (result == BRIM_OK && p->carried && !keep_pins(e, held, p->pin_count))
+    bool kept = p->carried || (skinned && holding);
+    if (result == BRIM_OK && kept && !keep_pins(e, held, p->pin_count))
+        result = fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
+    if (result == BRIM_OK && kept && !p->carried && !hold_by_springs(e, p->pin_count))
         result = fail(error, BRIM_ERROR_MEMORY, "no memory for pins");
     modes_free(&modes);
     free(motions);
@@ -389,10 +459,12 @@ BrimResult elastic_new(const Region *region, const ElasticParams *p, Elastic **b
     Points exact = {0}, few = {0};
     pin_planes(p, &lp, planes);
     result = lattice_new(region, p->dim, &lp, &e->lattice, &exact, &few, &filled, error);
+    if (result == BRIM_OK) add_up(e, &exact);
     if (result == BRIM_OK) result = find_basis(e, p, &exact, filled, error);
-    add_up(e, &exact);
     e->mass = e->volume * p->density;
-    if (result == BRIM_OK && !(make_samples(e, &few) && elastic_start(e)))
+    bool projective = p->solver == ELASTIC_PROJECTIVE && !p->rigid;
+    if (result == BRIM_OK && projective) result = projective_new(e, &few, error);
+    if (result == BRIM_OK && !((projective || make_samples(e, &few)) && elastic_start(e)))
         result = fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body");
     e->params.pins = NULL;
     free(exact.point);

@@ -20,19 +20,32 @@
 
 enum {
     ELASTIC_MODES_MOST = 200,
-    ELASTIC_DOFS_MOST = 3 * (4 + 3 * ELASTIC_MODES_MOST),
+    ELASTIC_HANDLES_MOST = 200,
+    ELASTIC_COLUMNS_MOST = 800,
+    ELASTIC_DOFS_MOST = 3 * ELASTIC_COLUMNS_MOST,
     ELASTIC_PINS_MOST = 200
 };
+
+/// What the functions are made of, and how a step is solved.
+typedef enum ElasticSubspace { ELASTIC_MODES, ELASTIC_HANDLES } ElasticSubspace;
+typedef enum ElasticSolver { ELASTIC_NEWTON, ELASTIC_PROJECTIVE } ElasticSolver;
 
 typedef struct ElasticParams {
     int dim;
     double density;        ///< kg/m3
     double young, poisson; ///< Pa, 0 to 0.49
     bool rigid;            ///< moves and turns but keeps its shape: no modes, stiffness is not read
-    int modes;             ///< vibrations
-    int elements;          ///< at most
-    double element_size;   ///< m; 0: by `elements`
-    const Region *pins;    ///< what they hold cannot move
+    ElasticSubspace subspace;
+    int modes;          ///< vibrations
+    int handles, order; ///< handles, and the order of their motions: 1 affine, 2 quadratic
+    double radius;      ///< of handles: see handles_new
+    ElasticSolver
+        solver;     ///< projective: implicit Euler's rule, see projective.h; not for rigid ones
+    int iterations; ///< of a projective step
+    int samples;    ///< points that a projective step looks at; 0: all
+    int elements;   ///< at most
+    double element_size; ///< m; 0: by `elements`
+    const Region *pins;  ///< what they hold cannot move
     int pin_count;
     bool carried; ///< pins move, and carry what they hold along: whoever steps the body sees to it
     double tau;   ///< 0.1: of the brake on what the step does not resolve
@@ -55,16 +68,18 @@ typedef struct Elastic {
     double *rest;  ///< [r][dim] of the rest pose, free bodies only: X = sum U_i rest_i
     double *whole; ///< [r] integral of density U_i: gravity's share, kg^1/2
 
-    // carried: what lies in each pin, as means over points in it
+    // carried, and handles: what lies in each pin, as means over points in it
     double *pin_gram;   ///< [pins][r][r] U_i U_j
     double *pin_moment; ///< [pins][r][4] U_i, U_i X
-    uint8_t *pin_node;  ///< [nodes] 1 + the first pin that holds it, 0: none
+    uint8_t *pin_node;  ///< [nodes] 1 + the first pin that holds it, 0: none; NULL: not asked
+    double *hold;       ///< [r][r] handles: stiffness of pins that stay, N/m; else NULL
 
     int sample_count;
-    double *sample_volume;   ///< [samples]
-    double *sample_gradient; ///< [samples][dim][r]
-    double *even;            ///< [r][r] stiffness that no pose changes, of each component
-    double *parts;           ///< scratch of elastic_stiffness
+    double *sample_volume;         ///< [samples]
+    double *sample_gradient;       ///< [samples][dim][r]
+    double *even;                  ///< [r][r] stiffness that no pose changes, of each component
+    double *parts;                 ///< scratch of elastic_stiffness
+    struct Projective *projective; ///< NULL: Newton's method
 
     double *d, *v, *j; ///< [r][dim] displacement, velocity, elastic half impulse
 

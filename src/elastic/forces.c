@@ -17,10 +17,24 @@ void elastic_deformation(const Elastic *e, const double *d, int sample, double f
         }
 }
 
-double elastic_energy(const Elastic *e, const double *d, double *force) {
+/// Of the springs that hold pins, with their force.
+static double hold_energy(const Elastic *e, const double *d, double *force) {
     int n = e->dim, r = e->r;
     double energy = 0;
-    if (force) memset(force, 0, (size_t)e->dofs * sizeof *force);
+    for (int i = 0; i < r; i++)
+        for (int a = 0; a < n; a++) {
+            double f = 0;
+            for (int j = 0; j < r; j++) f -= e->hold[(size_t)(i * r + j)] * d[j * n + a];
+            energy -= 0.5 * f * d[i * n + a];
+            if (force) force[i * n + a] = f;
+        }
+    return energy;
+}
+
+double elastic_energy(const Elastic *e, const double *d, double *force) {
+    int n = e->dim, r = e->r;
+    double energy = e->hold ? hold_energy(e, d, force) : 0;
+    if (force && !e->hold) memset(force, 0, (size_t)e->dofs * sizeof *force);
     for (int s = 0; s < e->sample_count; s++) {
         double f[9], stress[9], volume = e->sample_volume[s];
         const double *g = e->sample_gradient + (size_t)s * (size_t)(n * r);

@@ -49,6 +49,7 @@ void stiffness_prepare(Elastic *e) {
             for (size_t i = 0; i < r; i++)
                 rows->add(e->even + i * r, (int)r, 1, g + i, 1, scaled, 0, 1);
         }
+    for (size_t i = 0; e->hold && i < r * r; i++) e->even[i] += e->hold[i];
     memset(e->force, 0, (size_t)e->dofs * sizeof *e->force);
 }
 
