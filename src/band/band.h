@@ -71,6 +71,10 @@ void band_below(BrimSim *s);
 /// over a cell when not NULL. 0 where none is known.
 float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);
 
+/// Paths of a tile's cells that would cross a wall stay on their side of it, and the level set is
+/// carried along from that side alone. (back, phi) => back, phi [cells]; phi as carried along
+void band_keep_sides(const BrimSim *s, int slot, float back[3][BAND_CELLS], float *phi);
+
 /// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
 /// => hidden_part
 void band_weigh_begin(BrimSim *s);

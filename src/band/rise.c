@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "particles/seed.h"
+#include "walls/sight.h"
+#include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 
@@ -24,6 +26,7 @@ typedef struct Lattice {
     int tile[3];          ///< first cell
     const float *back[3]; ///< blocks of halo 1: paths, cells
     bool solid;           ///< solids are near
+    bool thin;            ///< and thin ones, which part liquid
     uint32_t turn[4];     ///< how far the points went since the first step, along each axis
     HiddenNear *hidden;
 } Lattice;
@@ -79,6 +82,7 @@ static Lattice lattice_of(const BrimSim *s, int slot, int thread, HiddenNear *hi
                  .per_axis = seed_per_axis(s->dim, s->def.particles_per_cell),
                  .tile = {c.x * TILE, c.y * TILE, c.z * TILE},
                  .solid = solid_here(s, slot),
+                 .thin = fine_near(s, slot),
                  .hidden = hidden};
     static const double turns[4] = {0.8566748838545029, 0.7338918566271260, 0.6287067210378087,
                                     0.5385972572236101}; // powers of 1 / x, x^5 = x + 1
@@ -164,6 +168,40 @@ static bool in_solid(const Lattice *l, const float at[3]) {
     return solid_lookup(l->s, x, gradient) < 0;
 }
 
+/// Whether a wall stands between a point, m, and the middle of a cell of the tile, for which the
+/// masks stand, when both have gone by some way.
+static bool parted(const Lattice *l, const float at[3], const int cell[3], const float way[3]) {
+    float middle[3] = {0};
+    for (int a = 0; a < l->s->dim; a++)
+        middle[a] = ((float)(l->tile[a] + cell[a]) + 0.5f) * l->s->dx + way[a];
+    return !step_outside(l->s, middle) || wall_between(l->s, at, middle);
+}
+
+/// A path that would cross a wall ends before it; (from) => from. False when the point is none of
+/// its cell's liquid. hidden: whether it was in hidden liquid at the path's end
+static bool keep_side(const Lattice *l, int cell, const float at[3], float from[3], bool *hidden) {
+    static const float none[3];
+    const BrimSim *s = l->s;
+    const int own[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+    int before[3] = {0};
+    float x[3] = {0}, start[3] = {0}, end[3], way[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        x[a] = ((float)l->tile[a] + at[a]) * s->dx;
+        start[a] = ((float)l->tile[a] + from[a]) * s->dx;
+    }
+    if (parted(l, x, own, none)) return false;
+    go_with_walls(s, start, (float)s->dt, end);
+    float clear = clear_way(s, x, end);
+    for (int a = 0; a < s->dim; a++) {
+        way[a] = end[a] - start[a];
+        end[a] += (1 - clear) * (x[a] - end[a]);
+        from[a] = (end[a] - way[a]) * s->inv_dx - (float)l->tile[a];
+        before[a] = (int)floorf(from[a]);
+    }
+    *hidden = hidden_at(l, before[0], before[1], before[2]) && !parted(l, end, before, way);
+    return true;
+}
+
 // ------------------------------------------------------------------------------------- one cell
 
 /// Where the liquid of a cell came from, roughly: a path and by how much those of its points may
@@ -210,7 +248,7 @@ static Look look_at(const Lattice *l, int cell) {
 /// Whether a point holds liquid that had no particle before.
 static bool rises(const Lattice *l, const Look *look, int cell, const float at[3]) {
     int x[3] = {0};
-    bool certain = look->known;
+    bool certain = look->known && !l->thin;
     for (int a = 0; a < l->s->dim && certain; a++) {
         float from = at[a] - look->path[a];
         x[a] = (int)floorf(from - look->spread[a]);
@@ -219,7 +257,9 @@ static bool rises(const Lattice *l, const Look *look, int cell, const float at[3
     }
     if (certain) return look->hidden[(x[2] * look->size[1] + x[1]) * look->size[0] + x[0]];
     float from[3];
+    bool hidden;
     if (!origin(l, cell, at, from)) return false;
+    if (l->thin) return keep_side(l, cell, at, from, &hidden) && hidden;
     for (int a = 0; a < l->s->dim; a++) x[a] = (int)floorf(from[a]);
     return hidden_at(l, x[0], x[1], x[2]);
 }
@@ -247,15 +287,17 @@ bool band_rising(BrimSim *s, const BandExchange *e, int slot, int thread) {
         for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
             int cell = r * TILE + __builtin_ctz(bits);
             Look look = look_at(&l, cell);
-            bool some = !look.known || look.any;
+            bool some = !look.known || look.any || l.thin;
             float extra = e->edge[at + (size_t)r] & (bits & -bits) ? e->extra : 0;
             if (!some && extra <= 0) continue;
             uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, 0);
             for (int i = 0; i < s->def.particles_per_cell; i++) {
                 float to[3], from[3], dice = point(&l, cell, hash, i, to);
+                bool deep;
                 if (dice >= extra && !(some && rises(&l, &look, cell, to))) continue;
                 if (l.solid && in_solid(&l, to)) continue;
                 if (!origin(&l, cell, to, from)) continue;
+                if (l.thin && !keep_side(&l, cell, to, from, &deep)) continue;
                 if (!keep(&s->scratch[thread], to, from)) return false;
             }
         }

@@ -4,6 +4,7 @@
 // the paths of its two cells, which is as exact as the linear interpolation at the path's end. So a
 // cell costs one path and not four, and a tile needs nothing of its neighbours but velocities.
 #include "band/band.h"
+#include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
@@ -294,6 +295,7 @@ static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
         carry(s, slot, halo, s->phi, scratch->block[3], PLACE_CELL, BAND_ALL_PAIRS,
               (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT, phi);
     }
+    if (!deep && fine_near(s, slot)) band_keep_sides(s, slot, back, phi);
     uint32_t pairs = wanted_pairs(s, phi);
     mask_tile(s, slot, phi, next);
     // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.

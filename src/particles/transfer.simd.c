@@ -462,24 +462,32 @@ static inline void lose_push(wide v[3], const Wall *wall, const int dim) {
     for (int a = 0; a < dim; a++) v[a] = wide_select(pushes, v[a] - into * g[a], v[a]);
 }
 
-/// Where points of a solid that still has a part of its way to go will be at the step's end.
-static inline void to_step_end(const wide x[3], const wide drift[3], float part, const MoveBox *box,
-                               wide out[3], const int dim) {
+/// Where points of solids that still have a part of the step to go will be at its end. A turning
+/// solid takes them along an arc: by the velocity half way.
+static inline void to_step_end(const wide x[3], float part, const MoveParams *m, float inv_dx,
+                               const MoveBox *box, wide out[3], const int dim) {
+    const int edge = TILE + 2 * m->halo;
+    const float way = part * m->time * inv_dx;
+    wide wall[3], half[3] = {x[0], x[1], x[2]};
     out[2] = x[2];
+    sample_faces(m->wall, edge, x, wall, dim);
     for (int a = 0; a < dim; a++)
-        out[a] = wide_clamp(x[a] + part * drift[a], wide_all(box->low[a]), wide_all(box->high[a]));
+        half[a] =
+            wide_clamp(x[a] + 0.5f * way * wall[a], wide_all(box->low[a]), wide_all(box->high[a]));
+    sample_faces(m->wall, edge, half, wall, dim);
+    for (int a = 0; a < dim; a++)
+        out[a] = wide_clamp(x[a] + way * wall[a], wide_all(box->low[a]), wide_all(box->high[a]));
 }
 
 /// The end of a sub-step beside solids that move, of which `before` and `after` of the step are
 /// left: as beside still ones, in the frame of the solid, where it is at the step's end. What goes
 /// back to where it was goes along with the solid. Returns which did. length2: of the way past it
-static inline wide_int leave_moving(wide x[3], const wide from[3], const wide drift[3],
-                                    float before, float after, Wall *wall, const MoveParams *m,
-                                    float inv_dx, const MoveBox *box, wide *length2,
-                                    const int dim) {
+static inline wide_int leave_moving(wide x[3], const wide from[3], float before, float after,
+                                    Wall *wall, const MoveParams *m, float inv_dx,
+                                    const MoveBox *box, wide *length2, const int dim) {
     wide was[3], here[3], at[3];
-    to_step_end(from, drift, before, box, was, dim);
-    to_step_end(x, drift, after, box, here, dim);
+    to_step_end(from, before, m, inv_dx, box, was, dim);
+    to_step_end(x, after, m, inv_dx, box, here, dim);
     *length2 = (wide){0};
     for (int a = 0; a < 3; a++) at[a] = here[a];
     for (int a = 0; a < dim; a++) *length2 += (here[a] - was[a]) * (here[a] - was[a]);
@@ -507,7 +515,7 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
         }
         wide at[3] = {x[0], x[1], x[2]};
         for (int a = 0; a < dim && moving; a++) drift[a] = wide_load(begin->drift[a] + i);
-        if (moving) to_step_end(x, drift, 1, box, at, dim);
+        if (moving) to_step_end(x, 1, m, inv_dx, box, at, dim);
         if (move.walls) wall.distance = solid_at(m, inv_dx, at, wall.slope, dim);
         for (int s = 0; s < move.substeps; s++) {
             const wide from[3] = {x[0], x[1], x[2]};
@@ -519,7 +527,7 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
                 x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
             }
             if (moving)
-                stuck = leave_moving(x, from, drift, 1 - (float)s / (float)move.substeps,
+                stuck = leave_moving(x, from, 1 - (float)s / (float)move.substeps,
                                      1 - (float)(s + 1) / (float)move.substeps, &wall, m, inv_dx,
                                      box, &length2, dim);
             else if (move.walls)
@@ -557,7 +565,7 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
                 wall[a] *= m->time * inv_dx;
                 wide_store(begin->drift[a] + i, wall[a]);
             }
-            to_step_end(x, wall, 1, box, at, dim);
+            to_step_end(x, 1, m, inv_dx, box, at, dim);
             for (int a = 0; a < dim; a++) x[a] = at[a];
         }
         if (m->solid) wide_store(begin->walls + i, solid_at(m, inv_dx, x, slope, dim));

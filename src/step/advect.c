@@ -1,5 +1,6 @@
 // Stage 4: particles move with the flow.
 #include "step/stages.h"
+#include "walls/sight.h"
 #include "walls/solid_fine.h"
 #include <math.h>
 #include <string.h>
@@ -78,6 +79,10 @@ void velocity_lookup(const BrimSim *s, const float at[3], float v[3]) {
     faces_lookup(s, false, at, v);
 }
 
+void wall_lookup(const BrimSim *s, const float at[3], float v[3]) {
+    faces_lookup(s, true, at, v);
+}
+
 /// The tile with nodes at half cells that a point lies in, -1: none.
 static int fine_slot_at(const BrimSim *s, const float at[3]) {
     if (!s->fine_count) return -1;
@@ -151,14 +156,16 @@ static void flow_lookup(const BrimSim *s, const float at[3], const float own[3],
     for (int a = 0; a < s->dim; a++) v[a] = v[a] == v[a] ? v[a] : own[a];
 }
 
-/// Out of solids that move, of whose way `before` and then `after` is left: in their frame, where
-/// they are at the step's end. Returns whether one holds it.
+/// Out of solids that move, of whose step `before` and then `after` seconds are left: in their
+/// frame, where they are at the step's end. Returns whether one holds it.
 static bool leave_moving_lookup(const BrimSim *s, const MoveParams *m, const float from[3],
-                                const float before[3], const float after[3], float x[3]) {
+                                float before, float after, float x[3]) {
     float was[3] = {0}, here[3] = {0}, at[3] = {0};
+    go_with_walls(s, from, before, was);
+    go_with_walls(s, x, after, here);
     for (int a = 0; a < s->dim; a++) {
-        was[a] = fminf(fmaxf(from[a] + before[a], m->low[a]), m->high[a]);
-        at[a] = here[a] = fminf(fmaxf(x[a] + after[a], m->low[a]), m->high[a]);
+        was[a] = fminf(fmaxf(was[a], m->low[a]), m->high[a]);
+        at[a] = here[a] = fminf(fmaxf(here[a], m->low[a]), m->high[a]);
     }
     bool stuck = leave_solid_lookup(s, m, was, at);
     for (int a = 0; a < s->dim; a++)
@@ -166,10 +173,10 @@ static bool leave_moving_lookup(const BrimSim *s, const MoveParams *m, const flo
     return stuck;
 }
 
-/// One sub-step of the `left` seconds of a step as the kernels do it; `v` is the flow at x, `wall`
-/// the velocity of the solids there. Returns whether a solid holds it.
+/// One sub-step of the `left` seconds of a step as the kernels do it; `v` is the flow at x. Returns
+/// whether a solid holds it.
 static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, float left,
-                           const float own[3], const float v[3], const float wall[3], float x[3]) {
+                           const float own[3], const float v[3], float x[3]) {
     float at[3] = {0}, b[3], c[3], from[3] = {x[0], x[1], x[2]};
     for (int a = 0; a < s->dim; a++) at[a] = x[a] + 0.5f * step * v[a];
     flow_lookup(s, at, own, b);
@@ -180,9 +187,7 @@ static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, fl
             b[a] = (2.0f * v[a] + 3.0f * b[a] + 4.0f * c[a]) * (1.0f / 9.0f);
     }
     for (int a = 0; a < s->dim; a++) x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
-    float before[3] = {0}, after[3] = {0};
-    for (int a = 0; a < s->dim; a++) before[a] = left * wall[a], after[a] = (left - step) * wall[a];
-    return s->solid_count && leave_moving_lookup(s, m, from, before, after, x);
+    return s->solid_count && leave_moving_lookup(s, m, from, left, left - step, x);
 }
 
 /// A particle that leaves its block: with sub-steps of its own, value by value.
@@ -192,7 +197,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         x[a] = p->attr[ATTR_X + a][i], own[a] = p->attr[ATTR_VX + a][i];
     bool stuck = false;
     float wall[3] = {0};
-    if (s->wall_speed[s->dim - 1]) faces_lookup(s, true, x, wall);
+    if (s->wall_speed[s->dim - 1]) wall_lookup(s, x, wall);
     while (left > 0) {
         float v[3] = {0}, speed = 0;
         flow_lookup(s, x, own, v);
@@ -201,7 +206,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         if (s->solid_count) stride *= NEAR_SOLIDS; // a wall may lie anywhere on its way
         if (speed * left > stride)
             step = fminf(left, fmaxf(stride / speed, m->time / FAR_SUBSTEPS_MOST));
-        stuck = advance_lookup(s, m, step, left, own, v, wall, x);
+        stuck = advance_lookup(s, m, step, left, own, v, x);
         left -= step;
     }
     float g[3], into = 0, length2 = 0;

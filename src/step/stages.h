@@ -110,6 +110,8 @@ void domain_box(const BrimSim *s, float low[3], float high[3]);
 void find_keys(BrimSim *s, int slot);
 /// Velocity at a point by looking tiles up one by one; NaN components where none is known.
 void velocity_lookup(const BrimSim *s, const float at[3], float v[3]);
+/// Velocity of the solids at a point in the same way, m/s; 0 far from them. Only where some move.
+void wall_lookup(const BrimSim *s, const float at[3], float v[3]);
 /// Runs the stages of the step from one to the first of another, and books their times.
 BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error);
 /// Runs one step.

@@ -42,13 +42,14 @@ static const Stage step_stages[] = {
      "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine",
      "tile_reach"},
     {AT_TRACE, "trace", BRIM_STAGE_BAND, stage_trace, has_band,
-     "velocity tile_speed tile_solid rock phi interior hidden deepest shallowest",
+     "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine rock phi "
+     "interior hidden deepest shallowest",
      "carried traced path next_interior next_hidden rim edge"},
     {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
     {AT_LAND, "land", BRIM_STAGE_EMIT, stage_land, spray_on, "", ""},
     {AT_EXCHANGE, "exchange", BRIM_STAGE_BAND, stage_exchange, has_band,
-     "velocity tile_speed tile_solid solid_at solid_phi fine_at solid_fine path next_interior "
-     "next_hidden rim edge",
+     "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine path "
+     "next_interior next_hidden rim edge",
      "interior hidden risen"},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
     {AT_STRESS, "stress", BRIM_STAGE_FORCES, stage_stress, mpm_on,
@@ -72,7 +73,9 @@ static const Stage step_stages[] = {
      "solid_at foreign solid_phi fine_at interior",
      "velocity old known scatter_at scatter_rows reached weight inverse_density mixed"},
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, stage_surface, NULL,
-     "tile_solid solid_at shut rock foreign fine_at solid_phi open interior",
+     "tile_solid solid_at shut rock foreign fine_at solid_phi solid_part solid_volume open "
+     "interior "
+     "hidden",
      "tracked rough smooth steady even even_next near_air asked sunk beside around kept "
      "track_tile "
      "phi liquid wet added full deepest shallowest air shut_off fixed lit near_lit around_lit "

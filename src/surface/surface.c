@@ -3,6 +3,7 @@
 #include "surface/surface.h"
 #include "band/band.h"
 #include "surface/track.h"
+#include "walls/liquid_part.h"
 #include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -383,9 +384,10 @@ static void find_films(BrimSim *s, int slot, uint8_t *found) {
         found[r] |= mask_bits(&occupied, r) & mask_bits(&allowed, r);
 }
 
-/// Slivers of cells beside a solid that no particle can fill: their centres lie inside it. Taken
-/// for air in the midst of liquid they would swallow it without end, so next to a cell well inside
-/// the liquid they are liquid (Batty et al. 2007 extend the liquid into solids to the same end).
+/// Slivers of cells beside a solid: their centres lie inside it, so that no distance from particles
+/// tells what they hold. Taken for air in the midst of liquid they would swallow it without end
+/// (Batty et al. 2007 extend the liquid into solids to the same end). They are liquid when half of
+/// their room is.
 static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
     if (!solid_here(s, slot)) return;
@@ -395,13 +397,15 @@ static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
         for (uint64_t bits = cells.slice[z] & allowed.slice[z] & ~liquid.slice[z]; bits;
              bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
+            bool wet = false;
             for (int n = 0; n < 2 * s->dim; n++) {
                 int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
                 int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
-                if (next >= 0 && s->liquid[next >> 3] >> (next & 7) & 1 &&
-                    open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f)
-                    found[cell >> 3] |= (uint8_t)(1 << (cell & 7));
+                wet |= next >= 0 && s->liquid[next >> 3] >> (next & 7) & 1 &&
+                       open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f;
             }
+            if (wet || liquid_part(s, slot, cell) > 0.5f)
+                found[cell >> 3] |= (uint8_t)(1 << (cell & 7));
         }
 }
 

@@ -1,0 +1,9 @@
+// How much liquid a cell beside solids holds.
+#pragma once
+#include "step/state.h"
+
+/// The part of a cell's free room that liquid fills, 0 to 1, as the density counts it: particles
+/// and hidden liquid by the trilinear kernel about the cell's centre, over what solids leave of
+/// that kernel. Only what open faces join to the cell counts, so that liquid beyond a thin wall is
+/// none of it.
+float liquid_part(const BrimSim *s, int slot, int cell);
