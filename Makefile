@@ -223,7 +223,7 @@ $(BUILD)/unit-tests: $(TEST_OBJ) $(LIVE_OBJ) $(BUILD)/libbrim-internal.a $(FILES
 # A viewer without a screen, for tests of the server.
 $(BUILD)/live-client: $(BUILD)/tests/live/client.o
 	$(if $(V),,@echo "  LD  $@")
-	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) $^ -o $@
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) $^ -lm -o $@
 
 $(BUILD)/bench/bench: $(BENCH_OBJ) $(BUILD)/libbrim-internal.a $(FILES)
 	$(if $(V),,@echo "  LD  $@")

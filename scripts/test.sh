@@ -42,6 +42,11 @@ part unit "$build/unit-tests"
 BRIM=$build/brim part command tests/cli/run.sh
 if [ -z "$sanitize" ]; then
     part install tests/install.sh "$build"
+    if [ -e viewer/node_modules/.package-lock.json ] && command -v npx >/dev/null; then
+        part page viewer/test/run.sh
+    else
+        echo "page: skipped, npm packages are not there (scripts/setup.sh --page)"
+    fi
     if command -v clang >/dev/null; then
         part fuzz fuzz/run.sh "$build/fuzz" 10
     else

@@ -345,6 +345,29 @@ TEST(live_stir_gives_velocity_in_a_ball) {
     brim_sim_destroy(&sim);
 }
 
+TEST(live_pour_adds_a_ball_where_there_is_room) {
+    BrimError error;
+    BrimSim *sim = small_dam(3, &error);
+    CHECK(sim);
+    size_t before = brim_sim_particles(sim).count;
+    BrimEvent pour = {.kind = BRIM_EVENT_POUR,
+                      .position = {0.8f, 0.8f, 0.25f},
+                      .velocity = {0, -1, 0},
+                      .radius = 0.1f};
+    CHECK_OK(brim_sim_apply(sim, &pour, &error), error);
+    CHECK_OK(brim_sim_step(sim, &error), error);
+    size_t there = brim_sim_particles(sim).count;
+    const BrimSimDef *def = brim_sim_def(sim);
+    double cell = (double)def->size.x / def->cells[0];
+    double ball = 4.0 / 3 * 3.14159265 * 1e-3 / (cell * cell * cell) * def->particles_per_cell;
+    CHECK(fabs((double)(there - before) - ball) < 0.15 * ball);
+    pour.position = (BrimVec3){0.2f, 0.2f, 0.25f}; // inside the liquid
+    CHECK_OK(brim_sim_apply(sim, &pour, &error), error);
+    CHECK_OK(brim_sim_step(sim, &error), error);
+    CHECK((double)(brim_sim_particles(sim).count - there) < 0.05 * ball);
+    brim_sim_destroy(&sim);
+}
+
 // -------------------------------------------------------------------------------------- solids
 
 TEST(live_solids_as_triangles) {

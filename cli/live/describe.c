@@ -157,23 +157,38 @@ Parcel *describe_stats(const BrimSim *sim) {
     return text_end(&t);
 }
 
-Parcel *describe_history(const BrimTable *table) {
+/// "columns":{"time":[0,1],...}
+static void put_table(Text *t, const BrimTable *table) {
     enum { ROWS_MOST = 1500 };
+    size_t every = table->row_count / ROWS_MOST + 1;
+    fputs("\"columns\":{", t->out);
+    for (int c = 0; c < table->column_count; c++) {
+        if (c) fputc(',', t->out);
+        json_text(t->out, table->names[c]);
+        fputs(":[", t->out);
+        for (size_t i = 0; i < table->row_count; i += every) {
+            if (i) fputc(',', t->out);
+            json_number(t->out, table->values[c][i]);
+        }
+        fputc(']', t->out);
+    }
+    fputc('}', t->out);
+}
+
+Parcel *describe_history(const BrimTable *stats, const GaugeTable *gauges, int gauge_count) {
     Text t;
     if (!text_begin(&t, "history")) return NULL;
-    size_t every = table->row_count / ROWS_MOST + 1;
-    fputs(",\"columns\":{", t.out);
-    for (int c = 0; c < table->column_count; c++) {
-        if (c) fputc(',', t.out);
-        json_text(t.out, table->names[c]);
-        fputs(":[", t.out);
-        for (size_t i = 0; i < table->row_count; i += every) {
-            if (i) fputc(',', t.out);
-            json_number(t.out, table->values[c][i]);
-        }
-        fputc(']', t.out);
+    fputc(',', t.out);
+    put_table(&t, stats);
+    fputs(",\"gauges\":[", t.out);
+    for (int g = 0; g < gauge_count; g++) {
+        fputs(g ? ",{\"name\":" : "{\"name\":", t.out);
+        json_text(t.out, gauges[g].name);
+        fputc(',', t.out);
+        put_table(&t, &gauges[g].table);
+        fputc('}', t.out);
     }
-    fputc('}', t.out);
+    fputc(']', t.out);
     return text_end(&t);
 }
 

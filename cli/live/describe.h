@@ -26,6 +26,13 @@ Parcel *describe_hello(const Hello *hello);
 Parcel *describe_status(const Status *status);
 /// The statistics and gauges of the last step.
 Parcel *describe_stats(const BrimSim *sim);
-/// Columns of a recording's stats.csv, every n-th row so that there are at most some thousand.
-Parcel *describe_history(const BrimTable *table);
+/// The file of a gauge.
+typedef struct GaugeTable {
+    const char *name;
+    BrimTable table;
+} GaugeTable;
+
+/// Columns of a recording's stats.csv and of its gauges, every n-th row so that there are at most
+/// some thousand.
+Parcel *describe_history(const BrimTable *stats, const GaugeTable *gauges, int gauge_count);
 Parcel *describe_notice(const char *text);

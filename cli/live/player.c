@@ -109,6 +109,21 @@ static void tell_geometry(Player *p) {
     free(meshes);
 }
 
+/// Gauges of the run; those whose files are not there are left out.
+static int read_gauges(const Player *p, GaugeTable **gauges) {
+    const BrimSimDef *def = brim_scene_def(p->frames.scene);
+    int count = 0;
+    *gauges = calloc((size_t)def->gauge_count + 1, sizeof **gauges);
+    for (int i = 0; *gauges && i < def->gauge_count; i++) {
+        char path[PATH_MAX];
+        const char *name = def->gauges[i].name;
+        if (name && make_path(path, "%s/gauges/%s.csv", p->frames.folder, name) &&
+            brim_table_read(path, &(*gauges)[count].table, NULL) == BRIM_OK)
+            (*gauges)[count++].name = name;
+    }
+    return count;
+}
+
 /// Statistics of the run, when there are more than before.
 static void tell_history(Player *p) {
     char path[PATH_MAX];
@@ -118,7 +133,11 @@ static void tell_history(Player *p) {
     if (status.st_size == p->stats_size) return;
     if (brim_table_read(path, &table, NULL) != BRIM_OK) return;
     p->stats_size = status.st_size;
-    hub_publish(p->hub, SLOT_HISTORY, describe_history(&table));
+    GaugeTable *gauges;
+    int count = read_gauges(p, &gauges);
+    hub_publish(p->hub, SLOT_HISTORY, describe_history(&table, gauges, count));
+    for (int i = 0; i < count; i++) brim_table_free(&gauges[i].table);
+    free(gauges);
     brim_table_free(&table);
 }
 

@@ -19,6 +19,14 @@ static void stir(BrimSim *s, const BrimEvent *e) {
     }
 }
 
+/// A ball of liquid, of which only what has room comes in.
+static BrimResult pour(BrimSim *s, const BrimEvent *e, BrimError *error) {
+    BrimLiquidDef ball = {.shape = brim_default_shape_def(), .velocity = e->velocity};
+    ball.shape.kind = BRIM_SHAPE_SPHERE;
+    ball.shape.position = e->position, ball.shape.radius = e->radius;
+    return brim_sim_add_liquid(s, &ball, NULL, error);
+}
+
 static BrimResult grab(BrimSim *s, BrimEvent *e, BrimError *error) {
     int hold = -1;
     BrimResult r = brim_sim_grab(s, e->position, e->velocity, &hold, NULL, error);
@@ -47,6 +55,8 @@ BrimResult brim_sim_apply(BrimSim *sim, BrimEvent *event, BrimError *error) {
         return brim_sim_drag(sim, event->index, event->position, event->duration, error);
     case BRIM_EVENT_RELEASE:
         return brim_sim_release(sim, event->index, error);
+    case BRIM_EVENT_POUR:
+        return pour(sim, event, error);
     case BRIM_EVENT_STIR:
         stir(sim, event);
         return BRIM_OK;

@@ -151,10 +151,10 @@ SCENE
     serve live scene.yaml --record --speed 0 --paused -o played
     "$client" "$url" open send 'set gravity 2 -9 0' send play texts 0.1 \
         send 'move 0 0.1 0.05 0 0 0 30 0.05' texts 0.1 send 'stir 0.2 0.1 0 3 2 0 0.2' \
-        send 'set solver.flip_ratio 0.5' texts 0.1 send 'move 0 -0.1 0 0 0 0 0 0.05' \
+        send 'set solver.flip_ratio 0.5' send 'pour 0.8 0.7 0 0 -1 0 0.08' texts 0.1 send 'move 0 -0.1 0 0 0 0 0 0.05' \
         until '"ended":true' >out
     stop_server 130
-    for verb in 'set gravity 2 -9 0' move stir 'set solver.flip_ratio 0.5'; do
+    for verb in 'set gravity 2 -9 0' move stir pour 'set solver.flip_ratio 0.5'; do
         says played/events.txt "$verb"
     done
     brim_gives 0 run scene.yaml --events played/events.txt -o again --quiet --threads 2

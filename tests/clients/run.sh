@@ -1,6 +1,7 @@
 #!/bin/bash
 # Opens what Brim writes in the programs that it is written for: ParaView plays a run, Blender and
-# OpenVDB's own tools open .vdb files; scripts/check-viewers.sh does the rest. What is not installed
+# OpenVDB's own tools open .vdb files, Chromium opens the page of brim live; scripts/check-viewers.sh
+# does the rest. What is not installed
 # fails: `make test-clients` installs it. Ends with "N passed, N failed".
 #
 #   tests/clients/run.sh [BUILD]     PICTURES=DIR keeps the pictures
@@ -21,7 +22,7 @@ check() {
     local name=$1
     shift
     if "$@" >"$WORK/log" 2>&1; then
-        grep '^  ok ' "$WORK/log"
+        grep -E '^ *ok |^     ' "$WORK/log"
         echo "ok   $name"
         passed=$((passed + 1))
     else
@@ -52,6 +53,7 @@ check "ParaView: series, velocities, probe, picture" xvfb-run -a -w 10 -s "-scre
     tests/clients/in_paraview.py
 check "Blender: volumes" blender -b --factory-startup --python-use-system-env \
     --python-exit-code 1 --python tests/clients/in_blender.py
+check "Chromium: brim live and brim view" node tests/live/browser.mjs "$build"
 check "ParaView and Blender: frames, surfaces, fields" scripts/check-viewers.sh "$build"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

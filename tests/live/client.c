@@ -12,9 +12,11 @@
 //   stall SECONDS     reads nothing
 //   flood SECONDS     sends messages as fast as they go; opens again when shut out
 //   rubbish SECONDS   sends random bytes, as messages, as frames and as requests
+//   latency N         moves solid 0 N times; prints how long it took until a frame showed it, ms
 //   measure SECONDS   takes frames; prints how many, their bytes, steps and particles
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -272,6 +274,54 @@ static void rubbish(Viewer *v, double seconds) {
     printf("%ld pieces of rubbish\n", sent);
 }
 
+static float solid_x(const Viewer *v) {
+    enum { HEAD = 64, X = 4 + 9 * 4 }; // present, rotation, position: cli/live/frame.h
+    float x;
+    memcpy(&x, v->message + HEAD + X, sizeof x);
+    return x;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/// Moves solid 0 to and fro; a second for each time, at most.
+static void latency(Viewer *v, long count) {
+    enum { MOST = 1000 };
+    double took[MOST];
+    long n = 0;
+    if (count < 1 || count > MOST) give_up("latency needs 1 to 1000");
+    for (long k = 0; k < count; k++) {
+        char text[80];
+        float before = NAN;
+        while (comes(v, 0.3) && hear(v)) // frames on their way, until one is there
+            if (is_frame(v)) {
+                before = solid_x(v);
+                acknowledge(v);
+                break;
+            }
+        snprintf(text, sizeof text, "move 0 %g 0 0 0 0 0 0.01", k % 2 ? 0.0 : 0.05);
+        double start = now();
+        if (!say(v, text)) give_up("the connection is lost");
+        while (now() < start + 1 && comes(v, 1) && hear(v)) {
+            if (!is_frame(v)) continue;
+            bool moved = fabsf(solid_x(v) - before) > 1e-5f;
+            acknowledge(v);
+            if (!moved) continue;
+            took[n++] = 1000 * (now() - start);
+            break;
+        }
+        usleep(150000); // it comes to rest
+        while (comes(v, 0.001) && hear(v))
+            if (is_frame(v)) acknowledge(v);
+    }
+    if (!n) give_up("no frame showed the solid elsewhere");
+    qsort(took, (size_t)n, sizeof *took, by_size);
+    printf("latency of %ld moves: least %.1f, median %.1f, longest %.1f ms\n", n, took[0],
+           took[n / 2], took[n - 1]);
+}
+
 static void measure(Viewer *v, double seconds) {
     long frames = v->frames, bytes = v->bytes;
     uint32_t first = 0, last = 0, count = 0;
@@ -320,6 +370,8 @@ static void act(Viewer *v, const char *what, const char *with) {
         flood(v, atof(with));
     else if (strcmp(what, "rubbish") == 0)
         rubbish(v, atof(with));
+    else if (strcmp(what, "latency") == 0)
+        latency(v, atol(with));
     else if (strcmp(what, "measure") == 0)
         measure(v, atof(with));
     else

@@ -1,6 +1,7 @@
 // Joins the connection, the picture and the controls.
 import { show } from "./colour";
 import { Link } from "./link";
+import { Pace } from "./pace";
 import { Panel } from "./panel";
 import {
   BinaryMessage,
@@ -44,7 +45,7 @@ const panel = new Panel(app, {
     dirty = true;
   },
 });
-const stage = new Stage(panel.canvas);
+const stage = await Stage.create(panel.canvas);
 const touch = new Touch(stage, (line) => link.send(line));
 const link = new Link(location.hash.slice(1), { state: onState, text: onText, binary: onBinary });
 
@@ -88,7 +89,7 @@ function onText(message: TextMessage) {
       panel.addStats(message.values, message.gauges);
       break;
     case "history":
-      panel.setHistory(message.columns);
+      panel.setHistory(message);
       break;
     case "you":
       panel.you(message);
@@ -144,8 +145,11 @@ function save(blob: Blob, name: string) {
 const fileName = () => `${(hello?.name ?? "brim").replace(/\.\w+$/, "")}-${frame?.frame ?? 0}`;
 
 function savePicture() {
+  stage.resize();
   stage.render();
   stage.canvas.toBlob((blob) => blob && save(blob, `${fileName()}.png`), "image/png");
+  stage.resize(pace.quality);
+  dirty = true;
 }
 
 function toggleFilm() {
@@ -208,17 +212,25 @@ const setNight = () => {
 };
 night.addEventListener("change", setNight);
 stage.controls.addEventListener("change", () => (dirty = true));
+const pace = new Pace();
 new ResizeObserver(() => {
-  stage.resize();
+  stage.resize(pace.quality);
   stage.render();
   dirty = true;
 }).observe(panel.canvas);
 
+let drawn = 0; // when a picture was begun whose end is not known
 function paint() {
   requestAnimationFrame(paint);
   touch.tick();
+  if (drawn && pace.took(performance.now() - drawn)) {
+    stage.resize(pace.quality);
+    dirty = true;
+  }
+  drawn = 0;
   if (!dirty) return;
   dirty = false;
+  drawn = performance.now();
   stage.render();
   document.body.dataset.painted = String(frame?.serial ?? 0);
   if (unshown !== undefined) link.shown(unshown);
@@ -232,4 +244,5 @@ panel.state("connecting");
 link.open();
 requestAnimationFrame(paint);
 // for tests and for those who look into the page
+document.body.dataset.backend = stage.backend;
 Object.assign(window, { brim: { stage, touch, link, say, frame: () => frame } });

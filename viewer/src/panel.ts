@@ -1,7 +1,7 @@
 // The controls beside the picture, as HTML: everything has a label, and a key where one helps.
 import { colourAt, show } from "./colour";
 import { draw, Series } from "./plot";
-import { Hello, Setting, Status, You } from "./protocol";
+import { Columns, Hello, History, Setting, Status, You } from "./protocol";
 import { Slider, sliderFor, STEPS, toPlace, toValue } from "./range";
 import type { Look } from "./stage";
 
@@ -380,15 +380,34 @@ export class Panel {
     this.drawPlots();
   }
 
-  /** All rows of a recording. */
-  setHistory(columns: Record<string, (number | null)[]>) {
-    for (const [name, values] of Object.entries(columns)) {
-      const series = this.series.get(name);
-      if (!series) continue;
-      series.time = columns.time.map((t) => t ?? 0);
-      series.value = values.map((v) => v ?? NaN);
-    }
+  /** All rows of a recording, and of its gauges. */
+  setHistory(history: History) {
+    const fresh: string[] = [];
+    const put = (columns: Columns, prefix: string) => {
+      const [first] = Object.keys(columns); // the time
+      for (const [name, values] of Object.entries(columns)) {
+        const key = prefix + name;
+        if (prefix && name !== first && !this.series.has(key)) {
+          this.series.set(key, new Series());
+          fresh.push(key);
+        }
+        const series = this.series.get(key);
+        if (!series) continue;
+        series.time = columns[first].map((t) => t ?? 0);
+        series.value = values.map((v) => v ?? NaN);
+      }
+    };
+    put(this.withTimeFirst(history.columns), "");
+    for (const g of history.gauges) put(g.columns, `${g.name}: `);
+    this.shownPlots.forEach(({ select }, i) => {
+      for (const name of fresh) select.append(el("option", { value: name }, name));
+      if (fresh[i]) select.value = fresh[i];
+    });
     this.drawPlots();
+  }
+
+  private withTimeFirst(columns: Columns): Columns {
+    return { time: columns.time, ...columns };
   }
 
   clearPlots() {

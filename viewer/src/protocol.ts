@@ -48,9 +48,12 @@ export interface Stats {
   gauges: (number | null)[][];
 }
 
+export type Columns = Record<string, (number | null)[]>;
+
 export interface History {
   type: "history";
-  columns: Record<string, (number | null)[]>;
+  columns: Columns;
+  gauges: { name: string; columns: Columns }[];
 }
 
 export interface You {

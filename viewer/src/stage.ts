@@ -1,9 +1,33 @@
 // What is on the screen: domain, ground, solids, bodies, and the liquid in one of three looks.
-import * as THREE from "three";
+// WebGPU draws it where there is one, WebGL 2 otherwise.
+import * as THREE from "three/webgpu";
+import {
+  attribute,
+  cameraPosition,
+  dot,
+  float,
+  Fn,
+  fwidth,
+  max,
+  mix,
+  normalize,
+  normalWorld,
+  positionWorld,
+  pow,
+  reflect,
+  smoothstep,
+  texture,
+  uniform,
+  varying,
+  vec2,
+  vec3,
+  vec4,
+} from "three/tsl";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import { colourTable } from "./colour";
 import { Geometry, Hello, Mesh, ParticleFrame, Placement, SurfaceFrame } from "./protocol";
-import { Water } from "./water";
+import { ColourUniform, skyIn, spheres, SUN, Water } from "./water";
 
 export type Look = "water" | "particles" | "surface";
 
@@ -14,36 +38,95 @@ export interface Hit {
   point: THREE.Vector3;
 }
 
-const SPHERE_VERTEX = /* glsl */ `
-uniform float radius, scale;
-uniform sampler2D colours;
-in float value;
-out vec3 centre, paint;
-void main() {
-  vec4 view = modelViewMatrix * vec4(position, 1.0);
-  centre = view.xyz;
-  paint = texture(colours, vec2(value * (255.0 / 256.0) + 0.5 / 256.0, 0.5)).rgb;
-  gl_Position = projectionMatrix * view;
-  gl_PointSize = max(scale * radius / -view.z, 1.5);
-}`;
+/** Whether a WebGPU is there that can do what the water needs. */
+async function hasWebGPU(): Promise<boolean> {
+  try {
+    const adapter = await navigator.gpu?.requestAdapter();
+    return adapter?.features.has("float32-filterable") ?? false;
+  } catch {
+    return false;
+  }
+}
 
-const SPHERE_FRAGMENT = /* glsl */ `
-uniform float radius;
-uniform mat4 projectionMatrix;
-in vec3 centre, paint;
-out vec4 colour;
-void main() {
-  vec2 p = 2.0 * gl_PointCoord - 1.0;
-  float r2 = dot(p, p);
-  if (r2 > 1.0) discard;
-  vec3 normal = vec3(p.x, -p.y, sqrt(1.0 - r2));
-  vec4 clip = projectionMatrix * vec4(centre.xy, centre.z + radius * normal.z, 1.0);
-  gl_FragDepth = 0.5 * clip.z / clip.w + 0.5;
-  colour = vec4(paint * (0.72 + 0.28 * dot(normal, normalize(vec3(0.3, 0.8, 0.5)))), 1.0);
-}`;
+/** A renderer by WebGPU or WebGL 2; `?webgl` in the address asks for the latter. */
+async function makeRenderer(canvas: HTMLCanvasElement) {
+  const forceWebGL = location.search.includes("webgl") || !(await hasWebGPU());
+  const renderer = new THREE.WebGPURenderer({ canvas, antialias: true, forceWebGL });
+  await renderer.init();
+  // a card that fails at WebGPU may well do WebGL
+  renderer.onDeviceLost = () => {
+    if (!forceWebGL) location.search = "?webgl";
+  };
+  return renderer;
+}
+
+/** Balls in the colours of a scale. */
+function ballMaterial(radius: THREE.Node, least: THREE.Node) {
+  const colours = new THREE.DataTexture(colourTable(), 256, 1);
+  colours.colorSpace = THREE.SRGBColorSpace;
+  colours.needsUpdate = true;
+  const s = spheres(radius, least);
+  const material = new THREE.NodeMaterial();
+  const value = varying(attribute("value", "float"));
+  material.vertexNode = s.vertex;
+  material.depthNode = s.depth;
+  material.fragmentNode = Fn(() => {
+    s.r2.greaterThan(1).discard();
+    const normal = vec3(s.across, s.front);
+    const paint = texture(colours, vec2(value.mul(255 / 256).add(0.5 / 256), 0.5)).rgb;
+    const light = dot(normal, normalize(vec3(0.3, 0.8, 0.5)))
+      .mul(0.45)
+      .add(0.6);
+    return vec4(paint.mul(light), 1);
+  })();
+  return material;
+}
+
+/** The meshed surface: clear in front of the eye, a mirror of the sky at a slant. */
+function surfaceMaterial(sky: ColourUniform) {
+  const material = new THREE.MeshBasicNodeMaterial();
+  const eye = normalize(cameraPosition.sub(positionWorld));
+  const side = dot(normalWorld, eye);
+  const normal = normalWorld.mul(side.sign());
+  const fresnel = pow(float(1).sub(side.abs()), 5).mul(0.98).add(0.02);
+  const sun = vec3(SUN.x, SUN.y, SUN.z);
+  const body = mix(vec3(0.01, 0.09, 0.16), vec3(0.05, 0.28, 0.4), max(dot(normal, sun), 0));
+  const mirrored = skyIn(reflect(eye.negate(), normal), sky);
+  const glint = pow(max(dot(normal, normalize(eye.add(sun))), 0), 160);
+  material.colorNode = mix(body, mirrored, fresnel).add(glint);
+  material.opacityNode = fresnel.add(glint).mul(0.3).add(0.7);
+  material.transparent = true;
+  material.side = THREE.DoubleSide;
+  return material;
+}
+
+/** A floor with lines every so many metres, which fades into the background. */
+function groundMaterial(
+  paint: ColourUniform,
+  sky: ColourUniform,
+  middle: THREE.Vector3,
+  wide: number,
+  lines: number,
+) {
+  const material = new THREE.MeshBasicNodeMaterial();
+  const at = positionWorld.xz.div(lines);
+  const off = at.sub(at.add(0.5).floor()).abs();
+  const blur = fwidth(at).add(1e-5);
+  const cover = max(
+    float(1).sub(smoothstep(0, blur.x.mul(1.2), off.x)),
+    float(1).sub(smoothstep(0, blur.y.mul(1.2), off.y)),
+  );
+  const away = positionWorld.xz.sub(vec2(middle.x, middle.z)).length().div(wide);
+  const line = cover.mul(float(1).sub(smoothstep(0.05, 0.5, max(blur.x, blur.y)))).mul(0.28);
+  material.colorNode = mix(
+    mix(vec3(paint), vec3(sky).mul(0.35), line),
+    vec3(sky),
+    smoothstep(0.25, 1, away),
+  );
+  return material;
+}
 
 export class Stage {
-  readonly renderer: THREE.WebGLRenderer;
   readonly camera = new THREE.PerspectiveCamera(36, 1, 0.01, 100);
   readonly controls: OrbitControls;
   look: Look = "water";
@@ -51,53 +134,49 @@ export class Stage {
   private readonly fixed = new THREE.Group();
   private readonly solids: THREE.Mesh[] = [];
   private readonly bodies: THREE.Mesh[] = [];
-  private readonly particles = new THREE.BufferGeometry();
-  private readonly points: THREE.Points<THREE.BufferGeometry, THREE.ShaderMaterial>;
+  private readonly particles = new THREE.InstancedBufferGeometry();
+  private readonly ballRadius = uniform(0.01);
+  private readonly ballLeast = uniform(0.001);
+  private readonly sky = uniform(new THREE.Color());
+  private readonly floor = uniform(new THREE.Color());
+  private readonly points: THREE.Mesh;
   private readonly surface: THREE.Mesh;
   private readonly water: Water;
   private radius = 0.01;
   private length = 1; // over which water takes on its colour, m
-  private dark = false;
   positions: Float32Array = new Float32Array(0); // of particles, m
+  private newest: "particles" | "surface" = "particles"; // what came last
 
-  constructor(readonly canvas: HTMLCanvasElement) {
-    this.renderer = new THREE.WebGLRenderer({
-      canvas,
-      antialias: true,
-      preserveDrawingBuffer: true,
-    });
+  static async create(canvas: HTMLCanvasElement) {
+    return new Stage(canvas, await makeRenderer(canvas));
+  }
+
+  private constructor(
+    readonly canvas: HTMLCanvasElement,
+    readonly renderer: THREE.WebGPURenderer,
+  ) {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = false;
-    const colours = new THREE.DataTexture(colourTable(), 256, 1);
-    colours.colorSpace = THREE.NoColorSpace;
-    colours.needsUpdate = true;
-    this.points = new THREE.Points(
-      this.particles,
-      new THREE.ShaderMaterial({
-        glslVersion: THREE.GLSL3,
-        vertexShader: SPHERE_VERTEX,
-        fragmentShader: SPHERE_FRAGMENT,
-        uniforms: { radius: { value: 1 }, scale: { value: 1 }, colours: { value: colours } },
-      }),
-    );
+    const square = [-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0];
+    this.particles.setAttribute("position", new THREE.Float32BufferAttribute(square, 3));
+    this.particles.setIndex([0, 1, 2, 0, 2, 3]);
+    this.particles.instanceCount = 0;
+    this.points = new THREE.Mesh(this.particles, ballMaterial(this.ballRadius, this.ballLeast));
     this.points.frustumCulled = false;
-    this.surface = new THREE.Mesh(
-      new THREE.BufferGeometry(),
-      new THREE.MeshPhysicalMaterial({
-        color: 0x2a86b8,
-        roughness: 0.12,
-        transparent: true,
-        opacity: 0.82,
-        side: THREE.DoubleSide,
-      }),
-    );
+    this.surface = new THREE.Mesh(new THREE.BufferGeometry(), surfaceMaterial(this.sky));
     this.surface.frustumCulled = false;
-    this.water = new Water(this.particles);
+    this.water = new Water(this.particles, this.sky);
     this.scene.add(this.fixed, this.points, this.surface);
     this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8090a0, 2.2));
     const sun = new THREE.DirectionalLight(0xffffff, 1.6);
-    sun.position.set(0.4, 0.8, 0.45);
+    sun.position.copy(SUN);
     this.scene.add(sun);
+  }
+
+  /** What draws: "WebGPU" or "WebGL 2". */
+  get backend() {
+    const { backend } = this.renderer as unknown as { backend: { isWebGPUBackend?: boolean } };
+    return backend.isWebGPUBackend ? "WebGPU" : "WebGL 2";
   }
 
   /** Sets the stage for a scene; the camera stays where it is when it is the same one. */
@@ -114,13 +193,14 @@ export class Stage {
       new THREE.LineBasicMaterial({ color: 0x8899a6, transparent: true, opacity: 0.6 }),
     );
     box.position.set(x / 2, y / 2, hello.dim === 3 ? z / 2 : 0);
+    const wide = 2.2 * Math.hypot(x, hello.dim === 3 ? z : 0);
+    const lines = 10 ** Math.floor(Math.log10(Math.max(x, y, deep)) - 0.3);
     const ground = new THREE.Mesh(
-      new THREE.PlaneGeometry(x * 3, hello.dim === 3 ? z * 3 : x * 0.4),
-      new THREE.MeshStandardMaterial({ color: this.dark ? 0x3a4148 : 0xd8dcdf, roughness: 1 }),
+      new THREE.CircleGeometry(wide, 64),
+      groundMaterial(this.floor, this.sky, new THREE.Vector3(x / 2, 0, deep / 2), wide, lines),
     );
     ground.rotation.x = -Math.PI / 2;
     ground.position.set(x / 2, -0.004 * y, hello.dim === 3 ? z / 2 : 0);
-    ground.name = "ground";
     this.fixed.add(box, ground);
     if (!again) this.aim(hello);
   }
@@ -143,30 +223,28 @@ export class Stage {
   }
 
   setDark(dark: boolean) {
-    this.dark = dark;
-    this.renderer.setClearColor(dark ? 0x14181c : 0xeef2f5);
-    const ground = this.fixed.getObjectByName("ground") as THREE.Mesh | undefined;
-    (ground?.material as THREE.MeshStandardMaterial | undefined)?.color.set(
-      dark ? 0x3a4148 : 0xd8dcdf,
-    );
+    this.sky.value.set(dark ? 0x14181c : 0xeef2f5);
+    this.renderer.setClearColor(this.sky.value);
+    this.floor.value.set(dark ? 0x323a42 : 0xd3d8dc);
   }
 
-  private addMesh(mesh: Mesh, colour: number, to: THREE.Mesh[]) {
+  /** Solids are smooth where their shape is; the vertices of bodies move, so they show facets. */
+  private addMesh(mesh: Mesh, colour: number, smooth: boolean, to: THREE.Mesh[]) {
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.BufferAttribute(mesh.positions, 3));
     geometry.setIndex(new THREE.BufferAttribute(mesh.triangles, 1));
-    const body = new THREE.Mesh(
-      geometry,
+    const made = new THREE.Mesh(
+      smooth ? toCreasedNormals(geometry, 0.7) : geometry,
       new THREE.MeshStandardMaterial({
         color: colour,
-        roughness: 0.75,
-        flatShading: true,
+        roughness: 0.7,
+        flatShading: !smooth,
         side: THREE.DoubleSide,
       }),
     );
-    body.frustumCulled = false;
-    to.push(body);
-    this.scene.add(body);
+    made.frustumCulled = false;
+    to.push(made);
+    this.scene.add(made);
   }
 
   setGeometry(geometry: Geometry) {
@@ -175,8 +253,8 @@ export class Stage {
       mesh.geometry.dispose();
     }
     this.solids.length = this.bodies.length = 0;
-    for (const mesh of geometry.solids) this.addMesh(mesh, 0xb9a88f, this.solids);
-    for (const mesh of geometry.bodies) this.addMesh(mesh, 0xd9773f, this.bodies);
+    for (const mesh of geometry.solids) this.addMesh(mesh, 0xb9a88f, true, this.solids);
+    for (const mesh of geometry.bodies) this.addMesh(mesh, 0xd9773f, false, this.bodies);
   }
 
   private place(solids: Placement[], bodies: Float32Array[]) {
@@ -203,32 +281,35 @@ export class Stage {
   }
 
   /** Room that is used again from frame to frame. */
-  private attribute(name: string, values: Float32Array | Uint8Array, size: number) {
+  private attribute(name: string, values: Float32Array, size: number) {
     const before = this.particles.getAttribute(name) as THREE.BufferAttribute | undefined;
     if (before && before.array.length >= values.length) {
       (before.array as Float32Array).set(values);
-      before.clearUpdateRanges();
-      before.addUpdateRange(0, values.length);
       before.needsUpdate = true;
       return;
     }
-    const room = Math.ceil((values.length / size) * 1.2) * size;
-    const array = values instanceof Uint8Array ? new Uint8Array(room) : new Float32Array(room);
+    const array = new Float32Array(Math.ceil((values.length / size) * 1.2) * size);
     array.set(values);
-    const made = new THREE.BufferAttribute(array, size, values instanceof Uint8Array);
+    const made = new THREE.InstancedBufferAttribute(array, size);
     made.setUsage(THREE.DynamicDrawUsage);
     this.particles.setAttribute(name, made);
   }
 
   showParticles(frame: ParticleFrame) {
+    this.newest = "particles";
     this.positions = frame.positions;
-    this.attribute("position", frame.positions, 3);
-    this.attribute("value", frame.values, 1);
-    this.particles.setDrawRange(0, frame.values.length);
+    this.attribute("centre", frame.positions, 3);
+    this.attribute(
+      "value",
+      Float32Array.from(frame.values, (v) => v / 255),
+      1,
+    );
+    this.particles.instanceCount = frame.values.length;
     this.place(frame.solids, frame.bodies);
   }
 
   showSurface(frame: SurfaceFrame) {
+    this.newest = "surface";
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.BufferAttribute(frame.positions, 3));
     geometry.setAttribute("normal", new THREE.BufferAttribute(frame.normals, 3));
@@ -238,8 +319,9 @@ export class Stage {
     this.place(frame.solids, frame.bodies);
   }
 
-  resize() {
-    const ratio = Math.min(window.devicePixelRatio, 2);
+  /** Fits the picture to its place; `quality` is the share of the screen's pixels along an edge. */
+  resize(quality = 1) {
+    const ratio = Math.min(window.devicePixelRatio, 2) * quality;
     const width = Math.max(this.canvas.clientWidth, 16);
     const height = Math.max(this.canvas.clientHeight, 16);
     this.renderer.setPixelRatio(ratio);
@@ -249,14 +331,21 @@ export class Stage {
     this.camera.updateProjectionMatrix();
   }
 
+  /** What can be drawn: until a look's first frame comes, the other one stays. */
+  private get drawn(): Look {
+    if (this.newest === "surface") return "surface";
+    return this.look === "surface" ? "water" : this.look;
+  }
+
   render() {
-    this.points.visible = this.look === "particles";
-    this.surface.visible = this.look === "surface";
+    const look = this.drawn;
+    const any = this.particles.instanceCount > 0;
+    this.points.visible = look === "particles" && any;
+    this.surface.visible = look === "surface" && this.surface.geometry.index !== null;
     const height = this.renderer.getDrawingBufferSize(new THREE.Vector2()).y;
-    const u = this.points.material.uniforms;
-    u.radius.value = this.radius;
-    u.scale.value = height * this.camera.projectionMatrix.elements[5];
-    if (this.look === "water") {
+    this.ballRadius.value = this.radius;
+    this.ballLeast.value = 1.5 / (height * this.camera.projectionMatrix.elements[5]);
+    if (look === "water" && any) {
       this.water.render(this.renderer, this.scene, this.camera, 1.25 * this.radius, this.length);
     } else {
       this.renderer.setRenderTarget(null);

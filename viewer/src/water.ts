@@ -1,267 +1,297 @@
 // Water from particles on the screen: depth of spheres, smoothed within a narrow range (Truong and
-// Yuksel 2018), normals from it, refraction of what is behind, colour by thickness.
-import * as THREE from "three";
+// Yuksel 2018), normals from it, refraction of what is behind, colour by thickness. Shaders are
+// written once, in three.js's shading language, for WebGPU and WebGL 2.
+import * as THREE from "three/webgpu";
+import {
+  attribute,
+  Break,
+  cameraFar,
+  cameraNear,
+  cameraProjectionMatrix,
+  cameraViewMatrix,
+  clamp,
+  cross,
+  dot,
+  exp,
+  float,
+  Fn,
+  If,
+  int,
+  Loop,
+  max,
+  min,
+  mix,
+  normalize,
+  positionView,
+  pow,
+  reflect,
+  smoothstep,
+  sqrt,
+  texture,
+  uniform,
+  uv,
+  varying,
+  vec2,
+  vec3,
+  vec4,
+  viewZToPerspectiveDepth,
+} from "three/tsl";
 
-const POINT_VERTEX = /* glsl */ `
-uniform float radius, scale;
-out vec3 centre;
-void main() {
-  vec4 view = modelViewMatrix * vec4(position, 1.0);
-  centre = view.xyz;
-  gl_Position = projectionMatrix * view;
-  gl_PointSize = max(scale * radius / -view.z, 1.5);
-}`;
+/** Towards the sun, in the world. */
+export const SUN = new THREE.Vector3(0.4, 0.8, 0.45).normalize();
+export type ColourUniform = THREE.ShaderNodeObject<THREE.UniformNode<THREE.Color>>;
+const NOTHING = new THREE.Color(0);
+const BLUR = 2.5; // size of the balls that give thickness
+const REACH = 24; // pixels that the filter reaches at most
 
-/** Distance from the eye along its axis; nothing is 0. */
-const DEPTH_FRAGMENT = /* glsl */ `
-uniform float radius;
-uniform mat4 projectionMatrix;
-in vec3 centre;
-out vec4 colour;
-void main() {
-  vec2 p = 2.0 * gl_PointCoord - 1.0;
-  float r2 = dot(p, p);
-  if (r2 > 1.0) discard;
-  float z = centre.z + radius * sqrt(1.0 - r2);
-  vec4 clip = projectionMatrix * vec4(centre.xy, z, 1.0);
-  gl_FragDepth = 0.5 * clip.z / clip.w + 0.5;
-  colour = vec4(-z, 0.0, 0.0, 1.0);
-}`;
-
-const THICKNESS_FRAGMENT = /* glsl */ `
-uniform float radius;
-in vec3 centre;
-out vec4 colour;
-void main() {
-  vec2 p = 2.0 * gl_PointCoord - 1.0;
-  float r2 = dot(p, p);
-  if (r2 > 1.0) discard;
-  colour = vec4(radius * sqrt(1.0 - r2), 0.0, 0.0, 1.0);
-}`;
-
-const SCREEN_VERTEX = /* glsl */ `
-out vec2 place;
-void main() {
-  place = uv;
-  gl_Position = vec4(position.xy, 0.0, 1.0);
-}`;
-
-/** One direction of the filter. Depths far behind count as a little behind, those far in front not
- * at all, so that edges stay. */
-const SMOOTH_FRAGMENT = /* glsl */ `
-uniform sampler2D depth;
-uniform vec2 along;
-uniform float radius, scale;
-in vec2 place;
-out vec4 colour;
-void main() {
-  float here = texture(depth, place).r;
-  colour = vec4(here, 0.0, 0.0, 1.0);
-  if (here <= 0.0) return;
-  float reach = clamp(1.6 * scale * radius / here, 1.0, 24.0);
-  float low = here - 3.0 * radius, high = here + 3.0 * radius;
-  float sum = here, weight = 1.0;
-  for (float i = 1.0; i <= 24.0; i += 1.0) {
-    if (i > reach) break;
-    float w = exp(-2.0 * i * i / (reach * reach));
-    float a = texture(depth, place + i * along).r, b = texture(depth, place - i * along).r;
-    bool wet = a > low && b > low && a > 0.0 && b > 0.0;
-    if (!wet) continue;
-    if (a > high || b > high) { a = min(a, high); b = min(b, high); w *= 0.5; }
-    sum += w * (a + b);
-    weight += 2.0 * w;
-  }
-  colour.r = sum / weight;
-}`;
-
-const COMPOSE_FRAGMENT = /* glsl */ `
-uniform sampler2D depth, thickness, behind, behindDepth;
-uniform mat4 inverseProjection, cameraWorld;
-uniform vec2 pixel;
-uniform float near, far, length0;
-uniform vec3 sky, absorb;
-in vec2 place;
-out vec4 colour;
-
-vec3 viewAt(vec2 at, float z) {
-  vec4 ray = inverseProjection * vec4(2.0 * at - 1.0, 1.0, 1.0);
-  vec3 r = ray.xyz / ray.w;
-  return r * (z / -r.z);
-}
-float sceneDepth(vec2 at) {
-  float d = 2.0 * texture(behindDepth, at).r - 1.0;
-  return 2.0 * near * far / (far + near - d * (far - near));
-}
-vec3 slope(vec2 step, vec3 here) {
-  float a = texture(depth, place + step).r, b = texture(depth, place - step).r;
-  vec3 ahead = viewAt(place + step, a) - here, back = here - viewAt(place - step, b);
-  if (a <= 0.0) return back;
-  if (b <= 0.0) return ahead;
-  return abs(ahead.z) < abs(back.z) ? ahead : back;
-}
-vec3 toScreen(vec3 c) {
-  return mix(12.92 * c, 1.055 * pow(max(c, vec3(0.0)), vec3(1.0 / 2.4)) - 0.055,
-             step(vec3(0.0031308), c));
-}
-void main() {
-  float z = texture(depth, place).r;
-  vec3 back = texture(behind, place).rgb;
-  if (z <= 0.0 || z > sceneDepth(place)) {
-    colour = vec4(toScreen(back), 1.0);
-    return;
-  }
-  vec3 here = viewAt(place, z);
-  vec3 normal = normalize(cross(slope(vec2(pixel.x, 0.0), here), slope(vec2(0.0, pixel.y), here)));
-  if (normal.z < 0.0) normal = -normal;
-  vec3 eye = normalize(-here);
-  float facing = clamp(dot(normal, eye), 0.0, 1.0);
-  float fresnel = 0.02 + 0.98 * pow(1.0 - facing, 5.0);
-  float thick = 2.0 * texture(thickness, place).r / length0;
-  vec2 bent = place - 0.08 * normal.xy * clamp(thick, 0.0, 1.0);
-  if (sceneDepth(bent) < z) bent = place;
-  vec3 through = texture(behind, bent).rgb * exp(-absorb * thick);
-  through += vec3(0.02, 0.11, 0.16) * (1.0 - exp(-1.5 * thick));
-  vec3 up = (cameraWorld * vec4(reflect(-eye, normal), 0.0)).xyz;
-  vec3 mirrored = mix(0.5 * sky, vec3(0.95, 0.98, 1.0), smoothstep(-0.2, 0.8, up.y));
-  vec3 sun = normalize((transpose(cameraWorld) * vec4(0.4, 0.8, 0.45, 0.0)).xyz);
-  float glint = pow(max(dot(normal, normalize(sun + eye)), 0.0), 120.0);
-  vec3 lit = mix(through * (0.75 + 0.25 * max(dot(normal, sun), 0.0)), mirrored, fresnel) + glint;
-  colour = vec4(toScreen(lit), 1.0);
-}`;
-
-function material(vertexShader: string, fragmentShader: string, more: object = {}) {
-  return new THREE.ShaderMaterial({
-    glslVersion: THREE.GLSL3,
-    vertexShader,
-    fragmentShader,
-    ...more,
-  });
+/** Particles as squares that face the eye: what all their shaders share. */
+export function spheres(size: THREE.Node, smallest: THREE.Node) {
+  const radius = float(size);
+  const least = float(smallest);
+  const place = attribute("centre", "vec3");
+  const middle = cameraViewMatrix.mul(vec4(place, 1)).xyz;
+  const half = max(radius, least.mul(middle.z.negate()));
+  const corner = attribute("position", "vec3").xy;
+  const centre = varying(middle);
+  const across = varying(corner);
+  const vertex = cameraProjectionMatrix.mul(vec4(middle.add(vec3(corner.mul(half), 0)), 1));
+  const r2 = dot(across, across);
+  const front = sqrt(max(float(1).sub(r2), 0));
+  const z = centre.z.add(radius.mul(front));
+  return { vertex, across, r2, front, z, depth: viewZToPerspectiveDepth(z, cameraNear, cameraFar) };
 }
 
-const uniforms = (values: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
+/** The sky in a direction of the world, as water mirrors it. */
+export const skyIn = Fn(([direction, low]: [THREE.ShaderNodeObject<THREE.Node>, THREE.Node]) =>
+  mix(vec3(low).mul(0.55), vec3(0.9, 0.95, 1), smoothstep(-0.25, 0.85, direction.y)),
+);
 
 /** Draws a frame: a scene of everything but water, and particles as water over it. */
 export class Water {
-  private readonly depthMaterial = material(POINT_VERTEX, DEPTH_FRAGMENT, {
-    uniforms: uniforms({ radius: 1, scale: 1 }),
-  });
-  private readonly thicknessMaterial = material(POINT_VERTEX, THICKNESS_FRAGMENT, {
-    uniforms: uniforms({ radius: 1, scale: 1 }),
-    blending: THREE.AdditiveBlending,
-    depthTest: false,
-    depthWrite: false,
-    transparent: true,
-  });
-  private readonly smoothMaterial = material(SCREEN_VERTEX, SMOOTH_FRAGMENT, {
-    uniforms: uniforms({ depth: null, along: new THREE.Vector2(), radius: 1, scale: 1 }),
-    depthTest: false,
-    depthWrite: false,
-  });
-  private readonly composeMaterial = material(SCREEN_VERTEX, COMPOSE_FRAGMENT, {
-    uniforms: uniforms({
-      depth: null,
-      thickness: null,
-      behind: null,
-      behindDepth: null,
-      inverseProjection: new THREE.Matrix4(),
-      cameraWorld: new THREE.Matrix4(),
-      pixel: new THREE.Vector2(),
-      near: 0,
-      far: 1,
-      length0: 1,
-      sky: new THREE.Color(),
-      absorb: new THREE.Vector3(2.2, 0.55, 0.3),
-    }),
-    depthTest: false,
-    depthWrite: false,
-  });
-  private readonly screen = new THREE.Mesh(new THREE.PlaneGeometry(2, 2));
-  private readonly flat = new THREE.Scene();
+  private readonly radius = uniform(1);
+  private readonly least = uniform(0);
+  private readonly scale = uniform(1); // pixels a metre at a distance of one
+  private readonly along = uniform(new THREE.Vector2());
+  private readonly pixel = uniform(new THREE.Vector2());
+  private readonly length = uniform(1);
+  private readonly lens = uniform(new THREE.Vector2()); // bends by this, of the screen at 1 m a metre
+  private readonly sun = uniform(new THREE.Vector3()); // towards it, from the eye
+  private readonly unproject = uniform(new THREE.Matrix4());
+  private readonly toWorld = uniform(new THREE.Matrix4());
+  private readonly depth = [this.target(THREE.FloatType, true), this.target(THREE.FloatType)];
+  private readonly solid = this.target(THREE.FloatType, true); // depth of all else
+  private readonly thickness = this.target(THREE.HalfFloatType);
+  private readonly behind = this.target(THREE.HalfFloatType, true);
   private readonly wet = new THREE.Scene();
-  private readonly points: THREE.Points;
-  private depth = [this.target(1, THREE.FloatType), this.target(1, THREE.FloatType, false)];
-  private thickness = this.target(1, THREE.HalfFloatType, false);
-  private behind = this.target(1, THREE.HalfFloatType);
+  private readonly points: THREE.Mesh;
+  private readonly depthMaterial = new THREE.NodeMaterial();
+  private readonly thicknessMaterial = new THREE.NodeMaterial();
+  private readonly solidMaterial = new THREE.NodeMaterial();
+  private readonly smooth: THREE.QuadMesh[];
+  private readonly compose: THREE.QuadMesh;
 
-  constructor(geometry: THREE.BufferGeometry) {
-    this.points = new THREE.Points(geometry, this.depthMaterial);
-    this.points.frustumCulled = this.screen.frustumCulled = false;
+  constructor(
+    particles: THREE.InstancedBufferGeometry,
+    private readonly sky: ColourUniform,
+  ) {
+    const s = spheres(this.radius, this.least);
+    const blob = spheres(this.radius.mul(BLUR), this.least.mul(BLUR));
+    // Distances from the eye along its axis; 0: nothing.
+    this.depthMaterial.vertexNode = s.vertex;
+    this.depthMaterial.depthNode = s.depth;
+    this.depthMaterial.fragmentNode = Fn(() => {
+      s.r2.greaterThan(1).discard();
+      return vec4(s.z.negate(), 0, 0, 1);
+    })();
+    this.solidMaterial.fragmentNode = vec4(positionView.z.negate(), 0, 0, 1);
+    this.solidMaterial.side = THREE.DoubleSide;
+    // as much volume as the spheres have, spread over larger ones: even where they are not
+    this.thicknessMaterial.vertexNode = blob.vertex;
+    this.thicknessMaterial.fragmentNode = Fn(() => {
+      blob.r2.greaterThan(1).discard();
+      return vec4(this.radius.mul(blob.front).mul(2 / BLUR ** 2), 0, 0, 1);
+    })();
+    this.thicknessMaterial.blending = THREE.AdditiveBlending;
+    this.thicknessMaterial.depthTest = this.thicknessMaterial.depthWrite = false;
+    this.thicknessMaterial.transparent = true;
+    this.points = new THREE.Mesh(particles, this.depthMaterial);
+    this.points.frustumCulled = false;
     this.wet.add(this.points);
-    this.flat.add(this.screen);
-    this.behind.depthTexture = new THREE.DepthTexture(1, 1);
+    this.smooth = this.depth.map((from) => this.screen(this.smoothed(from.texture)));
+    this.compose = this.screen(this.composed());
   }
 
-  private target(size: number, type: THREE.TextureDataType, depthBuffer = true) {
-    const filter = type === THREE.FloatType ? THREE.NearestFilter : THREE.LinearFilter;
-    return new THREE.WebGLRenderTarget(size, size, {
+  private screen(fragment: THREE.Node) {
+    const material = new THREE.NodeMaterial();
+    material.fragmentNode = fragment;
+    material.depthTest = material.depthWrite = false;
+    return new THREE.QuadMesh(material);
+  }
+
+  private target(type: THREE.TextureDataType, depthBuffer = false) {
+    const float = type === THREE.FloatType;
+    return new THREE.RenderTarget(1, 1, {
       type,
-      format: type === THREE.FloatType ? THREE.RedFormat : THREE.RGBAFormat,
-      minFilter: filter,
-      magFilter: filter,
+      format: float ? THREE.RedFormat : THREE.RGBAFormat,
+      minFilter: float ? THREE.NearestFilter : THREE.LinearFilter,
+      magFilter: float ? THREE.NearestFilter : THREE.LinearFilter,
       depthBuffer,
     });
   }
 
-  resize(width: number, height: number) {
-    for (const target of this.depth) target.setSize(width, height);
-    this.behind.setSize(width, height);
-    this.thickness.setSize(Math.ceil(width / 2), Math.ceil(height / 2));
+  /** One direction of the filter. Depths far behind count as a little behind, those far in front not
+   * at all, so that edges stay. */
+  private smoothed(from: THREE.Texture) {
+    const read = (at: THREE.Node) => texture(from, at).level(int(0)).r;
+    return Fn(() => {
+      const here = read(uv()).toVar();
+      const sum = here.toVar();
+      const weight = float(1).toVar();
+      If(here.greaterThan(0), () => {
+        const reach = clamp(this.scale.mul(this.radius).mul(2.6).div(here), 1, REACH).toVar();
+        const low = here.sub(this.radius.mul(3)).toVar();
+        const high = here.add(this.radius.mul(3)).toVar();
+        Loop(
+          { start: 1, end: REACH + 1, type: "int", condition: "<" },
+          ({ i }: { i: THREE.Node }) => {
+            const far = float(i).toVar();
+            If(far.greaterThan(reach), () => {
+              Break();
+            });
+            const w = exp(far.mul(far).mul(-2).div(reach.mul(reach))).toVar();
+            const a = read(uv().add(this.along.mul(far))).toVar();
+            const b = read(uv().sub(this.along.mul(far))).toVar();
+            const nearer = min(a, b).toVar();
+            If(nearer.greaterThan(max(low, 0)), () => {
+              If(max(a, b).greaterThan(high), () => {
+                w.mulAssign(0.5);
+              });
+              sum.addAssign(w.mul(min(a, high).add(min(b, high))));
+              weight.addAssign(w.mul(2));
+            });
+          },
+        );
+      });
+      return vec4(sum.div(weight), 0, 0, 1);
+    })();
   }
 
-  private pass(renderer: THREE.WebGLRenderer, what: THREE.Material, to: THREE.RenderTarget | null) {
-    this.screen.material = what;
-    renderer.setRenderTarget(to as THREE.WebGLRenderTarget | null);
-    renderer.render(this.flat, this.noCamera);
+  private composed() {
+    const depth = (at: THREE.Node) => texture(this.depth[0].texture, at).level(int(0)).r;
+    const solid = (at: THREE.Node) => texture(this.solid.texture, at).level(int(0)).r;
+    const behind = (at: THREE.Node) => texture(this.behind.texture, at).level(int(0)).rgb;
+    const viewAt = (at: THREE.ShaderNodeObject<THREE.Node>, z: THREE.Node) => {
+      const corner = vec4(at.x.mul(2).sub(1), float(1).sub(at.y.mul(2)), 1, 1);
+      const ray = this.unproject.mul(corner);
+      return ray.xyz.div(ray.z.negate()).mul(z); // the matrix may leave w anything but 0
+    };
+    return Fn(() => {
+      const place = uv().toVar();
+      const z = depth(place).toVar();
+      const colour = behind(place).toVar();
+      const wall = solid(place).toVar();
+      If(z.greaterThan(0).and(wall.lessThanEqual(0).or(z.lessThan(wall))), () => {
+        const here = viewAt(place, z).toVar();
+        // by the side on which the surface goes on
+        const slope = (step: THREE.ShaderNodeObject<THREE.Node>) => {
+          const a = depth(place.add(step)).toVar();
+          const b = depth(place.sub(step)).toVar();
+          const ahead = viewAt(place.add(step), a).sub(here).toVar();
+          const back = here.sub(viewAt(place.sub(step), b)).toVar();
+          const best = ahead.toVar();
+          If(
+            a.lessThanEqual(0).or(b.greaterThan(0).and(back.z.abs().lessThan(ahead.z.abs()))),
+            () => {
+              best.assign(back);
+            },
+          );
+          return best;
+        };
+        const right = slope(vec2(this.pixel.x, 0));
+        const down = slope(vec2(0, this.pixel.y));
+        const normal = normalize(cross(down, right)).toVar();
+        If(normal.z.lessThan(0), () => {
+          normal.assign(normal.negate());
+        });
+        const eye = normalize(here.negate()).toVar();
+        const facing = clamp(dot(normal, eye), 0, 1);
+        const fresnel = pow(float(1).sub(facing), 5).mul(0.98).add(0.02).toVar();
+        const depthOfWater = texture(this.thickness.texture, place).level(int(0)).r;
+        const thick = depthOfWater.div(this.length).toVar();
+        // what is at the surface is seen where it is, what is deep is shifted
+        const way = min(depthOfWater, max(wall.sub(z), 0)).toVar();
+        If(wall.lessThanEqual(0), () => {
+          way.assign(depthOfWater);
+        });
+        const shift = vec2(normal.x, normal.y.negate()).mul(this.lens).mul(way.div(z));
+        const bent = place.sub(shift).toVar();
+        const other = solid(bent).toVar();
+        If(other.greaterThan(0).and(other.lessThan(z)), () => {
+          bent.assign(place);
+        });
+        const through = behind(bent)
+          .mul(exp(vec3(-2.2, -0.55, -0.3).mul(thick)))
+          .toVar();
+        through.addAssign(vec3(0.015, 0.09, 0.13).mul(float(1).sub(exp(thick.mul(-1.5)))));
+        const up = this.toWorld.mul(vec4(reflect(eye.negate(), normal), 0)).xyz;
+        const glint = pow(max(dot(normal, normalize(this.sun.add(eye))), 0), 120);
+        const lit = through.mul(max(dot(normal, this.sun), 0).mul(0.25).add(0.75));
+        colour.assign(mix(lit, skyIn(up, this.sky), fresnel).add(glint));
+      });
+      return vec4(colour, 1);
+    })();
   }
-  private readonly noCamera = new THREE.Camera();
+
+  resize(width: number, height: number) {
+    for (const target of [...this.depth, this.solid, this.behind]) target.setSize(width, height);
+    this.thickness.setSize(Math.ceil(width / 4), Math.ceil(height / 4));
+  }
+
+  private update(camera: THREE.PerspectiveCamera, radius: number, length: number) {
+    const { width, height } = this.behind;
+    camera.updateMatrixWorld();
+    this.radius.value = radius;
+    this.scale.value = 0.5 * height * camera.projectionMatrix.elements[5];
+    this.least.value = 0.75 / this.scale.value;
+    this.pixel.value.set(1 / width, 1 / height);
+    this.length.value = length;
+    this.unproject.value.copy(camera.projectionMatrix).invert();
+    const { elements } = camera.projectionMatrix;
+    this.lens.value.set(elements[0], elements[5]).multiplyScalar(0.5 * 0.25);
+    this.toWorld.value.copy(camera.matrixWorld);
+    this.sun.value.copy(SUN).transformDirection(camera.matrixWorldInverse);
+  }
 
   render(
-    renderer: THREE.WebGLRenderer,
+    renderer: THREE.WebGPURenderer,
     scene: THREE.Scene,
     camera: THREE.PerspectiveCamera,
     radius: number,
     length: number,
   ) {
     const { width, height } = this.behind;
-    const clear = renderer.getClearColor(new THREE.Color());
+    const clear = this.sky.value;
+    this.update(camera, radius, length);
     renderer.setRenderTarget(this.behind);
     renderer.render(scene, camera);
-    renderer.setClearColor(0x000000, 0);
-    this.points.matrixAutoUpdate = false;
-    const scale = height * camera.projectionMatrix.elements[5];
-    for (const m of [this.depthMaterial, this.thicknessMaterial, this.smoothMaterial])
-      m.uniforms.radius.value = radius;
-    this.depthMaterial.uniforms.scale.value = scale;
-    this.smoothMaterial.uniforms.scale.value = scale;
-    this.thicknessMaterial.uniforms.scale.value = scale / 2;
-
+    renderer.setClearColor(NOTHING, 0);
+    scene.overrideMaterial = this.solidMaterial;
+    renderer.setRenderTarget(this.solid);
+    renderer.render(scene, camera);
+    scene.overrideMaterial = null;
     this.points.material = this.depthMaterial;
     renderer.setRenderTarget(this.depth[0]);
     renderer.render(this.wet, camera);
     this.points.material = this.thicknessMaterial;
     renderer.setRenderTarget(this.thickness);
     renderer.render(this.wet, camera);
-
-    const smooth = this.smoothMaterial.uniforms;
     for (let i = 0; i < 4; i++) {
-      smooth.depth.value = this.depth[i % 2].texture;
-      smooth.along.value.set(i % 2 ? 0 : 1 / width, i % 2 ? 1 / height : 0);
-      this.pass(renderer, this.smoothMaterial, this.depth[1 - (i % 2)]);
+      this.along.value.set(i % 2 ? 0 : 1 / width, i % 2 ? 1 / height : 0);
+      renderer.setRenderTarget(this.depth[1 - (i % 2)]);
+      this.smooth[i % 2].render(renderer);
     }
-    const u = this.composeMaterial.uniforms;
-    u.depth.value = this.depth[0].texture;
-    u.thickness.value = this.thickness.texture;
-    u.behind.value = this.behind.texture;
-    u.behindDepth.value = this.behind.depthTexture;
-    u.inverseProjection.value.copy(camera.projectionMatrixInverse);
-    u.cameraWorld.value.copy(camera.matrixWorld);
-    u.pixel.value.set(1 / width, 1 / height);
-    u.near.value = camera.near;
-    u.far.value = camera.far;
-    u.length0.value = length;
-    u.sky.value.copy(clear);
-    this.pass(renderer, this.composeMaterial, null);
     renderer.setClearColor(clear, 1);
+    renderer.setRenderTarget(null);
+    this.compose.render(renderer);
   }
 }

@@ -1,0 +1,23 @@
+// Coarser pictures where a machine cannot keep up with fine ones: hands and controls must answer.
+
+const SLOW = 70; // ms that a picture may take
+const QUICK = 20;
+const LEAST = 0.3;
+
+/** From how long pictures take to the share of the screen's pixels to draw. */
+export class Pace {
+  quality = 1;
+  private slow = 0;
+  private quick = 0;
+
+  /** A picture took so many ms. True: the quality has changed. */
+  took(ms: number): boolean {
+    this.slow = ms > SLOW ? this.slow + 1 : 0;
+    this.quick = ms < QUICK ? this.quick + 1 : 0;
+    const before = this.quality;
+    if (this.slow >= 2) this.quality = Math.max(LEAST, this.quality * (ms > 3 * SLOW ? 0.5 : 0.7));
+    if (this.quick >= 120) this.quality = Math.min(1, this.quality / 0.8);
+    if (this.quality !== before) this.slow = this.quick = 0;
+    return this.quality !== before;
+  }
+}
