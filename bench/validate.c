@@ -1,5 +1,6 @@
 // Water against exact and measured answers, at full size: validate [NAME...]. Prints a table and
 // writes bench/results/validation.csv, which is kept in the repository.
+#include "../tests/cases_bodies.h"
 #include "../tests/cases_random.h"
 #include "../tests/cases_walls.h"
 #include <errno.h>
@@ -291,6 +292,28 @@ static void validate_random(void) {
     row("random", what, "below 0.95 of their volume", pressed, 0, 0.5);
 }
 
+/// Bodies thrown into tanks: by chance, and light and heavy ones for a minute at 1/30 s.
+static void validate_bodies(void) {
+    enum { SCENES = 40 };
+    int bad = 0, broken = 0;
+    for (uint64_t seed = 1; seed <= SCENES; seed++) {
+        SwimResult r = swim_scene(seed, 3, false);
+        if (swim_good(&r)) continue;
+        bad++, broken += r.error[0] || r.out > 0.5 || r.fastest > 1;
+        printf(
+            "          %d: %s: out %.2f cells, rise %.4f, volume %.4f, speed %.2f, inside %d %s\n",
+            (int)seed, r.what, r.out, r.rise, r.volume, r.fastest, r.inside, r.error);
+    }
+    row("bodies", "40 by chance", "broke down or passed through", broken, 0, 0.5);
+    row("bodies", "40 by chance", "not as they should be", bad, 0, 0.5);
+    for (int n = 0; n < 6; n++) {
+        SwimResult r = swim_long(n < 4 ? 2 : 3, n & 1 ? 8000 : 50, n & 2, 60);
+        row("bodies", r.what, "energy above the start, 60 s", r.rise, 0, 0.01);
+        row("bodies", r.what, "volume, 60 s", r.volume, 1, 0.01);
+        row("bodies", r.what, "out of the walls, cells", r.error[0] ? 99 : r.out, 0, 0.5);
+    }
+}
+
 static void validate_solitary(void) {
     BrimError error = {0};
     for (int n = 20; n <= 40; n *= 2) {
@@ -460,7 +483,7 @@ int main(int argc, char **argv) {
         {"slosh", validate_slosh},   {"vortex", validate_vortex},     {"dam", validate_dam},
         {"v-tank", validate_v_tank}, {"cylinder", validate_cylinder}, {"u-tube", validate_u_tube},
         {"walls", validate_walls},   {"solitary", validate_solitary}, {"random", validate_random},
-        {"gauge", validate_gauge}};
+        {"gauge", validate_gauge},   {"bodies", validate_bodies}};
     // Only a whole run replaces the results that are kept.
     const char *path = argc < 2 ? "bench/results/validation.csv" : "/dev/null";
     mkdir("bench/results", 0777);

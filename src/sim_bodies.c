@@ -48,7 +48,7 @@ BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyState *sta
                              .spin = vector(spin),
                              .mass = e->mass,
                              .kinetic = elastic_kinetic(e),
-                             .elastic = elastic_energy(e, e->d, NULL),
+                             .elastic = elastic_middle_energy(e, sim->dt_next),
                              .pressure = whole_force(b, b->pressure),
                              .contact = whole_force(b, b->contact),
                              .hand = whole_force(b, b->hand)};

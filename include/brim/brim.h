@@ -593,7 +593,7 @@ typedef struct BrimBodyState {
     BrimVec3 low, high; ///< bounds, m
     double mass;        ///< kg
     double kinetic;     ///< energy of its motion, J
-    double elastic;     ///< energy of its deformation, J
+    double elastic;     ///< energy of its deformation, J, in the middle of the step to come as well
     BrimVec3 pressure;  ///< force of the water, N, in the last step
     BrimVec3 contact;   ///< force of walls, solids and other bodies, N
     BrimVec3 hand;      ///< force of hands, N

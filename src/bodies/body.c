@@ -21,7 +21,7 @@ void body_free(Body *b) {
     free(b->nearest), free(b->inside);
     free(b->cell), free(b->cell_row);
     free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->step),
-        free(b->pulled), free(b->extra), free(b->work);
+        free(b->pulled), free(b->residual), free(b->change), free(b->extra), free(b->work);
     *b = (Body){0};
 }
 
@@ -135,11 +135,13 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
     b->hand = memory_zero(dofs * sizeof(double));
     b->step = memory_zero(dofs * sizeof(double)), b->pulled = memory_zero(dofs * sizeof(double));
+    b->residual = memory_zero(dofs * sizeof(double)),
+    b->change = memory_zero(dofs * sizeof(double));
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
     bool ok = b->rest && b->row && b->velocity && b->normal && b->vertex_area && b->force &&
-              b->pressure && b->contact && b->hand && b->step && b->pulled && b->work && b->extra &&
-              row;
+              b->pressure && b->contact && b->hand && b->step && b->pulled && b->residual &&
+              b->change && b->work && b->extra && row;
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
         elastic_row(b->elastic, b->rest[i], row);

@@ -57,6 +57,8 @@ typedef struct Body {
     double *work;     ///< [r][dim]
     double *step;     ///< [r][dim] scratch of Newton's method and the pressure solve
     double *pulled;   ///< [r][dim] scratch
+    double *residual; ///< [r][dim] impulses that do not yet balance, but for the pressure's
+    double *change;   ///< [r][dim] of v in the last pass
     bool touching;    ///< contact acts
     int first;        ///< of its unknowns among those of all bodies that meet; -1: it meets none
 } Body;

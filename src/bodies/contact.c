@@ -161,13 +161,15 @@ static bool faces(const float normal[3], const Touch *t) {
 }
 
 /// Stiffness of a vertex, N/m: a tenth of the surface carries the weight of all bodies at a depth
-/// that nobody sees, and the body's own elasticity is softer.
+/// that nobody sees. A corner of a rigid body does so alone, and stops it within a step; an elastic
+/// body's own elasticity is softer.
 static double vertex_stiffness(const BrimSim *s, const Body *b, size_t vertex) {
     const Elastic *e = b->elastic;
     double area = b->vertex_area[vertex], mass = 0;
     for (int k = 0; k < s->bodies->count; k++) mass += s->bodies->body[k].elastic->mass;
-    double load = 10 * mass * 9.81 / (WEIGHT_DEPTH * s->dx) * area / b->surface_area;
-    return fmax(load, e->params.rigid ? 0 : 10 * e->params.young * area / s->dx);
+    double load = mass * 9.81 / (WEIGHT_DEPTH * s->dx);
+    if (e->params.rigid) return fmax(load, e->mass / (e->dn * e->dn));
+    return fmax(10 * load * area / b->surface_area, 10 * e->params.young * area / s->dx);
 }
 
 /// Adds a force at a row and what it adds to A.

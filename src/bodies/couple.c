@@ -16,8 +16,10 @@ static const double TIGHTER = 0.1;
 /// A pass that changed no body's velocity by more than this part of what the kick changed is the
 /// last.
 static const double SETTLED = 0.02;
-/// Passes: at least, and when contact comes and goes at most.
-enum { PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 16 };
+/// A pass went too far when it ends uphill by more than this part of the slope that it began with.
+static const double UPHILL = 0.3;
+/// Passes: at least, and when contact comes and goes at most; how often one is shortened.
+enum { PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 16, HALVINGS = 8 };
 
 // --------------------------------------------------------------------------------------- cells
 
@@ -299,8 +301,8 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
     }
 }
 
-/// All forces but elastic ones, without the pressure; A and the right-hand sides. False when a body
-/// broke down, or out of memory.
+/// All forces but elastic ones, without the pressure, at v; A, right-hand sides and residuals.
+/// False when a body broke down, or out of memory.
 static bool prepare(BrimSim *s, double kick) {
     Bodies *b = s->bodies;
     for (int k = 0; k < b->count; k++)
@@ -312,24 +314,62 @@ static bool prepare(BrimSim *s, double kick) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
         double f[ELASTIC_DOFS_MOST];
-        memcpy(body->work, e->v, (size_t)e->dofs * sizeof *e->v);
         for (int i = 0; i < e->dofs; i++) f[i] = body->force[i] + body->contact[i] + body->hand[i];
         if (!elastic_prepare(e, f, body->touching ? body->extra : NULL, body->step)) return false;
+        for (int i = 0; i < e->dofs; i++)
+            body->residual[i] = e->params.rigid ? e->w[i] + kick * f[i] - e->v[i] : body->step[i];
+    }
+    return true;
+}
+
+/// What is left of the impulses, along the last pass's change of velocity: positive as long as that
+/// goes down in energy.
+static double downhill(const Bodies *b) {
+    double sum = 0;
+    for (int k = 0; k < b->count; k++) {
+        const Body *body = &b->body[k];
+        const Elastic *e = body->elastic;
+        for (int i = 0; i < e->dofs; i++)
+            sum += body->change[i] * (body->residual[i] + e->kick * body->pressure[i]);
+    }
+    return sum;
+}
+
+/// Contact comes and goes within a pass: where the last one went too far, uphill again, part of it
+/// is taken back. before: downhill() where it began. False as prepare.
+static bool take_back(BrimSim *s, double kick, double before) {
+    Bodies *b = s->bodies;
+    double low = 0, high = 1, at = 1, now = downhill(b), at_high = now, at_low = before;
+    for (int n = 0; n < HALVINGS && now < -UPHILL * before; n++) {
+        double part = at_low / (at_low - at_high), next;
+        next = low + (high - low) * fmin(fmax(part, 0.1), 0.9);
+        for (int k = 0; k < b->count; k++) {
+            Body *body = &b->body[k];
+            for (int i = 0; i < body->elastic->dofs; i++)
+                body->elastic->v[i] += (next - at) * body->change[i];
+        }
+        if (!prepare(s, kick)) return false;
+        at = next, now = downhill(b);
+        if (now < 0)
+            high = at, at_high = now;
+        else
+            low = at, at_low = now;
     }
     return true;
 }
 
 /// v_free of all bodies, and flow of the cells. False when a body broke down.
-static bool iterate(BrimSim *s, double kick) {
+static bool iterate(BrimSim *s) {
     Bodies *b = s->bodies;
     for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
-    if (!prepare(s, kick) || !joint_step(b)) return false;
+    if (!joint_step(b)) return false;
     for (int k = 0; k < b->count; k++)
         if (b->body[k].first < 0 && !elastic_factor(b->body[k].elastic)) return false;
     joint_comply(b);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         double v[ELASTIC_DOFS_MOST];
+        memcpy(body->work, body->elastic->v, (size_t)body->elastic->dofs * sizeof *body->work);
         elastic_take(body->elastic, body->step);
         by_component(body, body->elastic->v, v);
         push(body, 1, v, b->flow);
@@ -350,8 +390,12 @@ static void take_pressure(BrimSim *s) {
     }
     joint_comply(b);
     for (int k = 0; k < b->count; k++) {
-        Elastic *e = b->body[k].elastic;
-        for (int i = 0; i < e->dofs; i++) e->v[i] += b->mass * b->body[k].step[i];
+        Body *body = &b->body[k];
+        Elastic *e = body->elastic;
+        for (int i = 0; i < e->dofs; i++) {
+            e->v[i] += b->mass * body->step[i];
+            body->change[i] = e->v[i] - body->work[i];
+        }
     }
 }
 
@@ -410,6 +454,12 @@ static bool settled(const Bodies *b) {
     return true;
 }
 
+static bool touching(const Bodies *b) {
+    bool any = false;
+    for (int k = 0; k < b->count; k++) any |= b->body[k].touching;
+    return any;
+}
+
 static int passes_wanted(const Bodies *b) {
     int passes = 1;
     for (int k = 0; k < b->count; k++) {
@@ -434,9 +484,12 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         elastic_begin(b->body[k].elastic, s->dt_next, kick);
         outer_forces(s, &b->body[k], g, kick);
     }
+    double before = 0;
     for (int pass = 0; pass < passes || (pass < PASSES_MOST && !settled(b)); pass++) {
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
-        if (!iterate(s, kick)) return false;
+        if (!prepare(s, kick) || (pass > 0 && touching(b) && !take_back(s, kick, before)) ||
+            !iterate(s))
+            return false;
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] -= b->flow[i];
         PoissonParams p = *params;
         p.term = &term;
@@ -445,8 +498,10 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         if (!poisson_solve(s->poisson, s->rhs, s->pressure, &p, report)) return false;
         iterations += report->iterations;
         take_pressure(s);
+        before = downhill(b);
     }
     report->iterations = iterations;
+    report->converged |= report->residual <= params->tolerance; // what the flow needs
     finish(s);
     for (int k = 0; k < b->count; k++) body_speeds(&b->body[k]);
     b->counted = true;

@@ -376,6 +376,19 @@ void elastic_centre(const Elastic *e, double centre[3], double velocity[3]) {
     }
 }
 
+double elastic_middle_energy(const Elastic *e, double dn) {
+    Elastic own = *e; // for its scale
+    double z[ELASTIC_DOFS_MOST], spin[3];
+    own.dn = dn;
+    for (int i = 0; i < e->dofs; i++) z[i] = e->d[i] + 0.5 * dn * e->v[i];
+    if (!e->pinned) {
+        spin_of(e, z, e->v, spin);
+        set_scale(&own, spin);
+        stretch_pose(&own, z);
+    }
+    return elastic_energy(e, z, NULL);
+}
+
 double elastic_kinetic(const Elastic *e) {
     return 0.5 * dense_dot(e->v, e->v, e->dofs);
 }

@@ -160,3 +160,6 @@ void elastic_centre(const Elastic *body, double centre[3], double velocity[3]);
 /// Angular momentum about the centre and angular velocity; free bodies.
 void elastic_spin(const Elastic *body, double momentum[3], double spin[3]);
 double elastic_kinetic(const Elastic *body);
+/// Elastic energy in the middle of the step of dn seconds that v makes: what belongs to the kinetic
+/// one, for vibrations that the step does not resolve are nothing but its two ends, J.
+double elastic_middle_energy(const Elastic *body, double dn);
