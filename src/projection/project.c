@@ -133,69 +133,66 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
         gradient = -s->pressure[below] / surface_theta(s, below, me);
     gradient *= inverse_density(s, axis, me);
     s->velocity[axis][me] -= gradient;
-    s->gradient[axis][me] = gradient;
+    s->gradient[me] = gradient;
 }
 
-/// u -= grad q on the lower faces of a tile's cells that touch liquid; known from here on. What was
-/// subtracted is left in `gradient`, and where in `touched`.
+/// u -= grad q on the lower faces of a tile's cells along an axis that touch liquid; known from
+/// here on. What was subtracted is left in `gradient`, and where in `touched`. context: the axis
 static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
+    static const int lower[3] = {-1, -3, -9};
     const Grid *g = &s->grid;
+    const int a = *(const int *)context;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    const int32_t *near = g->neighbour[slot] + TILE_SELF;
-    Around around = around_tile(&s->grid, s->liquid, slot);
+    const int32_t below = g->neighbour[slot][TILE_SELF + lower[a]];
+    TileMask here = {{0}};
+    if (!s->wet[slot] && (below < 0 || !s->wet[below])) {
+        mask_store(g, s->touched, slot, &here);
+        return;
+    }
+    Around around = {.liquid = mask_load(g, s->liquid, slot)}; // all that is needed of it
+    around.wet[2 * a] = mask_neighbour(g, s->liquid, slot, a, -1);
     bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
     TileView pressure = tile_view(g, slot, s->pressure, tile_zeros);
     TileView phi = tile_view(g, slot, s->phi, tile_far);
-    static const int lower[3] = {-1, -3, -9};
-    for (int a = 0; a < s->dim; a++) {
-        TileMask here = {{0}};
-        uint8_t *mask = s->touched[a];
-        if (!s->wet[slot] && (near[lower[a]] < 0 || !s->wet[near[lower[a]]])) {
-            mask_store(g, mask, slot, &here);
-            continue;
-        }
-        TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
-        TileMask shut = shut_faces(s, slot, 2 * a), cut = cut_faces(s, slot, a), whole;
-        TileMask mixed = mixed_faces(s, slot, a);
-        for (int z = 0; z < g->tile_depth; z++) {
-            here.slice[z] = (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] &
-                            ~shut.slice[z];
-            known.slice[z] |= here.slice[z];
-            cut.slice[z] |= mixed.slice[z];
-            whole.slice[z] = here.slice[z] & ~cut.slice[z];
-        }
-        s->faces->subtract(&around, &whole, a, g->tile_depth, &pressure, flags ? NULL : &phi,
-                           s->velocity[a] + base, s->gradient[a] + base);
-        for (int z = 0; z < g->tile_depth; z++)
-            for (uint64_t bits = here.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
-                subtract_face(s, &around, a, slot, z * 64 + __builtin_ctzll(bits));
-        mask_store(g, s->known[a], slot, &known);
-        mask_store(g, mask, slot, &here);
+    TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
+    TileMask shut = shut_faces(s, slot, 2 * a), cut = cut_faces(s, slot, a), whole;
+    TileMask mixed = mixed_faces(s, slot, a);
+    for (int z = 0; z < g->tile_depth; z++) {
+        here.slice[z] =
+            (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] & ~shut.slice[z];
+        known.slice[z] |= here.slice[z];
+        cut.slice[z] |= mixed.slice[z];
+        whole.slice[z] = here.slice[z] & ~cut.slice[z];
     }
+    s->faces->subtract(&around, &whole, a, g->tile_depth, &pressure, flags ? NULL : &phi,
+                       s->velocity[a] + base, s->gradient + base);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = here.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
+            subtract_face(s, &around, a, slot, z * 64 + __builtin_ctzll(bits));
+    mask_store(g, s->known[a], slot, &known);
+    mask_store(g, s->touched, slot, &here);
 }
 
 /// The surface runs through the middle of cells, so particles below it also hang on faces between
 /// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
-/// half cell would lag behind its wave.
+/// half cell would lag behind its wave. context: the axis
 static void carry_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    for (int a = 0; a < s->dim; a++) {
-        const uint8_t *mask = s->touched[a];
-        TileMask near[6], known = mask_load(g, s->known[a], slot), here = mask_load(g, mask, slot);
-        TileMask side = mask_side_faces(g, slot, a), wanted;
-        mask_around(g, mask, slot, near);
-        uint64_t all = 0;
-        for (int z = 0; z < g->tile_depth; z++) {
-            uint64_t any = 0;
-            for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
-            wanted.slice[z] = any & known.slice[z] & ~here.slice[z] & ~side.slice[z];
-            all |= wanted.slice[z];
-        }
-        if (!all) continue;
-        TileView gradient = tile_view(g, slot, s->gradient[a], tile_zeros);
-        s->faces->carry(&gradient, near, &wanted, s->dim,
-                        s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
+    const int a = *(const int *)context;
+    TileMask near[6], known = mask_load(g, s->known[a], slot);
+    TileMask here = mask_load(g, s->touched, slot), side = mask_side_faces(g, slot, a), wanted;
+    mask_around(g, s->touched, slot, near);
+    uint64_t all = 0;
+    for (int z = 0; z < g->tile_depth; z++) {
+        uint64_t any = 0;
+        for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
+        wanted.slice[z] = any & known.slice[z] & ~here.slice[z] & ~side.slice[z];
+        all |= wanted.slice[z];
     }
+    if (!all) return;
+    TileView gradient = tile_view(g, slot, s->gradient, tile_zeros);
+    s->faces->carry(&gradient, near, &wanted, s->dim,
+                    s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
 }
 
 /// Faces on walls and inside solids have no velocity of their own.
@@ -272,10 +269,12 @@ static double to_ratio(const BrimSim *s) {
 BrimResult stage_pressure(BrimSim *s, BrimError *error) {
     float scale = s->kick > 0 ? (float)(s->kick_now / s->kick) : 0;
     s->kick = s->kick_now;
-    tiles_for(s, build_tile, &scale);
-    if (s->band) add_swallowed(s);
+    bool room = poisson_faces(s->poisson, &s->grid, s->coefficient);
+    if (room) tiles_for(s, build_tile, &scale);
+    if (room && s->band) add_swallowed(s);
 
-    if (!poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
+    if (!room ||
+        !poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
                          s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project",
                     (long long)s->step + 1);
@@ -310,8 +309,10 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
 BrimResult stage_subtract(BrimSim *s, BrimError *error) {
     (void)error;
     TeamLargest largest = 0;
-    tiles_for(s, subtract_tile, NULL);
-    tiles_for(s, carry_tile, NULL);
+    for (int axis = 0; axis < s->dim; axis++) { // one after the other: they share their gradient
+        tiles_for(s, subtract_tile, &axis);
+        tiles_for(s, carry_tile, &axis);
+    }
     tiles_for(s, measure_tile, &largest);
     s->stats.max_divergence = (double)team_largest(&largest) * to_ratio(s);
     return BRIM_OK;

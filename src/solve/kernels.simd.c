@@ -153,17 +153,17 @@ INLINE View view(const Level *l, int slot, const float *field, int depth) {
               .xp = tile_of(l, field, n[1]),
               .ym = tile_of(l, field, n[2]),
               .yp = tile_of(l, field, n[3]),
-              .ax = tile_of(l, l->ax, slot),
-              .axp = tile_of(l, l->ax, n[1]),
-              .ay = tile_of(l, l->ay, slot),
-              .ayp = tile_of(l, l->ay, n[3]),
+              .ax = level_faces(l, l->ax, slot),
+              .axp = level_faces(l, l->ax, n[1]),
+              .ay = level_faces(l, l->ay, slot),
+              .ayp = level_faces(l, l->ay, n[3]),
               .a = (f8){} + l->uniform[slot].a,
               .diag = (f8){} + l->uniform[slot].diag};
     if (depth > 1) {
         v.zm = tile_of(l, field, n[4]);
         v.zp = tile_of(l, field, n[5]);
-        v.az = tile_of(l, l->az, slot);
-        v.azp = tile_of(l, l->az, n[5]);
+        v.az = level_faces(l, l->az, slot);
+        v.azp = level_faces(l, l->az, n[5]);
     }
     return v;
 }
@@ -384,9 +384,9 @@ INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *a
                         int depth, Kind kind) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const uint64_t rows = rows_of(l, slot, depth, kind);
-    const Faces f = {l->ax + at,
-                     l->ay + at,
-                     depth > 1 ? l->az + at : NULL,
+    const Faces f = {level_faces(l, l->ax, slot),
+                     level_faces(l, l->ay, slot),
+                     depth > 1 ? level_faces(l, l->az, slot) : NULL,
                      l->inverse + at,
                      (f8){} + l->uniform[slot].a,
                      1 / ((f8){} + l->uniform[slot].diag)};

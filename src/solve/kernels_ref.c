@@ -16,6 +16,27 @@ static float value_at(const Level *l, int slot, const float *field, int x, int y
     return field[tile_start(l, other) + (size_t)((z - dz * depth) * 64 + (y & 7) * 8 + (x & 7))];
 }
 
+/// Whether a cell of the tile or beside it is an unknown.
+static bool unknown_at(const Level *l, int slot, int x, int y, int z) {
+    return value_at(l, slot, l->diag, x, y, z) > 0;
+}
+
+/// The coefficient of a lower face along an axis; where a uniform tile keeps none, that between
+/// unknowns.
+static float face_value(const Level *l, int slot, int axis, int x, int y, int z) {
+    const float *field = axis == 0 ? l->ax : axis == 1 ? l->ay : l->az;
+    if (!l->face_at) return value_at(l, slot, field, x, y, z);
+    int depth = l->grid->tile_depth;
+    int dx = x < 0 ? -1 : x >= TILE, dy = y < 0 ? -1 : y >= TILE, dz = z < 0 ? -1 : z >= depth;
+    int other = level_neighbour(l, slot, TILE_SELF + dx + 3 * dy + 9 * dz);
+    if (other < 0) return 0;
+    x &= 7, y &= 7, z -= dz * depth;
+    if (l->face_at[other]) return level_faces(l, field, other)[z * 64 + y * 8 + x];
+    bool open = unknown_at(l, other, x, y, z) &&
+                unknown_at(l, other, x - (axis == 0), y - (axis == 1), z - (axis == 2));
+    return open ? l->uniform[other].a : 0;
+}
+
 /// Runs the statement after it for every cell i = (x, y, z) of a tile.
 #define EACH_CELL(l)                                       \
     for (int z = 0, i = 0; z < (l)->grid->tile_depth; z++) \
@@ -29,16 +50,15 @@ static float neighbours(const Level *l, int slot, const float *f, int x, int y, 
     bool in_x0 = !inside || x > 0, in_x1 = !inside || x < 7;
     bool in_y0 = !inside || y > 0, in_y1 = !inside || y < 7;
     bool in_z0 = !inside || z > 0, in_z1 = !inside || z < 7;
-    float a = value_at(l, slot, l->ax, x, y, z) * (in_x0 ? value_at(l, slot, f, x - 1, y, z) : 0);
-    float b =
-        value_at(l, slot, l->ax, x + 1, y, z) * (in_x1 ? value_at(l, slot, f, x + 1, y, z) : 0);
+    float a = face_value(l, slot, 0, x, y, z) * (in_x0 ? value_at(l, slot, f, x - 1, y, z) : 0);
+    float b = face_value(l, slot, 0, x + 1, y, z) * (in_x1 ? value_at(l, slot, f, x + 1, y, z) : 0);
     float sum = a + b;
-    a = value_at(l, slot, l->ay, x, y, z) * (in_y0 ? value_at(l, slot, f, x, y - 1, z) : 0);
-    b = value_at(l, slot, l->ay, x, y + 1, z) * (in_y1 ? value_at(l, slot, f, x, y + 1, z) : 0);
+    a = face_value(l, slot, 1, x, y, z) * (in_y0 ? value_at(l, slot, f, x, y - 1, z) : 0);
+    b = face_value(l, slot, 1, x, y + 1, z) * (in_y1 ? value_at(l, slot, f, x, y + 1, z) : 0);
     sum += a + b;
     if (l->grid->tile_depth == 1) return sum;
-    a = value_at(l, slot, l->az, x, y, z) * (in_z0 ? value_at(l, slot, f, x, y, z - 1) : 0);
-    b = value_at(l, slot, l->az, x, y, z + 1) * (in_z1 ? value_at(l, slot, f, x, y, z + 1) : 0);
+    a = face_value(l, slot, 2, x, y, z) * (in_z0 ? value_at(l, slot, f, x, y, z - 1) : 0);
+    b = face_value(l, slot, 2, x, y, z + 1) * (in_z1 ? value_at(l, slot, f, x, y, z + 1) : 0);
     return sum + (a + b);
 }
 
@@ -79,14 +99,13 @@ static TileMost residual(const Level *l, int slot, const float *b, const float *
         if (!row_used(l, slot, y, z)) continue;
         double sum = b[at + (size_t)i];
         sum -= (double)l->diag[at + (size_t)i] * (double)f[at + (size_t)i];
-        sum += (double)value_at(l, slot, l->ax, x, y, z) * value_at(l, slot, f, x - 1, y, z);
-        sum += (double)value_at(l, slot, l->ax, x + 1, y, z) * value_at(l, slot, f, x + 1, y, z);
-        sum += (double)value_at(l, slot, l->ay, x, y, z) * value_at(l, slot, f, x, y - 1, z);
-        sum += (double)value_at(l, slot, l->ay, x, y + 1, z) * value_at(l, slot, f, x, y + 1, z);
+        sum += (double)face_value(l, slot, 0, x, y, z) * value_at(l, slot, f, x - 1, y, z);
+        sum += (double)face_value(l, slot, 0, x + 1, y, z) * value_at(l, slot, f, x + 1, y, z);
+        sum += (double)face_value(l, slot, 1, x, y, z) * value_at(l, slot, f, x, y - 1, z);
+        sum += (double)face_value(l, slot, 1, x, y + 1, z) * value_at(l, slot, f, x, y + 1, z);
         if (l->grid->tile_depth > 1) {
-            sum += (double)value_at(l, slot, l->az, x, y, z) * value_at(l, slot, f, x, y, z - 1);
-            sum +=
-                (double)value_at(l, slot, l->az, x, y, z + 1) * value_at(l, slot, f, x, y, z + 1);
+            sum += (double)face_value(l, slot, 2, x, y, z) * value_at(l, slot, f, x, y, z - 1);
+            sum += (double)face_value(l, slot, 2, x, y, z + 1) * value_at(l, slot, f, x, y, z + 1);
         }
         r[at + (size_t)i] = (float)sum;
         most.r = larger(most.r, fabsf((float)sum));
@@ -189,11 +208,6 @@ static uint64_t invert(const Level *l, int slot) {
     return rows;
 }
 
-/// Whether a cell of the tile or beside it is an unknown.
-static bool unknown_at(const Level *l, int slot, int x, int y, int z) {
-    return value_at(l, slot, l->diag, x, y, z) > 0;
-}
-
 /// The six faces of a cell: coefficient, and whether there are unknowns on both sides.
 typedef struct Faces {
     float a[6];
@@ -201,12 +215,11 @@ typedef struct Faces {
 } Faces;
 
 static Faces faces_of(const Level *l, int slot, int x, int y, int z) {
-    const float *const coefficient[3] = {l->ax, l->ay, l->az};
     Faces f;
     for (int n = 0; n < 6; n++) {
         int up[3] = {0}, to[3] = {0};
         up[n >> 1] = n & 1, to[n >> 1] = n & 1 ? 1 : -1;
-        f.a[n] = value_at(l, slot, coefficient[n >> 1], x + up[0], y + up[1], z + up[2]);
+        f.a[n] = face_value(l, slot, n >> 1, x + up[0], y + up[1], z + up[2]);
         f.open[n] =
             unknown_at(l, slot, x, y, z) && unknown_at(l, slot, x + to[0], y + to[1], z + to[2]);
     }
@@ -240,16 +253,16 @@ static void links(const Level *l, int slot, TileLinks *out) {
     *out = (TileLinks){0};
     EACH_CELL(l) {
         float d = l->diag[at + (size_t)i];
-        float faces = (value_at(l, slot, l->ax, x, y, z) + value_at(l, slot, l->ax, x + 1, y, z)) +
-                      (value_at(l, slot, l->ay, x, y, z) + value_at(l, slot, l->ay, x, y + 1, z));
+        float faces = (face_value(l, slot, 0, x, y, z) + face_value(l, slot, 0, x + 1, y, z)) +
+                      (face_value(l, slot, 1, x, y, z) + face_value(l, slot, 1, x, y + 1, z));
         uint64_t bit = (uint64_t)1 << (y * 8 + x);
         if (l->grid->tile_depth > 1) {
-            faces += value_at(l, slot, l->az, x, y, z) + value_at(l, slot, l->az, x, y, z + 1);
-            if (value_at(l, slot, l->az, x, y, z) > 0) out->z.plane[z] |= bit;
+            faces += face_value(l, slot, 2, x, y, z) + face_value(l, slot, 2, x, y, z + 1);
+            if (face_value(l, slot, 2, x, y, z) > 0) out->z.plane[z] |= bit;
         }
         if (d > 0) out->unknown.plane[z] |= bit;
-        if (value_at(l, slot, l->ax, x, y, z) > 0) out->x.plane[z] |= bit;
-        if (value_at(l, slot, l->ay, x, y, z) > 0) out->y.plane[z] |= bit;
+        if (face_value(l, slot, 0, x, y, z) > 0) out->x.plane[z] |= bit;
+        if (face_value(l, slot, 1, x, y, z) > 0) out->y.plane[z] |= bit;
         if (d - faces > LEVEL_ANCHOR * d) out->anchored.plane[z] |= bit;
     }
 }

@@ -36,11 +36,19 @@ static void prepare_tile(void *context, int slot, int thread) {
     l->uniform[slot] = s->kernels->uniform(l, slot);
 }
 
+bool levels_reserve(Poisson *s, size_t cells) {
+    Level *l = &s->level[0];
+    if (!work_fit(s->work, VECTORS * cells)) return false;
+    float **const vector[VECTORS] = {&l->inverse, &l->b, &l->z, &l->y, &s->p, &s->s};
+    for (size_t k = 0; k < VECTORS; k++) *vector[k] = s->work->at + k * cells;
+    return true;
+}
+
 static bool prepare_finest(Poisson *s) {
     Level *l = &s->level[0];
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
     Flood *f = &s->flood;
-    if (!work_fit(s->work, 6 * n) ||
+    if (!levels_reserve(s, n) ||
         !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
         !memory_fit((void **)&l->uniform, &l->uniform_capacity, sizeof *l->uniform, tiles) ||
         !memory_fit((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles) ||
@@ -48,9 +56,6 @@ static bool prepare_finest(Poisson *s) {
         !memory_fit((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles) ||
         !memory_fit((void **)&f->links, &f->links_capacity, sizeof *f->links, tiles))
         return false;
-    float *first = s->work->at;
-    l->inverse = first, l->b = first + n, l->z = first + 2 * n, l->y = first + 3 * n;
-    s->p = first + 4 * n, s->s = first + 5 * n;
     team_for(s->team, l->grid->tile_count, TILES_A_THREAD, prepare_tile, s);
     s->active_count = 0;
     for (int slot = 0; slot < l->grid->tile_count; slot++)
@@ -173,6 +178,39 @@ bool levels_build(Poisson *s) {
     return true;
 }
 
+/// Whether kernels read a tile's coefficients: it is not uniform, or one below it is not.
+static bool faces_read(const Level *l, int slot) {
+    static const int below[4] = {0, -1, -3, -9};
+    for (int k = 0; k < (l->grid->dim == 3 ? 4 : 3); k++) {
+        int32_t t = level_neighbour(l, slot, TILE_SELF + below[k]);
+        if (t >= 0 && l->rows[t] && !(l->uniform[t].a > 0)) return true;
+    }
+    return false;
+}
+
+bool levels_keep_faces(Poisson *s) {
+    Level *l = &s->level[0];
+    const size_t tiles = (size_t)l->grid->tile_count, cells = (size_t)l->grid->tile_cells;
+    const float *from[3] = {l->ax, l->ay, l->az};
+    if (l->ax != l->b) return true; // the caller keeps them
+    if (!memory_fit((void **)&s->face_at, &s->face_at_capacity, sizeof *s->face_at, tiles))
+        return false;
+    size_t kept = 0;
+    for (size_t t = 0; t < tiles; t++) {
+        bool used = !l->used || l->used[t];
+        s->face_at[t] = used && faces_read(l, (int)t) ? (int32_t)++kept : 0;
+    }
+    if (!memory_fit((void **)&s->faces, &s->faces_capacity, sizeof *s->faces, 3 * kept * cells))
+        return false;
+    float *to[3] = {s->faces, s->faces + kept * cells, s->faces + 2 * kept * cells};
+    for (size_t t = 0; t < tiles; t++)
+        for (int a = 0; a < l->grid->dim && s->face_at[t]; a++)
+            memcpy(to[a] + (size_t)(s->face_at[t] - 1) * cells, from[a] + t * cells,
+                   cells * sizeof(float));
+    l->ax = to[0], l->ay = to[1], l->az = to[2], l->face_at = s->face_at;
+    return true;
+}
+
 void levels_free(Poisson *s) {
     for (int k = 0; k < LEVEL_MAX; k++) {
         grid_free(&s->level[k].own);
@@ -181,14 +219,15 @@ void levels_free(Poisson *s) {
         free(s->level[k].uniform);
         free(s->level[k].child);
     }
-    free(s->own.at);
+    free(s->own.at), free(s->face_at), free(s->faces);
     free(s->active), free(s->dots), free(s->most), free(s->want), free(s->from);
 }
 
 size_t levels_bytes(const Poisson *s) {
     size_t bytes = s->active_capacity * sizeof *s->active + s->dots_capacity * sizeof *s->dots +
                    s->most_capacity * sizeof *s->most + s->want_capacity +
-                   s->from_capacity * sizeof *s->from + s->own.capacity * sizeof(float);
+                   s->from_capacity * sizeof *s->from + s->own.capacity * sizeof(float) +
+                   s->face_at_capacity * sizeof *s->face_at + s->faces_capacity * sizeof *s->faces;
     for (int k = 0; k < LEVEL_MAX; k++) {
         const Level *l = &s->level[k];
         bytes += l->store_capacity * sizeof(float) + l->child_capacity * sizeof *l->child +

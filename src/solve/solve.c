@@ -33,12 +33,21 @@ static void take_system(Poisson *s, const Grid *grid, const uint8_t *used, const
                         const float *ay, const float *az, const float *diag) {
     Level *l = &s->level[0];
     l->grid = grid, l->used = used, l->ax = ax, l->ay = ay, l->az = az, l->diag = diag;
+    l->face_at = NULL;
+}
+
+bool poisson_faces(Poisson *s, const Grid *grid, float *a[3]) {
+    static const int vector[3] = {VECTOR_B, VECTOR_P, VECTOR_S}; // that setting up does not touch
+    size_t cells = (size_t)grid->tile_count * (size_t)grid->tile_cells;
+    if (!levels_reserve(s, cells)) return false;
+    for (int k = 0; k < 3; k++) a[k] = s->work->at + (size_t)vector[k] * cells;
+    return true;
 }
 
 bool poisson_prepare(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
                      const float *ay, const float *az, const float *diag) {
     take_system(s, grid, used, ax, ay, az, diag);
-    return levels_build(s) && closed_find(s);
+    return levels_build(s) && closed_find(s) && levels_keep_faces(s);
 }
 
 bool poisson_prepare_held(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,

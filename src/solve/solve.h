@@ -22,8 +22,8 @@ typedef struct Poisson Poisson;
 typedef struct PoissonTerm {
     /// (x [cells]) => out [count] = Z x at `cell`; returns x.Zx.
     double (*apply)(void *context, const float *x, float *out);
-    /// x.Zx of an x that is 1 in a closed component and 0 elsewhere, where Z decides on the constant
-    /// that A leaves open there; 0 where it does not but for rounding. NULL: nowhere.
+    /// x.Zx of an x that is 1 in a closed component and 0 elsewhere, where Z decides on the
+    /// constant that A leaves open there; 0 where it does not but for rounding. NULL: nowhere.
     double (*level)(void *context, const float *x);
     void *context;
     size_t count;
@@ -55,9 +55,15 @@ Poisson *poisson_new(BrimIsa isa, Team *team, WorkMemory *work);
 void poisson_free(Poisson **solver);
 size_t poisson_bytes(const Poisson *solver);
 
+/// Memory for the face coefficients of a system to come, [cells] each, in what the solver works
+/// with anyway; a caller who has no arrays of its own for them writes them there before prepare,
+/// which keeps those of tiles beside walls. False when out of memory.
+bool poisson_faces(Poisson *solver, const Grid *grid, float *a[3]);
+
 /// Takes a system: builds the coarser levels. The arrays stay the caller's and must not change
-/// until the last solve. used [slot]: 0 for tiles without unknowns, of which nothing is read, not
-/// even of rhs and x in a solve; NULL when all may hold some. False when out of memory.
+/// until the last solve, but for coefficients in the memory of poisson_faces, which is gone. used
+/// [slot]: 0 for tiles without unknowns, of which nothing is read, not even of rhs and x in a
+/// solve; NULL when all may hold some. False when out of memory.
 bool poisson_prepare(Poisson *solver, const Grid *grid, const uint8_t *used, const float *ax,
                      const float *ay, const float *az, const float *diag);
 

@@ -51,6 +51,9 @@ struct Poisson {
     TileDots *dots;   ///< [active]
     TileMost *most;   ///< [active]
     size_t dots_capacity, most_capacity;
+    int32_t *face_at; ///< [slot] as in Level
+    float *faces;     ///< coefficients of tiles that are not uniform, and of those above such
+    size_t face_at_capacity, faces_capacity;
     Closed closed;
     Flood flood;
     uint8_t *want; ///< coarse tiles wanted, [tile box]
@@ -63,6 +66,13 @@ struct Poisson {
 /// others below it.
 enum { TILES_A_THREAD = 12, COARSE_A_THREAD = 2 };
 
+/// Vectors of the finest level in `work`: room for all of them, and the arrays. False: out of
+/// memory.
+enum { VECTOR_INVERSE, VECTOR_B, VECTOR_Z, VECTOR_Y, VECTOR_P, VECTOR_S, VECTORS };
+bool levels_reserve(Poisson *solver, size_t cells);
+/// Coefficients that the caller wrote to where poisson_faces told move to where they are few, as
+/// the vectors need that memory. False: out of memory.
+bool levels_keep_faces(Poisson *solver);
 /// Finds flood.links and the active tiles, then builds the coarse levels. False: out of memory.
 bool levels_build(Poisson *solver);
 void levels_free(Poisson *solver);

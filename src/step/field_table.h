@@ -266,15 +266,13 @@ typedef enum StageId {
     /* projection; the system serves the density too */                                            \
     F(pressure, float, 1, CELL, ALL, ALWAYS, ALWAYS_LIVE, PRIMED, "m/s",                           \
       "p kick / (rho dx); start value of the next solve")                                          \
-    F(coefficient, float, 3, CELL, ALL, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "",             \
-      "of the linear system, between a cell and the one below")                                    \
     F(diagonal, float, 1, CELL, ALL, ALWAYS, ONLY(SPREAD) | SPAN(PRESSURE, SUBTRACT), NO, "",      \
       "of the linear system; 0 in cells that are not in it")                                       \
     F(rhs, float, 1, CELL, ALL, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "m/s",                  \
       "right-hand side of the linear system; for the density in cells")                            \
-    F(gradient, float, 3, CELL, ALL, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                            \
-      "of the pressure, as it was subtracted")                                                     \
-    F(touched, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(SUBTRACT), NO, "", "faces that have one")        \
+    F(gradient, float, 1, CELL, ALL, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                            \
+      "of the pressure along an axis, as it was subtracted")                                       \
+    F(touched, uint8_t, 1, ROW, ALL, ALWAYS, ONLY(SUBTRACT), NO, "", "faces that have one")        \
     F(grown, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(EXTRAPOLATE), NO, "", "known, a layer later")      \
     F(slid, float, 3, CELL, ALL, SOLIDS, ONLY(EXTRAPOLATE), NO, "m/s",                             \
       "velocity of cut faces along their walls")                                                   \

@@ -227,6 +227,8 @@ struct BrimSim {
     double kick;     ///< over which the last pressure acted, s
     double kick_now; ///< seconds of gravity and pressure of this step
     Poisson *poisson;
+    float *coefficient[3]; ///< of the linear system, between a cell and the one below; the solver's
+                           ///< memory, from its poisson_faces to its poisson_prepare
 
     // a grid that bends, or NULL: see warp/stage.h
     struct WarpState *warp;

@@ -62,7 +62,7 @@ static const Stage step_stages[] = {
      "scatter_at full below rigid density hidden_part weighed errors push push_depth pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, density_moves,
      "tile_solid solid_at shut cut open solid_volume below rigid density weighed push push_depth",
-     "weighed_tile errors potential coefficient diagonal rhs"},
+     "weighed_tile errors potential diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, density_moves,
      "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
      "weighed weighed_tile push push_depth pushed potential",
@@ -94,7 +94,7 @@ static const Stage step_stages[] = {
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
      "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet density "
      "below rigid inverse_density mixed",
-     "pressure coefficient diagonal rhs"},
+     "pressure diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
      "tile_solid solid_at shut cut open wall_speed phi liquid wet pressure diagonal "
      "inverse_density mixed",

@@ -457,6 +457,7 @@ bool density_moves(const BrimSim *s) {
 
 BrimResult stage_spread(BrimSim *s, BrimError *error) {
     Errors errors = {.q = s->potential, .tile = s->errors};
+    if (!poisson_faces(s->poisson, &s->grid, s->coefficient)) return out_of_memory(s, error);
     tiles_for(s, prepare_tile, &errors);
     report_errors(errors.tile, s->grid.tile_count, &s->stats.density_error_mean,
                   &s->stats.density_error_max);

@@ -20,7 +20,7 @@ const Stage warped_stages[] = {
      "density block_at scatter_at weighed push push_depth pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, moves,
      "tile_solid solid_at shut cut open solid_volume density weighed push push_depth",
-     "weighed_tile errors potential coefficient diagonal rhs"},
+     "weighed_tile errors potential diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, moves,
      "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine weighed "
      "weighed_tile push push_depth pushed potential",
