@@ -286,8 +286,16 @@ fuzz:
 # Programs that open our files, with OpenVDB built in. They are large, hence not part of `make test`.
 test-clients:
 	@scripts/setup.sh --clients
-	@$(MAKE) --no-print-directory OPENVDB=yes all
+	@$(MAKE) --no-print-directory OPENVDB=yes all addon
 	@tests/clients/run.sh $(BUILD)
+
+# The add-on for Blender, to be installed from its preferences.
+ADDON := $(BUILD)/brim-blender.zip
+addon: $(ADDON)
+$(ADDON): $(wildcard addons/blender/brim/*.py)
+	@rm -rf $(BUILD)/addon && mkdir -p $(BUILD)/addon/brim && cp $^ $(BUILD)/addon/brim
+	@cd $(BUILD)/addon && python3 -m zipfile -c ../brim-blender.zip brim
+	@echo 'made $@: in Blender, Edit > Preferences > Add-ons > Install'
 
 # The page: types, format, unit tests. Needs what scripts/setup.sh --page gets.
 test-viewer:

@@ -1,5 +1,6 @@
 // brim convert: the frames of a run as files of other programs.
 #include "frames.h"
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -27,6 +28,7 @@ struct Job {
     Frames frames;
     char folder[PATH_MAX]; ///< that files go to
     BrimMesher *mesher;    ///< made when a frame has no surface yet
+    BrimSolids *solids;
     int made, kept;
     double seconds; ///< reading, converting, writing
 };
@@ -108,8 +110,62 @@ static BrimResult write_vtp(Job *job, int index, const char *path, BrimError *er
                                brim_scene_def(job->frames.scene)->frame_rate, error);
 }
 
+// -------------------------------------------------------------------------------------- solids
+
+static int prepare_solids(Job *job) {
+    BrimError error = {0};
+    const BrimSimDef *def = brim_scene_def(job->frames.scene);
+    if (brim_solids_create(def, &job->solids, &error) != BRIM_OK)
+        return report_result(&error, job->arguments->json);
+    return EXIT_DONE;
+}
+
+/// The surface of a solid around its pivot, once; of one that deforms in each frame.
+static BrimResult write_solid(Job *job, int solid, bool deforms, int number, double time,
+                              BrimError *error) {
+    char path[PATH_MAX], frame[16] = "";
+    if (deforms) snprintf(frame, sizeof frame, "_%06d", number);
+    if (!make_path(path, "%s/solid_%02d%s.ply", job->folder, solid, frame)) {
+        *error = (BrimError){BRIM_ERROR_INPUT, "choose a shorter path"};
+        return BRIM_ERROR_INPUT;
+    }
+    if (!deforms && job->made + job->kept > 0 && is_there(path)) return BRIM_OK;
+    BrimMesh mesh = {0};
+    BrimResult r = brim_solids_mesh(job->solids, solid, &mesh, error);
+    if (r == BRIM_OK) r = brim_write_mesh(&mesh, time, number, BRIM_MESH_PLY, path, error);
+    brim_mesh_free(&mesh);
+    return r;
+}
+
+/// How each solid stands in a frame, and the surfaces.
+static BrimResult write_solids(Job *job, int index, const char *path, BrimError *error) {
+    const BrimSimDef *def = brim_scene_def(job->frames.scene);
+    int number = job->frames.number[index];
+    double time = number / def->frame_rate;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    BrimResult r = out ? BRIM_OK : BRIM_ERROR_MEMORY;
+    if (out) fprintf(out, "solid,present,deforms,x,y,z,xx,xy,xz,yx,yy,yz,zx,zy,zz\n");
+    for (int i = 0; i < def->solid_count && r == BRIM_OK; i++) {
+        BrimSolidState s;
+        r = brim_solids_state(job->solids, i, time, &s, error);
+        if (r != BRIM_OK) break;
+        fprintf(out, "%d,%d,%d,%.9g,%.9g,%.9g", i, s.present, s.deforms, (double)s.position.x,
+                (double)s.position.y, (double)s.position.z);
+        for (int k = 0; k < 9; k++) fprintf(out, ",%.9g", (double)s.rotation[k]);
+        fputc('\n', out);
+        r = write_solid(job, i, s.deforms, number, time, error);
+    }
+    if (out && fclose(out) != 0 && r == BRIM_OK) r = BRIM_ERROR_MEMORY;
+    if (r == BRIM_OK) r = brim_write_text(path, text, error);
+    free(text);
+    return r;
+}
+
 static const Target targets[] = {{"vdb", "vdb", "", ".vdb", prepare_vdb, write_vdb},
-                                 {"vtp", "paraview", "particles_", ".vtp", prepare_vtp, write_vtp}};
+                                 {"vtp", "paraview", "particles_", ".vtp", prepare_vtp, write_vtp},
+                                 {"solids", "solids", "", ".csv", prepare_solids, write_solids}};
 enum { TARGETS = sizeof targets / sizeof *targets };
 
 // --------------------------------------------------------------------------------- what to make
@@ -228,15 +284,16 @@ static int convert_run(const char *from, const Arguments *a) {
         if (strcmp(a->to, targets[i].name) == 0) job.target = &targets[i];
     if (!job.target) {
         if (a->to)
-            report_error("--to is vdb or vtp, not '%s'", a->to);
+            report_error("--to is vdb, vtp or solids, not '%s'", a->to);
         else
-            report_error("say what to convert to: --to vdb or --to vtp");
+            report_error("say what to convert to: --to vdb, --to vtp or --to solids");
         return EXIT_INPUT;
     }
     catch_signals(10);
     int code = prepare(&job, from);
     if (code == EXIT_DONE) code = convert_frames(&job, from);
     brim_mesher_destroy(&job.mesher);
+    brim_solids_destroy(&job.solids);
     frames_free(&job.frames);
     return code;
 }
@@ -245,9 +302,10 @@ int command_convert(int argc, char **argv) {
     BrimMeshDef def = brim_default_mesh_def();
     Arguments a = {.frame = -1, .last = -1, .resolution = def.resolution, .smooth = def.smooth};
     const Option options[] = {
-        {"to", 0, OPTION_TEXT, &a.to, "vdb|vtp", "OpenVDB, or VTK files for ParaView", 0, 0},
+        {"to", 0, OPTION_TEXT, &a.to, "vdb|vtp|solids",
+         "OpenVDB; VTK files for ParaView; surfaces and places of the solids", 0, 0},
         {"output", 'o', OPTION_TEXT, &a.folder, "DIR",
-         "folder for the files; default DIR/vdb or DIR/paraview", 0, 0},
+         "folder for the files; default DIR/vdb, DIR/paraview or DIR/solids", 0, 0},
         {"frame", 0, OPTION_INTEGER, &a.frame, "N", "only this frame", 0, 999999},
         {"first", 0, OPTION_INTEGER, &a.first, "N", "from this frame on", 0, 999999},
         {"last", 0, OPTION_INTEGER, &a.last, "N", "up to this frame", 0, 999999},
@@ -268,17 +326,21 @@ int command_convert(int argc, char **argv) {
     };
     const Usage usage = {
         .command = "convert",
-        .arguments = "DIR --to vdb|vtp [options]",
-        .help = "Writes the frames of a run as files of other programs.\n\n"
-                "--to vdb: DIR/vdb/NNNNNN.vdb, OpenVDB, 3D only. Grid surface is a narrow-band\n"
-                "level set (m), grid velocity (m/s) lies at cell centres. The surface is that of\n"
-                "DIR/surface/NNNNNN.ply where there is one, else it is made from the particles;\n"
-                "the velocity is that of DIR/fields/NNNNNN.vti, else the particles'.\n\n"
-                "--to vtp: DIR/paraview/run.pvd, which ParaView plays, and the .vtp files that it\n"
-                "names: particles with velocity, id and attributes; surfaces and foam where the\n"
-                "run has them; fields as they are.\n\n"
-                "The files are the same bytes for any --threads. Runs write them themselves with\n"
-                "output.vdb and output.paraview.",
+        .arguments = "DIR --to vdb|vtp|solids [options]",
+        .help =
+            "Writes the frames of a run as files of other programs.\n\n"
+            "--to vdb: DIR/vdb/NNNNNN.vdb, OpenVDB, 3D only. Grid surface is a narrow-band\n"
+            "level set (m), grid velocity (m/s) lies at cell centres. The surface is that of\n"
+            "DIR/surface/NNNNNN.ply where there is one, else it is made from the particles;\n"
+            "the velocity is that of DIR/fields/NNNNNN.vti, else the particles'.\n\n"
+            "--to vtp: DIR/paraview/run.pvd, which ParaView plays, and the .vtp files that it\n"
+            "names: particles with velocity, id and attributes; surfaces and foam where the\n"
+            "run has them; fields as they are.\n\n"
+            "--to solids: DIR/solids/solid_NN.ply, the surface of each solid around its pivot,\n"
+            "and NNNNNN.csv with the place of each in a frame: point = R local + position.\n"
+            "Of a mesh that deforms there is a surface for each frame, solid_NN_NNNNNN.ply.\n\n"
+            "The files are the same bytes for any --threads. Runs write them themselves with\n"
+            "output.vdb and output.paraview.",
         .options = options,
         .least = 1,
         .most = 1,

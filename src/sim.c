@@ -61,7 +61,8 @@ static BrimResult build_solids(BrimSim *s, const BrimSimDef *def, BrimError *err
         BrimResult r = solid_new(&def->solids[i], s->dim, s->dx, &s->solids[i], error);
         if (r != BRIM_OK) return of_item(r, "solids", i, error);
         s->solid_count++;
-        solid_place(s->solids[i], 0, 0);
+        if (!solid_place(s->solids[i], 0, 0))
+            return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     }
     return BRIM_OK;
 }
@@ -339,6 +340,7 @@ void brim_sim_destroy(BrimSim **sim) {
     for (int i = 0; i < s->drain_count; i++) shape_free(&s->drains[i].shape);
     free(s->solids);
     free(s->pending);
+    free(s->pending_placed);
     free(s->sources);
     free(s->drains);
     free(s->gravity_keys);

@@ -169,6 +169,24 @@ static BrimResult put_solids(CheckpointWriter *w, const BrimSim *s, BrimError *e
     return r;
 }
 
+static bool any_deforms(const BrimSim *s) {
+    for (int i = 0; i < s->solid_count; i++)
+        if (solid_deforms(s->solids[i])) return true;
+    return false;
+}
+
+/// Time and step at which each solid was placed last: from that a mesh that deforms knows its own.
+static BrimResult put_deformed(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
+    size_t bytes = (size_t)s->solid_count * sizeof(double[2]);
+    double(*placed)[2] = memory_zero(bytes);
+    if (!placed) return fail(error, BRIM_ERROR_MEMORY, "out of memory for a checkpoint");
+    for (int i = 0; i < s->solid_count; i++)
+        solid_placed(s->solids[i], &placed[i][0], &placed[i][1]);
+    BrimResult r = checkpoint_put(w, "solids placed", placed, bytes, error);
+    free(placed);
+    return r;
+}
+
 /// d, v, j of each body, one after the other.
 static BrimResult put_bodies(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     size_t count = bodies_numbers(s);
@@ -239,6 +257,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     }
     if (r == BRIM_OK) r = put_grid(w, s, error);
     if (r == BRIM_OK) r = put_solids(w, s, error);
+    if (r == BRIM_OK && any_deforms(s)) r = put_deformed(w, s, error);
     if (r == BRIM_OK) r = put_waiting(w, s, error);
     if (r == BRIM_OK && s->setting_count)
         r = checkpoint_put(w, "settings", s->settings,
@@ -417,6 +436,26 @@ static BrimResult read_solids(Checkpoint *c, BrimSim *s, int count, const char *
     return r;
 }
 
+/// As read_solids, for what put_deformed saved.
+static BrimResult read_deformed(Checkpoint *c, BrimSim *s, int count, const char *path,
+                                BrimError *error) {
+    size_t bytes;
+    if (!checkpoint_find(c, "solids placed", &bytes)) return BRIM_OK;
+    s->pending_placed = memory_zero((size_t)count * sizeof *s->pending_placed);
+    if (!s->pending_placed) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    double(*placed)[2] = s->pending_placed;
+    BrimResult r =
+        checkpoint_read(c, "solids placed", placed, (size_t)count * sizeof *placed, error);
+    for (int i = 0; i < count && r == BRIM_OK; i++)
+        if (!(fabs(placed[i][0]) <= 1e9 && placed[i][1] >= 0 && placed[i][1] <= 1e9))
+            r = damaged(path, "a solid is out of place", error);
+    for (int i = 0; i < s->solid_count && r == BRIM_OK; i++)
+        if (!solid_deform(s->solids[i], placed[i][0], placed[i][1]))
+            r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    memmove(placed, placed + s->solid_count, (size_t)s->pending_count * sizeof *placed);
+    return r;
+}
+
 static BrimResult read_bodies(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     size_t count = bodies_numbers(s);
     double *numbers = memory_new(count * sizeof *numbers);
@@ -532,6 +571,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK && s->bodies) r = read_bodies(c, s, path, error);
     if (r == BRIM_OK && s->bodies) r = read_hands(c, s, path, error);
     if (r == BRIM_OK) r = read_solids(c, s, (int)solids, path, error);
+    if (r == BRIM_OK) r = read_deformed(c, s, (int)solids, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
     if (r == BRIM_OK) find_foreign(s);

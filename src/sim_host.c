@@ -157,16 +157,20 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
     r = solid_new(solid, sim->dim, sim->dx, &larger[sim->solid_count], error);
     if (r != BRIM_OK) return r;
     Solid *added = larger[sim->solid_count];
-    bool again = sim->pending_count > 0, crowded = sim->crowded;
+    bool again = sim->pending_count > 0, crowded = sim->crowded, placed_well;
     if (again) { // a loaded simulation: the solid goes on where it was
+        double(*placed)[2] = sim->pending_placed;
         solid_set_state(added, &sim->pending[0]);
         memmove(sim->pending, sim->pending + 1,
                 (size_t)--sim->pending_count * sizeof *sim->pending);
+        placed_well = !placed || solid_deform(added, placed[0][0], placed[0][1]);
+        if (placed) memmove(placed, placed + 1, (size_t)sim->pending_count * sizeof *placed);
     } else {
-        solid_place(added, sim->time, 0);
+        placed_well = solid_place(added, sim->time, 0);
     }
     sim->solid_count++;
-    r = solids_changed(sim, error);
+    r = placed_well ? solids_changed(sim, error)
+                    : fail(error, BRIM_ERROR_MEMORY, "out of memory for a mesh that deforms");
     if (r != BRIM_OK) {
         solid_free(&larger[--sim->solid_count]);
         solids_restored(sim);

@@ -152,13 +152,19 @@ typedef struct BrimShapeDef {
     BrimVec3 position;
     BrimVec3 rotation; ///< degrees about x, then y, then z
     float scale;
-    BrimVec3 size;        ///< box: full edge lengths; height field: extent in x and z, y unused
-    float radius;         ///< sphere, cylinder, capsule; torus: ring
-    float tube;           ///< torus: radius of the tube
-    float height;         ///< cylinder, capsule
-    BrimVec3 normal;      ///< plane
-    float blend;          ///< smooth union: radius of the rounding, m
-    const char *file;     ///< mesh; height field: 8 or 16 bit PGM, scaled to [0, height]
+    BrimVec3 size;    ///< box: full edge lengths; height field: extent in x and z, y unused
+    float radius;     ///< sphere, cylinder, capsule; torus: ring
+    float tube;       ///< torus: radius of the tube
+    float height;     ///< cylinder, capsule
+    BrimVec3 normal;  ///< plane
+    float blend;      ///< smooth union: radius of the rounding, m
+    const char *file; ///< mesh; height field: 8 or 16 bit PGM, scaled to [0, height]
+    /// mesh of a solid: instead of a file, a sequence of files of one topology, OBJ, PLY or STL: a
+    /// pattern with # for the digits of the frame's number, or a folder
+    const char *frames;
+    double frame_rate;    ///< frames a second
+    double frame_start;   ///< time of the first frame, s
+    bool frame_repeat;    ///< the first follows the last; else the mesh rests before and after
     const float *heights; ///< height field: [rows_z][rows_x] heights over size.x by size.z, m
     int heights_x, heights_z;
     const BrimCanyonDef *canyon; ///< height field: procedural
@@ -677,6 +683,7 @@ typedef struct BrimSolidState {
     bool present;      ///< it is there: its start has come
     float rotation[9]; ///< row major; point = rotation * local + position
     BrimVec3 position; ///< of its pivot, the shape's own position, m
+    bool deforms;      ///< its surface changes: a mesh of frames
 } BrimSolidState;
 
 /// The solids of the def, those added later, and one for each body.
@@ -994,7 +1001,8 @@ BRIM_API void brim_solids_destroy(BrimSolids **solids);
 BRIM_API BrimResult brim_solids_state(BrimSolids *solids, int index, double time,
                                       BrimSolidState *state, BrimError *error);
 /// The surface of a solid around its pivot, edges kept, without normals and velocities; what has no
-/// end is cut a little outside the domain. 2D: a slice one cell deep. Free it with brim_mesh_free.
+/// end is cut a little outside the domain. 2D: a slice one cell deep. One that deforms is as it was
+/// at the time of the last brim_solids_state. Free it with brim_mesh_free.
 BRIM_API BrimResult brim_solids_mesh(const BrimSolids *solids, int index, BrimMesh *mesh,
                                      BrimError *error);
 /// Volume inside, m^3.
@@ -1014,7 +1022,9 @@ BRIM_API BrimResult brim_mesh_jump(const BrimMesh *before, const BrimMesh *after
                                    BrimError *error);
 
 typedef enum BrimMeshFormat {
-    BRIM_MESH_PLY, ///< binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz; triangles
+    /// binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz; triangles. Without normals or
+    /// velocities where the mesh has none
+    BRIM_MESH_PLY,
     BRIM_MESH_OBJ, ///< text: positions, normals, triangles; no velocities
     BRIM_MESH_VTP, ///< VTK PolyData, for ParaView: positions, triangles, Normals, velocity
 } BrimMeshFormat;

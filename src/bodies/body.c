@@ -296,25 +296,7 @@ void body_distance(const void *body, int n, const float *x, const float *y, cons
 /// corners.
 static void foot_weights(const Trimesh *m, uint32_t triangle, const float p[3], double w[3]) {
     const uint32_t *t = m->triangles[triangle];
-    double e[3], f[3], d[3];
-    for (int a = 0; a < 3; a++) {
-        e[a] = (double)m->vertices[t[1]][a] - m->vertices[t[0]][a];
-        f[a] = (double)m->vertices[t[2]][a] - m->vertices[t[0]][a];
-        d[a] = (double)p[a] - m->vertices[t[0]][a];
-    }
-    double ee = dot3(e, e), ff = dot3(f, f), ef = dot3(e, f), de = dot3(d, e), df = dot3(d, f);
-    double det = ee * ff - ef * ef, u = 0, v = 0;
-    if (t[1] == t[2] || !(det > 1e-12 * ee * ff)) {
-        u = ee > 0 ? de / ee : 0;
-    } else {
-        u = (ff * de - ef * df) / det, v = (ee * df - ef * de) / det;
-    }
-    w[1] = fmin(fmax(u, 0), 1), w[2] = fmin(fmax(v, 0), 1);
-    if (w[1] + w[2] > 1) {
-        double sum = w[1] + w[2];
-        w[1] /= sum, w[2] /= sum;
-    }
-    w[0] = 1 - w[1] - w[2];
+    triangle_weights(m->vertices[t[0]], m->vertices[t[1]], m->vertices[t[2]], p, w);
 }
 
 /// The nearest triangle known at the node nearest to a point, or one of those around it.

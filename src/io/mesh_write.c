@@ -21,22 +21,23 @@ static void ply_header(FileWriter *w, const BrimMesh *m, double time, int frame)
                "comment frame %d\nelement vertex %zu\n",
                BRIM_VERSION_STRING, time, frame, m->vertex_count);
     static const char *const names[] = {"x", "y", "z", "nx", "ny", "nz", "vx", "vy", "vz"};
-    for (int i = 0; i < 9; i++) file_print(w, "property float %s\n", names[i]);
+    for (int i = 0; i < 9; i++)
+        if (i < 3 || (i < 6 ? m->normal : m->velocity) || !m->vertex_count)
+            file_print(w, "property float %s\n", names[i]);
     file_print(w, "element face %zu\nproperty list uchar uint vertex_indices\nend_header\n",
                m->triangle_count);
 }
 
 static void ply_body(FileWriter *w, const BrimMesh *m) {
-    uint32_t record[BATCH][9];
+    uint32_t record[BATCH * 9];
     for (size_t first = 0; first < m->vertex_count; first += BATCH) {
-        size_t n = m->vertex_count - first < BATCH ? m->vertex_count - first : BATCH;
-        for (size_t i = 0; i < n; i++)
-            for (int k = 0; k < 3; k++) {
-                record[i][k] = little(m->position[first + i][k]);
-                record[i][3 + k] = little(m->normal[first + i][k]);
-                record[i][6 + k] = little(m->velocity[first + i][k]);
-            }
-        file_write(w, record, n * sizeof *record);
+        size_t n = m->vertex_count - first < BATCH ? m->vertex_count - first : BATCH, at = 0;
+        for (size_t i = first; i < first + n; i++) {
+            for (int k = 0; k < 3; k++) record[at++] = little(m->position[i][k]);
+            for (int k = 0; k < 3 && m->normal; k++) record[at++] = little(m->normal[i][k]);
+            for (int k = 0; k < 3 && m->velocity; k++) record[at++] = little(m->velocity[i][k]);
+        }
+        file_write(w, record, at * sizeof *record);
     }
     uint8_t face[BATCH][FACE_BYTES];
     for (size_t first = 0; first < m->triangle_count; first += BATCH) {

@@ -175,8 +175,9 @@ typedef struct FoamWalls {
 
 BrimResult foam_walls_init(FoamWalls *walls, const BrimSimDef *def, BrimError *error);
 void foam_walls_free(FoamWalls *walls);
-/// Places the solids for `time`, with their mean velocity over the dt before it.
-void foam_walls_place(FoamWalls *walls, double time, double dt);
+/// Places the solids for `time`, with their mean velocity over the dt before it. False when out of
+/// memory.
+bool foam_walls_place(FoamWalls *walls, double time, double dt);
 enum { FOAM_POINTS = 128 };
 /// Distance to the nearest solid of n <= FOAM_POINTS points, m, and which it is; INFINITY and -1
 /// where all are farther than `reach`.

@@ -340,8 +340,7 @@ BrimResult foam_move(FoamWork *w, float begin, float dt, BrimError *error) {
     m.end = f->time + (double)begin + (double)dt;
     BrimVec3 g = foam_gravity(&f->walls, m.end - 0.5 * (double)dt);
     m.gravity[0] = g.x, m.gravity[1] = g.y, m.gravity[2] = f->scale.dim == 2 ? 0 : g.z;
-    foam_walls_place(&f->walls, m.end, (double)dt);
-    bool ready = find_liquid(&m) && make_room(&m);
+    bool ready = foam_walls_place(&f->walls, m.end, (double)dt) && find_liquid(&m) && make_room(&m);
     if (ready) {
         sort_particles(&m);
         int chunks = (int)((m.first[0] + CHUNK - 1) / CHUNK);

@@ -77,13 +77,14 @@ BrimVec3 foam_gravity(const FoamWalls *w, double time) {
     return k[n - 1].gravity;
 }
 
-void foam_walls_place(FoamWalls *w, double time, double dt) {
+bool foam_walls_place(FoamWalls *w, double time, double dt) {
     w->present_count = 0;
     for (int i = 0; i < w->solid_count; i++) {
         if (!solid_exists(w->solids[i], time)) continue;
-        solid_place(w->solids[i], time, dt);
+        if (!solid_place(w->solids[i], time, dt)) return false;
         w->present[w->present_count++] = w->solids[i];
     }
+    return true;
 }
 
 /// Picks the points that a box, grown by `reach`, holds: their numbers in `picked`.

@@ -13,7 +13,6 @@ struct BrimSolids {
     BrimVec3 size; ///< of the domain, m
     float cell;
     Solid **solid;   ///< [count]
-    Shape **shape;   ///< [count] around their pivots
     BrimVec3 *pivot; ///< [count]
 };
 
@@ -21,6 +20,7 @@ static void state_of(const Solid *solid, double time, BrimSolidState *state) {
     SolidState s = solid_state(solid);
     *state = (BrimSolidState){
         .present = solid_exists(solid, time),
+        .deforms = solid_deforms(solid),
         .position = {s.placement.position[0], s.placement.position[1], s.placement.position[2]}};
     memcpy(state->rotation, s.placement.rotation, sizeof state->rotation);
 }
@@ -41,13 +41,10 @@ BrimResult brim_sim_solid_state(const BrimSim *sim, int index, BrimSolidState *s
 }
 
 static BrimResult add(BrimSolids *s, const BrimSolidDef *def, BrimError *error) {
-    BrimShapeDef around = def->shape;
     int i = s->count++;
-    s->pivot[i] = around.position;
+    s->pivot[i] = def->shape.position;
     if (s->dim == 2) s->pivot[i].z = 0;
-    around.position = (BrimVec3){0, 0, 0};
-    BrimResult r = solid_new(def, s->dim, s->cell, &s->solid[i], error);
-    return r == BRIM_OK ? shape_new(&around, s->dim, s->cell, &s->shape[i], error) : r;
+    return solid_new(def, s->dim, s->cell, &s->solid[i], error);
 }
 
 BrimResult brim_solids_create(const BrimSimDef *def, BrimSolids **solids, BrimError *error) {
@@ -60,11 +57,9 @@ BrimResult brim_solids_create(const BrimSimDef *def, BrimSolids **solids, BrimEr
     s->dim = def->dim, s->size = def->size;
     s->cell = def->size.x / (float)def->cells[0];
     s->solid = memory_zero(room * sizeof(Solid *));
-    s->shape = memory_zero(room * sizeof(Shape *));
     s->pivot = memory_zero(room * sizeof(BrimVec3));
     BrimResult r = BRIM_OK;
-    if (!s->solid || !s->shape || !s->pivot)
-        r = fail(error, BRIM_ERROR_MEMORY, "out of memory for solids");
+    if (!s->solid || !s->pivot) r = fail(error, BRIM_ERROR_MEMORY, "out of memory for solids");
     for (int i = 0; i < def->solid_count && r == BRIM_OK; i++) r = add(s, &def->solids[i], error);
     *solids = s;
     if (r != BRIM_OK) brim_solids_destroy(solids);
@@ -74,9 +69,8 @@ BrimResult brim_solids_create(const BrimSimDef *def, BrimSolids **solids, BrimEr
 void brim_solids_destroy(BrimSolids **solids) {
     if (!solids || !*solids) return;
     BrimSolids *s = *solids;
-    for (int i = 0; i < s->count; i++) solid_free(&s->solid[i]), shape_free(&s->shape[i]);
+    for (int i = 0; i < s->count; i++) solid_free(&s->solid[i]);
     free(s->solid);
-    free(s->shape);
     free(s->pivot);
     free(s);
     *solids = NULL;
@@ -93,7 +87,8 @@ BrimResult brim_solids_state(BrimSolids *solids, int index, double time, BrimSol
     NEED(state, error);
     BrimResult r = check_index(solids, index, error);
     if (r != BRIM_OK) return r;
-    solid_place(solids->solid[index], time, 0);
+    if (!solid_place(solids->solid[index], time, 0))
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for solids");
     state_of(solids->solid[index], time, state);
     return BRIM_OK;
 }
@@ -123,7 +118,7 @@ static void cut_distance(const void *context, int n, const float *x, const float
 static bool cut_box(const BrimSolids *s, int index, CutShape *cut) {
     const float size[3] = {s->size.x, s->size.y, s->dim == 3 ? s->size.z : 0};
     const float pivot[3] = {s->pivot[index].x, s->pivot[index].y, s->pivot[index].z};
-    if (!shape_bounds(s->shape[index], cut->low, cut->high)) return false;
+    if (!shape_bounds(solid_shape(s->solid[index]), cut->low, cut->high)) return false;
     for (int a = 0; a < 3; a++) {
         float margin = s->cell;
         if (!(cut->low[a] > -1e6f)) cut->low[a] = -margin - pivot[a];
@@ -142,7 +137,7 @@ BrimResult brim_solids_mesh(const BrimSolids *solids, int index, BrimMesh *mesh,
     CutShape cut = {0};
     BrimResult r = check_index(solids, index, error);
     if (r != BRIM_OK) return r;
-    cut.shape = solids->shape[index];
+    cut.shape = solid_shape(solids->solid[index]);
     if (!cut_box(solids, index, &cut)) return BRIM_OK;
     double volume = 1;
     for (int a = 0; a < 3; a++) volume *= (double)(cut.high[a] - cut.low[a]);

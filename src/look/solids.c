@@ -23,7 +23,10 @@ BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *
             solid_free(&solid);
             continue;
         }
-        solid_place(solid, time, 0);
+        if (!solid_place(solid, time, 0)) {
+            solid_free(&solid);
+            return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's solids");
+        }
         s->clear[s->count] = solid_thickness(solid) < 0.03f * vec_length(def->size);
         s->ground[s->count] = def->solids[i].shape.kind == BRIM_SHAPE_HEIGHT_FIELD;
         s->solid[s->count++] = solid;

@@ -333,7 +333,8 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
     int present = 0;
     for (int i = 0; i < m->solid_count; i++) {
         if (!solid_exists(m->solids[i], time)) continue;
-        solid_place(m->solids[i], time, 0);
+        if (!solid_place(m->solids[i], time, 0))
+            return fail(error, BRIM_ERROR_MEMORY, "out of memory for a mesh that deforms");
         m->present[present++] = m->solids[i];
     }
     BrimParticles liquid = *particles;

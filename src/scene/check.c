@@ -131,6 +131,21 @@ static bool check_height_field(Problem *problem, const BrimShapeDef *shape, int 
     return false;
 }
 
+/// A file or frames; frames where a mesh may deform.
+static bool check_mesh(Problem *problem, const BrimShapeDef *shape, bool deforms,
+                       const char *path) {
+    if (!shape->file && !shape->frames)
+        return found(problem, path, "file", "is missing: a closed triangle mesh");
+    if (shape->file && shape->frames)
+        return found(problem, path, "frames", "give file or frames, not both");
+    return shape->frames && !deforms &&
+           found(problem, path, "frames",
+                 "only a solid by itself can be a mesh that deforms: give file");
+}
+
+/// May the shape be a mesh that deforms: at depth DEFORMS, of a solid.
+enum { DEFORMS = -1 };
+
 static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, const char *path,
                         int depth) {
     char at[256], name[16], tube[32], radius[32];
@@ -151,7 +166,7 @@ static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, co
     case BRIM_SHAPE_HEIGHT_FIELD:
         return check_height_field(problem, shape, dim, at);
     case BRIM_SHAPE_MESH:
-        return !shape->file && found(problem, at, "file", "is missing: a closed triangle mesh");
+        return check_mesh(problem, shape, depth == DEFORMS, at);
     case BRIM_SHAPE_UNION:
     case BRIM_SHAPE_DIFFERENCE:
     case BRIM_SHAPE_SMOOTH_UNION:
@@ -162,7 +177,8 @@ static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, co
         for (int i = 0; i < shape->child_count; i++) {
             char child[256];
             snprintf(child, sizeof child, "%.200s.of[%d]", at, i);
-            if (check_shape(problem, &shape->children[i], dim, child, depth + 1)) return true;
+            if (check_shape(problem, &shape->children[i], dim, child, depth < 0 ? 1 : depth + 1))
+                return true;
         }
         return false;
     default:
@@ -331,7 +347,8 @@ static bool check_items(Problem *problem, const Field *field, const BrimSimDef *
         char path[64];
         snprintf(path, sizeof path, "%.40s[%d]", field->info.key, i);
         if (check_table(problem, table, item, def->dim, path)) return true;
-        if (table->shape_offset != NO_SHAPE && check_shape(problem, shape, def->dim, path, 0))
+        int depth = table == &table_solid ? DEFORMS : 0;
+        if (table->shape_offset != NO_SHAPE && check_shape(problem, shape, def->dim, path, depth))
             return true;
         if (table == &table_gauge && check_gauge(problem, def, i, path)) return true;
         if (check_item(problem, table, item, def->dim, path)) return true;
@@ -615,7 +632,7 @@ BrimResult liquid_check(const BrimLiquidDef *liquid, int dim, BrimError *error) 
 BrimResult solid_check(const BrimSolidDef *solid, int dim, BrimError *error) {
     Problem problem;
     if (!check_table(&problem, &table_solid, solid, dim, "solid") &&
-        !check_shape(&problem, &solid->shape, dim, "solid", 0) &&
+        !check_shape(&problem, &solid->shape, dim, "solid", DEFORMS) &&
         !check_motion(&problem, solid, dim, "solid"))
         return BRIM_OK;
     return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);

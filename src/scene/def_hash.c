@@ -3,6 +3,7 @@
 // it.
 #include "scene/def_hash.h"
 #include "base/hash.h"
+#include "base/sequence.h"
 #include "scene/fields.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,17 @@ static uint64_t add_file(uint64_t h, const char *path) {
     char block[1 << 14];
     for (size_t n; (n = read_block(file, block, sizeof block)) > 0;) h = hash_bytes(h, block, n);
     close(file);
+    return h;
+}
+
+/// The contents of a sequence of files, in order; its name when it is none.
+static uint64_t add_files(uint64_t h, const char *path) {
+    BrimError error;
+    Sequence files;
+    if (sequence_find(path, &files, &error) != BRIM_OK) return add_text(h, path);
+    h = add_count(h, files.count);
+    for (int i = 0; i < files.count; i++) h = add_file(h, files.file[i].path);
+    sequence_free(&files);
     return h;
 }
 
@@ -97,6 +109,7 @@ static uint64_t add_field(uint64_t h, const Field *field, const void *base, int 
     int count = 0;
     switch (field->store) {
     case STORE_FILE:
+    case STORE_FILES:
     case STORE_TEXT:
     case STORE_FORMULA:
     case STORE_LIST:
@@ -107,6 +120,7 @@ static uint64_t add_field(uint64_t h, const Field *field, const void *base, int 
         if (!pointer || (field->store == STORE_LIST && count == 0)) return h;
         h = add_text(h, field->info.key);
         if (field->store == STORE_FILE) return add_file(h, pointer);
+        if (field->store == STORE_FILES) return add_files(h, pointer);
         if (field->store == STORE_TEXT || field->store == STORE_FORMULA)
             return add_text(h, pointer);
         if (field->store == STORE_CANYON) return add_table(h, &table_canyon, pointer, dim);

@@ -303,6 +303,9 @@ void field_allowed(const Field *field, int dim, char *out, size_t size) {
     case STORE_FILE:
         snprintf(out, size, "the name of a file: %s", info->help);
         break;
+    case STORE_FILES:
+        snprintf(out, size, "the name of files: %s", info->help);
+        break;
     case STORE_CANYON:
         snprintf(out, size, "a map with the keys of the canyon");
         break;

@@ -650,9 +650,22 @@ static const Field height_field_fields[] = {
 static const Field mesh_fields[] = {
     {{"mesh.file", "text", "required", "", "",
       "closed triangle mesh: OBJ, PLY or STL; or tetrahedra: .msh, .mesh, .vtk, .node and .ele"},
-     AT(FILE, SHAPE(file)),
-     .flags = FIELD_REQUIRED},
+     AT(FILE, SHAPE(file))},
     PLACE("mesh.position", "of the mesh's own origin"),
+    {{"mesh.frames", "text", "", "", "",
+      "instead of file, for solids: frames of a mesh that deforms, OBJ, PLY or STL of one "
+      "topology; a pattern such as walk_####.obj, or a folder"},
+     AT(FILES, SHAPE(frames))},
+    {{"mesh.frame_rate", "number", "24", "> 0", "1/s", "of these frames"},
+     AT(DOUBLE, SHAPE(frame_rate)),
+     .flags = FIELD_QUIET},
+    {{"mesh.frame_start", "number", "0", "-1e9 to 1e9", "s", "time of the first of them"},
+     AT(DOUBLE, SHAPE(frame_start)),
+     .flags = FIELD_QUIET},
+    {{"mesh.repeat", "flag", "false", "true, false", "",
+      "the first frame follows the last; else the mesh rests before the first and after the last"},
+     AT(FLAG, SHAPE(frame_repeat)),
+     .flags = FIELD_QUIET},
 };
 static const Field union_fields[] = {
     PLACE("union.position", "moves the whole; a moving solid turns about it"),

@@ -26,7 +26,8 @@ typedef enum FieldStore {
     STORE_TEXT,    ///< const char *
     STORE_FORMULA, ///< const char *: text, or a number as text
     STORE_FILE,    ///< const char *, resolved against the folder of the scene
-    STORE_LIST,    ///< pointer and count, items of `list`
+    STORE_FILES, ///< const char *: a numbered sequence of files (base/sequence.h), resolved as FILE
+    STORE_LIST,  ///< pointer and count, items of `list`
     STORE_SHAPES,  ///< the children of a shape
     STORE_HEIGHTS, ///< rows of numbers
     STORE_CANYON,  ///< a map of its own
@@ -40,7 +41,7 @@ enum {
     FIELD_SHORTHAND = 4, ///< read, never written: another field says the same
     FIELD_QUIET = 16,    ///< not written where it is at its default
     FIELD_ASIDE = 8,     ///< does not change the result: a checkpoint goes on with another value
-    FIELD_LIVE = 16,     ///< may change between steps: brim_sim_set
+    FIELD_LIVE = 32,     ///< may change between steps: brim_sim_set
 };
 
 typedef struct Field {

@@ -1,4 +1,5 @@
 #include "scene/read.h"
+#include "base/sequence.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -169,19 +170,26 @@ static void read_text(Reader *r, const Field *field, const Node *node, const cha
     if (!*text) r->out_of_memory = true;
 }
 
-static void read_file(Reader *r, const Field *field, const Node *node, const char **file) {
+/// A path as seen from the folder of the scene; NULL when there is none.
+static const char *read_path(Reader *r, const Field *field, const Node *node) {
     if (node->kind != NODE_TEXT || !*node->text || node_is_nothing(node)) {
         refuse_value(r, node, field);
-        return;
+        return NULL;
     }
     size_t length = strlen(r->folder) + strlen(node->text) + 2;
     char *path = pool_new(r->pool, length, 1);
     if (!path) {
         r->out_of_memory = true;
-        return;
+        return NULL;
     }
     bool whole = node->text[0] == '/' || !*r->folder;
     snprintf(path, length, "%s%s%s", whole ? "" : r->folder, whole ? "" : "/", node->text);
+    return path;
+}
+
+static void read_file(Reader *r, const Field *field, const Node *node, const char **file) {
+    const char *path = read_path(r, field, node);
+    if (!path) return;
     *file = path;
     struct stat info;
     if (stat(path, &info) != 0 || access(path, R_OK) != 0)
@@ -189,6 +197,18 @@ static void read_file(Reader *r, const Field *field, const Node *node, const cha
     else if (!S_ISREG(info.st_mode))
         report_add(r->report, node, r->path, "%.200s is %s: name a regular file", path,
                    S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe");
+}
+
+static void read_files(Reader *r, const Field *field, const Node *node, const char **files) {
+    const char *path = read_path(r, field, node);
+    BrimError error;
+    Sequence found;
+    if (!path) return;
+    *files = path;
+    if (sequence_find(path, &found, &error) != BRIM_OK)
+        report_add(r->report, node, r->path, "%.400s", error.message);
+    else
+        sequence_free(&found);
 }
 
 /// Rows of numbers, all as long as the first; in 2D one row.
@@ -350,6 +370,9 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
         break;
     case STORE_FILE:
         read_file(r, field, node, (const char **)at);
+        break;
+    case STORE_FILES:
+        read_files(r, field, node, (const char **)at);
         break;
     case STORE_LIST:
         read_list(r, field, node, base);

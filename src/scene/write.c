@@ -194,6 +194,7 @@ static void write_value(Writer *w, const Field *field, const void *base) {
     case STORE_TEXT:
     case STORE_FORMULA:
     case STORE_FILE:
+    case STORE_FILES:
         write_text(w, *(const char *const *)at);
         break;
     case STORE_LIST:
@@ -232,6 +233,7 @@ static bool is_written(const Writer *w, const Field *field, const void *base) {
     case STORE_FORMULA:
     case STORE_TEXT:
     case STORE_FILE:
+    case STORE_FILES:
     case STORE_HEIGHTS:
     case STORE_CANYON:
         memcpy(&pointer, (const char *)base + field->offset, sizeof pointer);

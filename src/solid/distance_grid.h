@@ -28,10 +28,15 @@ void distance_grid_sample(const DistanceGrid *grid, int n, const float *x, const
 /// along the outline, z = 0. A mesh that only touches the plane is cut just beside it.
 BrimResult trimesh_slice(const Trimesh *mesh, const char *name, Trimesh *slice, BrimError *error);
 
+/// The same; empty where the mesh does not cross z = 0. from [triangles] => the triangle that each
+/// segment is cut from, or NULL. False when out of memory.
+bool trimesh_cut(const Trimesh *mesh, Trimesh *slice, uint32_t *from);
+
 /// Fills value [nodes] with distances without sign. False when out of memory.
 bool distance_grid_unsigned(DistanceGrid *grid, const Trimesh *mesh);
 /// The same only within `reach` nodes of the mesh, INFINITY beyond, and the nearest triangle of
-/// each node there; exact up to 2.5 nodes, too large by a fraction of one farther off. waiting [nodes] is 0 before and after. False when out of memory.
+/// each node there; exact up to 2.5 nodes, too large by a fraction of one farther off. waiting
+/// [nodes] is 0 before and after. False when out of memory.
 bool distance_grid_near(DistanceGrid *grid, const Trimesh *mesh, float reach, uint32_t *triangle,
                         uint8_t *waiting);
 /// inside [nodes] => 1 or 0, by rays along each axis that vote. False when out of memory.

@@ -18,6 +18,7 @@ BrimShapeDef brim_default_shape_def(void) {
         .tube = 0.1f,
         .height = 1,
         .normal = {0, 1, 0},
+        .frame_rate = 24,
     };
 }
 
@@ -145,6 +146,13 @@ static BrimResult set_plane(Shape *s, const BrimShapeDef *def, BrimError *error)
 }
 
 static BrimResult set_mesh(Shape *s, const BrimShapeDef *def, double resolution, BrimError *error) {
+    if (def->frames) {
+        BrimResult r = mesh_frames_new(def, s->dim, &s->frames, error);
+        if (r == BRIM_OK &&
+            !mesh_frames_place(s->frames, def->frame_start, 0, resolution, &s->mesh))
+            r = trimesh_out_of_memory(def->frames, error);
+        return r;
+    }
     if (!def->file || !def->file[0])
         return fail(error, BRIM_ERROR_INPUT, "mesh: needs a file (OBJ, PLY or STL)");
     Trimesh mesh = {0};
@@ -234,6 +242,7 @@ void shape_free(Shape **shape) {
     free(s->children);
     height_field_free(&s->ground);
     distance_grid_free(&s->mesh);
+    mesh_frames_free(&s->frames);
     free(s);
     *shape = NULL;
 }
@@ -241,6 +250,7 @@ void shape_free(Shape **shape) {
 size_t shape_bytes(const Shape *s) {
     size_t bytes = sizeof *s + height_field_bytes(&s->ground) + distance_grid_bytes(&s->mesh) +
                    (size_t)s->child_count * sizeof *s->children;
+    if (s->frames) bytes += mesh_frames_bytes(s->frames);
     for (int i = 0; i < s->child_count; i++) bytes += shape_bytes(s->children[i]);
     return bytes;
 }

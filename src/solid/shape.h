@@ -2,6 +2,7 @@
 #pragma once
 #include "solid/distance_grid.h"
 #include "solid/height_field.h"
+#include "solid/mesh_frames.h"
 #include "solid/solid.h"
 
 /// Points are evaluated in pieces of this many, so that scratch arrays fit the stack and L1.
@@ -28,6 +29,7 @@ struct Shape {
     float blend;        ///< smooth union, m
     HeightField ground;
     DistanceGrid mesh;
+    MeshFrames *frames; ///< a mesh that deforms
     int child_count;
     Shape **children; ///< [child_count]
 };

@@ -24,6 +24,7 @@ struct Solid {
     Formula *formula[6];
     double start;
     SolidState state;
+    double placed[2]; ///< when and over which step it was placed last, s
 };
 
 /// Where a solid is, and how it moves, at one instant. `offset` is from its pivot.
@@ -127,7 +128,10 @@ BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid *
         solid_free(&s);
         return result;
     }
-    solid_place(s, s->start, 0);
+    if (!solid_place(s, s->start, 0)) {
+        solid_free(&s);
+        return fail(error, BRIM_ERROR_MEMORY, "no memory for a mesh that deforms");
+    }
     if (!solid_state_sound(&s->state)) {
         solid_free(&s);
         return fail(error, BRIM_ERROR_INPUT, "path or turn is not a number at t = %g s",
@@ -149,6 +153,10 @@ BrimResult solid_new_body(const SolidBody *body, int dim, Solid **solid, BrimErr
 
 bool solid_is_body(const Solid *s) {
     return !s->shape;
+}
+
+const Shape *solid_shape(const Solid *s) {
+    return s->shape;
 }
 
 void solid_free(Solid **solid) {
@@ -293,9 +301,24 @@ bool solid_follows(const Solid *s, double time) {
     return sum <= 1e8;
 }
 
-void solid_place(Solid *s, double time, double dt) {
+bool solid_deforms(const Solid *s) {
+    return s->shape && s->shape->frames;
+}
+
+bool solid_deform(Solid *s, double time, double dt) {
+    s->placed[0] = time, s->placed[1] = dt;
+    Shape *shape = s->shape;
+    return !solid_deforms(s) || mesh_frames_place(shape->frames, time, dt,
+                                                  shape->resolution / shape->scale, &shape->mesh);
+}
+
+void solid_placed(const Solid *s, double *time, double *dt) {
+    *time = s->placed[0], *dt = s->placed[1];
+}
+
+bool solid_place(Solid *s, double time, double dt) {
     Pose now, before;
-    if (solid_is_body(s)) return;
+    if (solid_is_body(s)) return true;
     pose_at(s, time, &now);
     memcpy(s->state.velocity, now.velocity, sizeof s->state.velocity);
     memcpy(s->state.spin, now.spin, sizeof s->state.spin);
@@ -309,6 +332,7 @@ void solid_place(Solid *s, double time, double dt) {
     for (int i = 0; i < 9; i++) s->state.placement.rotation[i] = (float)now.rotation[i];
     for (int i = 0; i < 3; i++)
         s->state.placement.position[i] = (float)(s->pivot[i] + now.offset[i]);
+    return solid_deform(s, time, dt);
 }
 
 void solid_move(Solid *s, BrimVec3 position, BrimVec3 rotation, double time, double duration) {
@@ -353,7 +377,8 @@ void solid_set_state(Solid *s, const SolidState *state) {
 }
 
 bool solid_moves(const Solid *s) {
-    return s->state.hosted || s->motion != BRIM_MOTION_STILL || solid_is_body(s);
+    return s->state.hosted || s->motion != BRIM_MOTION_STILL || solid_is_body(s) ||
+           solid_deforms(s);
 }
 
 bool solid_exists(const Solid *s, double time) {
@@ -382,22 +407,52 @@ void solid_distance(const Solid *s, int n, const float *x, const float *y, const
     }
 }
 
+/// What deformation adds to the velocity at a point, m/s.
+static void deform_velocity(const Solid *s, const float point[3], double out[3]) {
+    const Shape *shape = s->shape;
+    const float *r = s->state.placement.rotation, *c = s->state.placement.position;
+    float moved[3], local[3];
+    double v[3], turned[3];
+    for (int i = 0; i < 3; i++) // the inverse of a rotation is its transpose
+        moved[i] = r[i] * (point[0] - c[0]) + r[3 + i] * (point[1] - c[1]) +
+                   r[6 + i] * (point[2] - c[2]) - shape->position[i];
+    const float *m = shape->to_local;
+    for (int i = 0; i < 3; i++)
+        local[i] = m[3 * i] * moved[0] + m[3 * i + 1] * moved[1] + m[3 * i + 2] * moved[2];
+    mesh_frames_velocity(shape->frames, &shape->mesh, local, v);
+    rotation_apply(shape->frame.rotation, v, turned);
+    for (int i = 0; i < 3; i++) {
+        out[i] = 0;
+        for (int k = 0; k < 3; k++) out[i] += r[3 * i + k] * shape->frame.scale * turned[k];
+    }
+}
+
+double solid_flexing(const Solid *s) {
+    return solid_deforms(s) ? s->shape->frame.scale * s->shape->frames->fastest : 0;
+}
+
 BrimVec3 solid_velocity(const Solid *s, float x, float y, float z) {
     if (solid_is_body(s)) return s->body.velocity(s->body.context, (const float[3]){x, y, z});
     const float *c = s->state.placement.position;
     double rx = (double)x - c[0], ry = (double)y - c[1], rz = s->dim == 2 ? 0 : (double)z - c[2];
-    const double *w = s->state.spin, *v = s->state.velocity;
+    const double *w = s->state.spin, *u = s->state.velocity;
+    double v[3] = {u[0], u[1], u[2]}, own[3];
+    if (solid_deforms(s)) {
+        deform_velocity(s, (const float[3]){x, y, z}, own);
+        for (int i = 0; i < 3; i++) v[i] += own[i];
+    }
     return (BrimVec3){(float)(v[0] + w[1] * rz - w[2] * ry), (float)(v[1] + w[2] * rx - w[0] * rz),
                       (float)(v[2] + w[0] * ry - w[1] * rx)};
 }
 
 double solid_way(const Solid *s, double from, double to, const float point[3]) {
     Pose before, after;
-    double local[3] = {0}, way2 = 0;
+    double local[3] = {0}, way2 = 0, own = 0;
     if (solid_is_body(s)) { // it does not know its way, only its speed
         BrimVec3 v = s->body.velocity(s->body.context, point);
         return (to - from) * sqrt((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z);
     }
+    if (solid_deforms(s)) own = s->shape->frame.scale * mesh_frames_way(s->shape->frames, from, to);
     pose_at(s, from, &before);
     pose_at(s, to, &after);
     for (int i = 0; i < 3; i++)
@@ -408,7 +463,7 @@ double solid_way(const Solid *s, double from, double to, const float point[3]) {
         for (int k = 0; k < 3; k++) there += after.rotation[3 * i + k] * local[k];
         way2 += there * there;
     }
-    return sqrt(way2);
+    return sqrt(way2) + own;
 }
 
 bool solid_bounds(const Solid *s, float low[3], float high[3]) {

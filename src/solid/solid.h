@@ -59,6 +59,8 @@ typedef struct SolidBody {
 /// A solid that is a body. Motion and start of the others do not apply, nor can the host move it.
 BrimResult solid_new_body(const SolidBody *body, int dim, Solid **solid, BrimError *error);
 bool solid_is_body(const Solid *solid);
+/// Around its pivot, as it was placed last; NULL for a body.
+const Shape *solid_shape(const Solid *solid);
 
 BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid **solid,
                      BrimError *error);
@@ -72,8 +74,15 @@ bool solid_exists(const Solid *solid, double time);
 /// Whether its motion has a finite value at `time`, as that of formulas may not.
 bool solid_follows(const Solid *solid, double time);
 /// Places the solid for `time`; its velocity is the mean over [time - dt, time], so that what it
-/// sweeps is what it moved (dt = 0: the instantaneous velocity).
-void solid_place(Solid *solid, double time, double dt);
+/// sweeps is what it moved (dt = 0: the instantaneous velocity). False when out of memory, which
+/// only a mesh that deforms needs.
+bool solid_place(Solid *solid, double time, double dt);
+/// Only what deforms: solid_set_state tells all but that.
+bool solid_deform(Solid *solid, double time, double dt);
+/// Whether its shape changes.
+bool solid_deforms(const Solid *solid);
+/// When it was placed last, and over which step, s.
+void solid_placed(const Solid *solid, double *time, double *dt);
 /// The host's hand: from placement now to this one over [time, time + duration], straight and at an
 /// even pace, turning the short way. Values must be finite.
 void solid_move(Solid *solid, BrimVec3 position, BrimVec3 rotation, double time, double duration);
@@ -86,6 +95,8 @@ BrimVec3 solid_velocity(const Solid *solid, float x, float y, float z);
 /// How far the solid's material that is at a point at time `from` will be from there at time `to`,
 /// m.
 double solid_way(const Solid *solid, double from, double to, const float point[3]);
+/// The fastest that a part of the solid moves relative to the whole as it deforms, m/s.
+double solid_flexing(const Solid *solid);
 bool solid_bounds(const Solid *solid, float low[3], float high[3]);
 float solid_thickness(const Solid *solid);
 

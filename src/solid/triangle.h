@@ -1,5 +1,6 @@
 // Distance from a point to a triangle.
 #pragma once
+#include <math.h>
 
 static inline double dot3(const double a[3], const double b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -46,4 +47,26 @@ static inline double triangle_distance2(const double p[3], const float a[3], con
     double d2 = segment_distance2(C, e2);
     double d = d0 < d1 ? d0 : d1;
     return d < d2 ? d : d2;
+}
+
+/// The foot of a point on a triangle, or on the segment from a to b where b and c are one place:
+/// weights of its corners.
+static inline void triangle_weights(const float a[3], const float b[3], const float c[3],
+                                    const float p[3], double w[3]) {
+    double e[3], f[3], d[3];
+    for (int i = 0; i < 3; i++)
+        e[i] = (double)b[i] - a[i], f[i] = (double)c[i] - a[i], d[i] = (double)p[i] - a[i];
+    double ee = dot3(e, e), ff = dot3(f, f), ef = dot3(e, f), de = dot3(d, e), df = dot3(d, f);
+    double det = ee * ff - ef * ef, u = 0, v = 0;
+    if (b == c || !(det > 1e-12 * ee * ff)) {
+        u = ee > 0 ? de / ee : 0;
+    } else {
+        u = (ff * de - ef * df) / det, v = (ee * df - ef * de) / det;
+    }
+    w[1] = fmin(fmax(u, 0), 1), w[2] = fmin(fmax(v, 0), 1);
+    if (w[1] + w[2] > 1) {
+        double sum = w[1] + w[2];
+        w[1] /= sum, w[2] /= sum;
+    }
+    w[0] = 1 - w[1] - w[2];
 }

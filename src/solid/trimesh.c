@@ -32,11 +32,16 @@ bool trimesh_add_vertex(Trimesh *m, const double position[3]) {
     return true;
 }
 
+static BrimResult parse(MeshFormat format, const uint8_t *data, size_t size, const char *name,
+                        Trimesh *mesh, BrimError *error) {
+    return format == MESH_OBJ   ? trimesh_parse_obj(data, size, name, mesh, error)
+           : format == MESH_PLY ? trimesh_parse_ply(data, size, name, mesh, error)
+                                : trimesh_parse_stl(data, size, name, mesh, error);
+}
+
 BrimResult trimesh_parse(MeshFormat format, const uint8_t *data, size_t size, const char *name,
                          Trimesh *mesh, BrimError *error) {
-    BrimResult result = format == MESH_OBJ   ? trimesh_parse_obj(data, size, name, mesh, error)
-                        : format == MESH_PLY ? trimesh_parse_ply(data, size, name, mesh, error)
-                                             : trimesh_parse_stl(data, size, name, mesh, error);
+    BrimResult result = parse(format, data, size, name, mesh, error);
     return result == BRIM_OK ? trimesh_close(mesh, name, error) : result;
 }
 
@@ -54,17 +59,14 @@ static BrimResult load_tets(const char *path, Trimesh *mesh, BrimError *error) {
     return r == BRIM_OK ? trimesh_close(mesh, path, error) : r;
 }
 
-BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error) {
+bool trimesh_format(const char *path, MeshFormat *format) {
+    *format = ends_with(path, ".obj") ? MESH_OBJ : ends_with(path, ".ply") ? MESH_PLY : MESH_STL;
+    return *format != MESH_STL || ends_with(path, ".stl");
+}
+
+BrimResult trimesh_load_raw(const char *path, Trimesh *mesh, BrimError *error) {
     MeshFormat format;
-    TetFormat tets;
-    if (tetmesh_format(path, &tets)) return load_tets(path, mesh, error);
-    if (ends_with(path, ".obj"))
-        format = MESH_OBJ;
-    else if (ends_with(path, ".ply"))
-        format = MESH_PLY;
-    else if (ends_with(path, ".stl"))
-        format = MESH_STL;
-    else
+    if (!trimesh_format(path, &format))
         return fail(
             error, BRIM_ERROR_INPUT,
             "%s: cannot tell the format: meshes end in .obj, .ply or .stl, those of tetrahedra "
@@ -74,7 +76,14 @@ BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error) {
     size_t size;
     BrimResult result = bytes_read(path, &data, &size, error);
     if (result != BRIM_OK) return result;
-    result = trimesh_parse(format, data, size, path, mesh, error);
+    result = parse(format, data, size, path, mesh, error);
     free(data);
     return result;
+}
+
+BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error) {
+    TetFormat tets;
+    if (tetmesh_format(path, &tets)) return load_tets(path, mesh, error);
+    BrimResult result = trimesh_load_raw(path, mesh, error);
+    return result == BRIM_OK ? trimesh_close(mesh, path, error) : result;
 }

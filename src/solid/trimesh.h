@@ -16,6 +16,10 @@ typedef enum MeshFormat { MESH_OBJ, MESH_PLY, MESH_STL } MeshFormat;
 /// Reads a file, checks and welds it. The format goes by the name's ending. The mesh is to be
 /// freed in any case.
 BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error);
+/// OBJ, PLY and STL alone, as the file has it: neither checked nor welded.
+BrimResult trimesh_load_raw(const char *path, Trimesh *mesh, BrimError *error);
+/// Whether a name ends as those of OBJ, PLY or STL do.
+bool trimesh_format(const char *path, MeshFormat *format);
 /// The same for bytes in memory; `name` stands for the file in messages. Takes memory in
 /// proportion to `size`, whatever the bytes say.
 BrimResult trimesh_parse(MeshFormat format, const uint8_t *data, size_t size, const char *name,
@@ -25,6 +29,12 @@ void trimesh_free(Trimesh *mesh);
 /// Welds vertices at equal positions, drops triangles that this leaves without three corners,
 /// and refuses a mesh with edges that do not join exactly two triangles.
 BrimResult trimesh_close(Trimesh *mesh, const char *name, BrimError *error);
+/// The same where `same` [vertices] says which vertices are one.
+BrimResult trimesh_close_as(Trimesh *mesh, const uint32_t *same, const char *name,
+                            BrimError *error);
+/// same [vertices]: vertices with equal numbers may be one => the lowest of those that are at the
+/// same place. False when out of memory.
+bool trimesh_same(const Trimesh *mesh, uint32_t *same);
 
 /// The three parsers of trimesh_parse, without trimesh_close.
 BrimResult trimesh_parse_obj(const uint8_t *data, size_t size, const char *name, Trimesh *mesh,

@@ -7,7 +7,7 @@
 
 typedef struct Corner {
     float position[3];
-    uint32_t index;
+    uint32_t group, index;
 } Corner;
 
 static int compare_position(const float *a, const float *b) {
@@ -18,6 +18,7 @@ static int compare_position(const float *a, const float *b) {
 
 static int compare_corners(const void *pa, const void *pb) {
     const Corner *a = pa, *b = pb;
+    if (a->group != b->group) return a->group < b->group ? -1 : 1;
     int order = compare_position(a->position, b->position);
     return order ? order : a->index < b->index ? -1 : 1;
 }
@@ -27,38 +28,33 @@ static int compare_keys(const void *pa, const void *pb) {
     return a < b ? -1 : a > b;
 }
 
-/// first[v] => the lowest vertex at the same position.
-static bool find_first(const Trimesh *m, uint32_t *first) {
+bool trimesh_same(const Trimesh *m, uint32_t *first) {
     Corner *corners = memory_new(m->vertex_count * sizeof *corners);
     if (!corners) return false;
     for (size_t i = 0; i < m->vertex_count; i++) {
         memcpy(corners[i].position, m->vertices[i], sizeof corners[i].position);
-        corners[i].index = (uint32_t)i;
+        corners[i].group = first[i], corners[i].index = (uint32_t)i;
     }
     qsort(corners, m->vertex_count, sizeof *corners, compare_corners);
     for (size_t i = 0; i < m->vertex_count; i++) {
-        bool same = i > 0 && !compare_position(corners[i].position, corners[i - 1].position);
+        bool same = i > 0 && corners[i].group == corners[i - 1].group &&
+                    !compare_position(corners[i].position, corners[i - 1].position);
         first[corners[i].index] = same ? first[corners[i - 1].index] : corners[i].index;
     }
     free(corners);
     return true;
 }
 
-static bool weld(Trimesh *m) {
-    uint32_t *first = memory_new(m->vertex_count * sizeof *first);
-    if (!first) return false;
-    bool found = find_first(m, first);
+static void weld(Trimesh *m, const uint32_t *first) {
     size_t kept = 0;
-    for (size_t t = 0; found && t < m->triangle_count; t++) {
+    for (size_t t = 0; t < m->triangle_count; t++) {
         uint32_t a = first[m->triangles[t][0]], b = first[m->triangles[t][1]];
         uint32_t c = first[m->triangles[t][2]];
         if (a == b || b == c || c == a) continue;
         m->triangles[kept][0] = a, m->triangles[kept][1] = b, m->triangles[kept][2] = c;
         kept++;
     }
-    m->triangle_count = found ? kept : m->triangle_count;
-    free(first);
-    return found;
+    m->triangle_count = kept;
 }
 
 typedef struct EdgeCount {
@@ -108,15 +104,24 @@ static BrimResult refuse_edges(const Trimesh *m, const EdgeCount *c, const char 
                 (double)a[2], (double)b[0], (double)b[1], (double)b[2]);
 }
 
-BrimResult trimesh_close(Trimesh *mesh, const char *name, BrimError *error) {
-    if (mesh->vertex_count >> 31)
-        return fail(error, BRIM_ERROR_INPUT, "%s: more than 2^31 vertices", name);
+BrimResult trimesh_close_as(Trimesh *mesh, const uint32_t *same, const char *name,
+                            BrimError *error) {
     EdgeCount count;
-    if (!weld(mesh)) return trimesh_out_of_memory(name, error);
+    weld(mesh, same);
     if (mesh->triangle_count == 0)
         return fail(error, BRIM_ERROR_INPUT, "%s: the mesh has no triangles", name);
     if (!check_edges(mesh, &count)) return trimesh_out_of_memory(name, error);
     if (count.open || count.crowded) return refuse_edges(mesh, &count, name, error);
     mesh->oriented = count.flipped == 0;
     return BRIM_OK;
+}
+
+BrimResult trimesh_close(Trimesh *mesh, const char *name, BrimError *error) {
+    if (mesh->vertex_count >> 31)
+        return fail(error, BRIM_ERROR_INPUT, "%s: more than 2^31 vertices", name);
+    uint32_t *same = memory_zero(mesh->vertex_count * sizeof *same);
+    BrimResult r = same && trimesh_same(mesh, same) ? trimesh_close_as(mesh, same, name, error)
+                                                    : trimesh_out_of_memory(name, error);
+    free(same);
+    return r;
 }

@@ -33,7 +33,7 @@ static bool slice_triangle(const Trimesh *m, const uint32_t t[3], const bool abo
     return add_segment(slice, from, to);
 }
 
-BrimResult trimesh_slice(const Trimesh *m, const char *name, Trimesh *slice, BrimError *error) {
+bool trimesh_cut(const Trimesh *m, Trimesh *slice, uint32_t *from) {
     bool any_above = false;
     for (size_t i = 0; i < m->vertex_count; i++) any_above |= m->vertices[i][2] > 0;
     for (size_t i = 0; i < m->triangle_count; i++) {
@@ -45,9 +45,15 @@ BrimResult trimesh_slice(const Trimesh *m, const char *name, Trimesh *slice, Bri
             above[k] = any_above ? z > 0 : z >= 0;
         }
         if (above[0] == above[1] && above[1] == above[2]) continue;
-        if (!slice_triangle(m, t, above, slice)) return trimesh_out_of_memory(name, error);
+        if (from) from[slice->triangle_count] = (uint32_t)i;
+        if (!slice_triangle(m, t, above, slice)) return false;
     }
     slice->oriented = m->oriented;
+    return true;
+}
+
+BrimResult trimesh_slice(const Trimesh *m, const char *name, Trimesh *slice, BrimError *error) {
+    if (!trimesh_cut(m, slice, NULL)) return trimesh_out_of_memory(name, error);
     if (slice->triangle_count == 0)
         return fail(error, BRIM_ERROR_INPUT,
                     "%s: the mesh does not cross z = 0, where a 2D scene cuts it", name);

@@ -51,8 +51,10 @@ static double solid_speed(const BrimSim *s) {
     for (int k = 0; k < s->solid_count; k++) {
         const Solid *solid = s->solids[k];
         if (!moving_corners(s, solid, s->time, at)) continue;
+        double own = solid_flexing(solid);
         for (int n = 0; n < 8; n++)
-            fastest = fmax(fastest, length(solid_velocity(solid, at[n][0], at[n][1], at[n][2])));
+            fastest =
+                fmax(fastest, own + length(solid_velocity(solid, at[n][0], at[n][1], at[n][2])));
     }
     return fastest;
 }

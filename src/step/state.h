@@ -137,6 +137,7 @@ struct BrimSim {
     Solid **solids;
     int solid_count;
     SolidState *pending; ///< of solids that a checkpoint's host had added and will add again
+    double (*pending_placed)[2]; ///< when they were placed last; NULL: none deforms
     int pending_count;
     Bodies *bodies; ///< NULL without; their solids are among those above
     Source *sources;

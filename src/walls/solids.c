@@ -339,7 +339,7 @@ static bool place_solids(BrimSim *s) {
     double before = s->solid_time;
     s->solid_time = s->time + s->dt;
     for (int i = 0; i < s->solid_count; i++) {
-        solid_place(s->solids[i], s->solid_time, s->dt);
+        if (!solid_place(s->solids[i], s->solid_time, s->dt)) return false;
         moves |= solid_moves(s->solids[i]);
         appears |= solid_exists(s->solids[i], s->solid_time) != solid_exists(s->solids[i], before);
     }

@@ -6,7 +6,7 @@
 #
 #   tests/clients/run.sh [BUILD]     PICTURES=DIR keeps the pictures
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 build=${1:-build}
 brim=$build/brim
 WORK=$(mktemp -d)
@@ -47,7 +47,22 @@ vdb_tools() {
         grep -q 'vector_type: contravariant relative' "$WORK/print"
 }
 
+# A drop that falls past a bar that turns and a wall that bends, with all that the add-on shows.
+make_drop() {
+    mkdir -p "$WORK/wall" && python3 tests/clients/wall.py "$WORK/wall" &&
+        cp tests/clients/drop.yaml "$WORK" && "$brim" run "$WORK/drop.yaml" -o "$WORK/drop" --quiet --threads 1 --frames 5
+}
+
+# A user folder of its own: what is installed there ends with the test.
+in_addon() {
+    BRIM=$brim ADDON=$build/brim-blender.zip BLENDER_USER_SCRIPTS=$WORK/scripts BLENDER_USER_CONFIG=$WORK/config \
+        blender -b --factory-startup --python-use-system-env --python-exit-code 1 \
+        --python tests/clients/in_addon.py
+}
+
 check "runs for other programs" make_runs
+check "Blender: a run for the add-on" make_drop
+check "Blender: add-on imports, blurs, bakes" in_addon
 check "OpenVDB: vdb_print" vdb_tools
 check "ParaView: series, velocities, probe, picture" xvfb-run -a -w 10 -s "-screen 0 1280x720x24" pvpython \
     tests/clients/in_paraview.py
