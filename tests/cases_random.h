@@ -112,14 +112,15 @@ static inline RandomResult random_scene(uint64_t seed, double time, bool bands) 
     }
     // Water falls no farther than the vessel is high; a wall that turns takes it along, or throws
     // it ahead with twice its speed. Where water closes on a wall a little of it is faster still,
-    // by the energy of the rest: what may not grow is the energy of all.
+    // by the energy of the rest: what may not grow is the energy of all, but for a vessel that
+    // turns, which may lift its water once.
     double fall = sqrt(2 * 9.81 * 0.7), thrown = 2 * fabs(spin) * 3.14159265 / 180 * 0.35;
     double start = 0;
     r.volume = 1;
     for (bool first = true; !r.open && brim_sim_time(sim) < time - 1e-9; first = false) {
         r.open = brim_sim_step(sim, &error) != BRIM_OK;
         double energy = random_energy(sim);
-        if (first) start = energy + 0.5 * thrown * thrown;
+        if (first) start = energy + 0.5 * thrown * thrown + (moving ? 0.5 * fall * fall : 0);
         r.gained = fmax(r.gained, (energy - start) / (0.5 * fall * fall));
         r.fastest = fmax(r.fastest, brim_sim_stats(sim)->max_speed / (fall + thrown));
         r.volume = fmin(r.volume, brim_sim_stats(sim)->volume);

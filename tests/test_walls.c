@@ -544,3 +544,54 @@ TEST(a_band_does_not_leak_through_thin_walls_that_turn) {
         brim_sim_destroy(&sim);
     }
 }
+
+/// Pressure in a tank of 64 cells with a wall of one cell from floor to ceiling, off cells from its
+/// middle and tilted: water on the left, and on the right too or not. => out, Pa
+static BrimResult side_pressure(double off, double tilt, bool both, float *out, BrimError *error) {
+    enum { N = 64 };
+    const float dx = 1.0f / N;
+    Case c = case_box(2, 1, N, N, 1);
+    BrimShapeDef wall = brim_default_shape_def();
+    wall.kind = BRIM_SHAPE_BOX;
+    wall.size = (BrimVec3){dx, 4, 1};
+    wall.position = (BrimVec3){0.5f + (float)off * dx, 0.5f, 0}, wall.rotation.z = (float)tilt;
+    case_solid(&c, wall);
+    for (int k = 0; k < (both ? 2 : 1); k++) { // what the wall leaves of the left, of the right
+        BrimShapeDef *p = c.parts + 2 * k, water = brim_default_shape_def();
+        double t = tilt * M_PI / 180, way = (k ? -1 : 1) * (2 - 0.5 * (double)dx);
+        p[0] = box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, k ? 0.3f : 0.6f, 0}), p[1] = wall;
+        p[1].size.x = 4;
+        p[1].position.x += (float)(way * cos(t)), p[1].position.y += (float)(way * sin(t));
+        water.kind = BRIM_SHAPE_DIFFERENCE, water.children = p, water.child_count = 2;
+        case_liquid(&c, water);
+    }
+    c.def.jitter = 0, c.def.step = 0.005;
+    c.def.tolerance = c.def.volume_tolerance = 1e-7;
+    BrimSim *sim;
+    BrimResult r = case_create(&c, &sim, error);
+    if (r != BRIM_OK) return r;
+    r = brim_sim_step(sim, error);
+    if (r == BRIM_OK) r = brim_sim_field(sim, BRIM_FIELD_PRESSURE, out, (size_t)N * N, error);
+    brim_sim_destroy(&sim);
+    return r;
+}
+
+TEST(both_sides_of_a_thin_wall_have_pressures_of_their_own) {
+    enum { N = 64 };
+    static float alone[N * N], beside[N * N];
+    const double offs[3] = {0, 0.3, 0.5};
+    for (int k = 0; k < 9; k++) {
+        double off = offs[k % 3], tilt = k / 3 * 20, t = tilt * M_PI / 180, most = 0, deepest = 0;
+        BrimError error;
+        CHECK_OK(side_pressure(off, tilt, false, alone, &error), error);
+        CHECK_OK(side_pressure(off, tilt, true, beside, &error), error);
+        for (int i = 0; i < N * N; i++) {
+            double x = i % N + 0.5 - N / 2 - off, y = i / N + 0.5 - N / 2;
+            if (cos(t) * x + sin(t) * y > -0.5) continue; // in the wall, or beyond
+            most = fmax(most, fabs((double)alone[i] - (double)beside[i]));
+            deepest = fmax(deepest, (double)alone[i]);
+        }
+        CHECK_NEAR(deepest, 1000 * 9.81 * 0.6, 150);
+        CHECK(most < 1e-4 * deepest);
+    }
+}

@@ -305,8 +305,14 @@ static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, co
     wide *g = wall->slope, d = solid_at(m, inv_dx, x, g, dim);
     wall->distance = d;
     if (!wide_bits((d < 0.0f) | (was.distance < 0.0f))) return (wide_int){0};
-    wide opposed = {0}, steep = {0};
-    for (int a = 0; a < dim; a++) opposed += g[a] * was.slope[a], steep += g[a] * g[a];
+    wide opposed = {0}, steep = {0}, ahead = {0};
+    for (int a = 0; a < dim; a++) {
+        opposed += g[a] * was.slope[a], steep += g[a] * g[a];
+        ahead += g[a] * (x[a] - from[a]);
+    }
+    // Into a thin wall the distance falls along the way; where it rises again the wall's middle has
+    // been passed, also in a corner, where the other wall's slope says nothing of this one's.
+    if (m->fine) opposed = wide_select(ahead > 0.0f, wide_all(-1), opposed);
     wide_int across = (d < 0.0f) & (was.distance > -FROM_OUTSIDE) &
                       ((opposed < 0.0f) | (steep * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN));
     wide limit = wide_all(-depth);
@@ -492,8 +498,19 @@ static inline wide_int leave_moving(wide x[3], const wide from[3], float before,
     for (int a = 0; a < 3; a++) at[a] = here[a];
     for (int a = 0; a < dim; a++) *length2 += (here[a] - was[a]) * (here[a] - was[a]);
     wide_int stuck = leave_solid(at, was, wall, m, inv_dx, box->low, box->high, dim);
-    for (int a = 0; a < dim; a++)
-        x[a] = wide_clamp(x[a] + (at[a] - here[a]), wide_all(box->low[a]), wide_all(box->high[a]));
+    // Back to where it is now: what goes along from there ends at `at`. A wall that turns has
+    // another velocity where the point is put than where it was, hence more than one try.
+    enum { TRIES = 3 };
+    for (int k = 0; k < TRIES; k++) {
+        wide_int moved = {0};
+        for (int a = 0; a < dim; a++) {
+            moved |= at[a] != here[a];
+            x[a] =
+                wide_clamp(x[a] + (at[a] - here[a]), wide_all(box->low[a]), wide_all(box->high[a]));
+        }
+        if (k + 1 == TRIES || !wide_bits(moved)) break;
+        to_step_end(x, after, m, inv_dx, box, here, dim);
+    }
     return stuck;
 }
 

@@ -129,6 +129,9 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
     for (int push = 0; push < SOLID_PUSHES; push++) {
         float d = solid_lookup(s, at, g), length = 0, opposed = 0;
         for (int a = 0; a < s->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
+        float ahead = 0; // as in the kernels
+        for (int a = 0; a < s->dim; a++) ahead += g[a] * (at[a] - from[a]);
+        if (ahead > 0 && fine_slot_at(s, at) >= 0) opposed = -1;
         if (push == 0)
             across = d < 0 && before > -FROM_OUTSIDE * s->dx &&
                      (opposed < 0 || length * s->inv_dx * s->inv_dx < SLOPE_MIN * SLOPE_MIN);
@@ -168,8 +171,12 @@ static bool leave_moving_lookup(const BrimSim *s, const MoveParams *m, const flo
         at[a] = here[a] = fminf(fmaxf(here[a], m->low[a]), m->high[a]);
     }
     bool stuck = leave_solid_lookup(s, m, was, at);
-    for (int a = 0; a < s->dim; a++)
-        x[a] = fminf(fmaxf(x[a] + (at[a] - here[a]), m->low[a]), m->high[a]);
+    for (int k = 0; k < 3; k++) { // as the kernels do
+        for (int a = 0; a < s->dim; a++)
+            x[a] = fminf(fmaxf(x[a] + (at[a] - here[a]), m->low[a]), m->high[a]);
+        go_with_walls(s, x, after, here);
+        for (int a = 0; a < s->dim; a++) here[a] = fminf(fmaxf(here[a], m->low[a]), m->high[a]);
+    }
     return stuck;
 }
 

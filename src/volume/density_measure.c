@@ -1,6 +1,8 @@
 // Density at cell centres, eq. (12) of the density paper, and which cells it counts in.
 #include "band/band.h"
 #include "volume/density.h"
+#include "walls/liquid_part.h"
+#include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
@@ -76,6 +78,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!solid_here(s, slot)) return;
     const float *part = s->solid_part + solid_cell(s, (int64_t)slot * g->tile_cells);
     for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
+    if (fine_near(s, slot)) part_density(s, slot, sums);
 }
 
 /// A tile's particles into its block.

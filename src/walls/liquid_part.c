@@ -1,5 +1,6 @@
 #include "walls/liquid_part.h"
 #include "band/band.h"
+#include "step/stages.h"
 #include <math.h>
 
 /// The cells around one: x + 3 y + 9 z, itself in the middle of 27 (2D: of the 9 in the middle
@@ -36,42 +37,86 @@ static float kernel(const BrimSim *s, int axis, float at, float centre) {
     return w;
 }
 
-float liquid_part(const BrimSim *s, int slot, int cell) {
+/// The cells around one, -1 where there are none, and which of them hang together with it.
+typedef struct Around27 {
+    int own[3];
+    int64_t cell[AROUND];
+    uint32_t joined;
+} Around27;
+
+/// False where none of them holds liquid.
+static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) {
     const Grid *g = &s->grid;
-    const Particles *p = &s->particles;
+    const uint32_t *start = s->particles.cell_start;
     TileCoord c = g->coord[slot];
-    const int own[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
-                        c.z * TILE + (cell >> 6)};
-    int64_t me = (int64_t)slot * g->tile_cells + cell, solid = solid_cell(s, me), near[AROUND];
-    float room = solid < 0 ? 1 : 1 - s->solid_part[solid], sum = 0;
-    if (s->band && band_bit(s->hidden, me)) return 1;
+    bool any = false;
+    around->own[0] = c.x * TILE + (cell & 7), around->own[1] = c.y * TILE + (cell >> 3 & 7);
+    around->own[2] = c.z * TILE + (cell >> 6);
     for (int n = 0; n < AROUND; n++) {
-        const int at[3] = {own[0] + n % 3 - 1, own[1] + n / 3 % 3 - 1, own[2] + n / 9 - 1};
+        const int at[3] = {around->own[0] + n % 3 - 1, around->own[1] + n / 3 % 3 - 1,
+                           around->own[2] + n / 9 - 1};
         bool inside = true;
         for (int a = 0; a < 3; a++) inside &= at[a] >= 0 && at[a] < g->cells[a];
-        near[n] = inside ? grid_cell(g, at[0], at[1], at[2]) : -1;
+        int64_t i = inside ? grid_cell(g, at[0], at[1], at[2]) : -1;
+        any |= i >= 0 && (start[i + 1] > start[i] || (s->band && band_bit(s->hidden, i)));
+        around->cell[n] = i;
     }
-    bool any = false; // most have none
-    for (int n = 0; n < AROUND; n++)
-        any |= near[n] >= 0 && (p->cell_start[near[n] + 1] > p->cell_start[near[n]] ||
-                                (s->band && band_bit(s->hidden, near[n])));
-    if (!any) return 0;
-    uint32_t some = joined(s, near);
-    for (int n = 0; n < AROUND; n++) {
-        if (!(some >> n & 1)) continue;
-        if (s->band && band_bit(s->hidden, near[n])) {
-            const int off[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-            float share = 1 - solid_volume_of(s, near[n]);
-            for (int a = 0; a < s->dim; a++) share *= off[a] ? 0.125f : 0.75f;
-            sum += share * (float)s->def.particles_per_cell;
-        }
-        for (uint32_t i = p->cell_start[near[n]]; i < p->cell_start[near[n] + 1]; i++) {
-            float w = 1;
-            for (int a = 0; a < s->dim; a++)
-                w *= kernel(s, a, p->attr[ATTR_X + a][i] * s->inv_dx, (float)own[a] + 0.5f);
-            sum += w;
-        }
+    if (any) around->joined = joined(s, around->cell);
+    return any;
+}
+
+/// What a full cell gives to the kernel about the middle one.
+static float share_of(const BrimSim *s, int n) {
+    const int off[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
+    float share = 1;
+    for (int a = 0; a < s->dim; a++) share *= off[a] ? 0.125f : 0.75f;
+    return share;
+}
+
+/// Liquid of one of the cells in the kernel about the middle one, cells.
+static float liquid_of(const BrimSim *s, const Around27 *around, int n) {
+    const Particles *p = &s->particles;
+    int64_t cell = around->cell[n];
+    float sum = 0;
+    for (uint32_t i = p->cell_start[cell]; i < p->cell_start[cell + 1]; i++) {
+        float w = 1;
+        for (int a = 0; a < s->dim; a++)
+            w *= kernel(s, a, p->attr[ATTR_X + a][i] * s->inv_dx, (float)around->own[a] + 0.5f);
+        sum += w;
     }
     sum /= (float)s->def.particles_per_cell;
+    if (s->band && band_bit(s->hidden, cell))
+        sum += share_of(s, n) * (1 - solid_volume_of(s, cell));
+    return sum;
+}
+
+float liquid_part(const BrimSim *s, int slot, int cell) {
+    Around27 around;
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell, solid = solid_cell(s, me);
+    float room = solid < 0 ? 1 : 1 - s->solid_part[solid], sum = 0;
+    if (s->band && band_bit(s->hidden, me)) return 1;
+    if (!look_around(s, slot, cell, &around)) return 0;
+    for (int n = 0; n < AROUND; n++)
+        if (around.joined >> n & 1) sum += liquid_of(s, &around, n);
     return sum < room ? sum / room : sum > 0 ? 1 : 0;
+}
+
+/// Whether a solid may stand between a cell and those around it.
+static bool wall_near(const BrimSim *s, int slot, int cell) {
+    float value[8], least = INFINITY;
+    if (!solid_corners(s, slot, cell, value)) return false;
+    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) least = fminf(least, value[n]);
+    return least < s->dx;
+}
+
+void part_density(const BrimSim *s, int slot, float *density) {
+    Around27 around;
+    for (int cell = 0; cell < s->grid.tile_cells; cell++) {
+        if (!wall_near(s, slot, cell) || !look_around(s, slot, cell, &around)) continue;
+        for (int n = 0; n < AROUND; n++) {
+            if (around.joined >> n & 1 || around.cell[n] < 0) continue;
+            density[cell] += share_of(s, n) * (1 - solid_volume_of(s, around.cell[n])) -
+                             liquid_of(s, &around, n);
+        }
+    }
 }
