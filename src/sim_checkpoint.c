@@ -339,11 +339,11 @@ static bool index_particles(BrimSim *s) {
     size_t all = sim_cells(s), next = 0;
     for (size_t i = 0; i < p->count; i++) {
         const float x = p->attr[ATTR_X][i], y = p->attr[ATTR_Y][i], z = p->attr[ATTR_Z][i];
-        if (!(x >= 0 && y >= 0 && z >= 0 && x * s->inv_dx <= (float)g->cells[0] &&
-              y * s->inv_dx <= (float)g->cells[1] &&
-              (s->dim == 2 || z * s->inv_dx <= (float)g->cells[2])))
+        if (!(x >= 0 && y >= 0 && z >= 0 && space_to_grid(s->space, x) <= (float)g->cells[0] &&
+              space_to_grid(s->space, y) <= (float)g->cells[1] &&
+              (s->dim == 2 || space_to_grid(s->space, z) <= (float)g->cells[2])))
             return false;
-        p->key[i] = cell_key(g, s->inv_dx, x, y, z);
+        p->key[i] = cell_key(g, s->space, x, y, z);
         int32_t slot = g->slot_of[p->key[i] / cells];
         if (slot < 0) return false;
         size_t cell = (size_t)slot * cells + p->key[i] % cells;
@@ -489,11 +489,11 @@ static bool index_waiting(BrimSim *s) {
     const Grid *g = &s->grid;
     for (size_t i = 0; i < p->count; i++) {
         const float x = p->attr[ATTR_X][i], y = p->attr[ATTR_Y][i], z = p->attr[ATTR_Z][i];
-        if (!(x >= 0 && y >= 0 && z >= 0 && x * s->inv_dx <= (float)g->cells[0] &&
-              y * s->inv_dx <= (float)g->cells[1] &&
-              (s->dim == 2 || z * s->inv_dx <= (float)g->cells[2])))
+        if (!(x >= 0 && y >= 0 && z >= 0 && space_to_grid(s->space, x) <= (float)g->cells[0] &&
+              space_to_grid(s->space, y) <= (float)g->cells[1] &&
+              (s->dim == 2 || space_to_grid(s->space, z) <= (float)g->cells[2])))
             return false;
-        p->key[i] = cell_key(g, s->inv_dx, x, y, z);
+        p->key[i] = cell_key(g, s->space, x, y, z);
     }
     return true;
 }

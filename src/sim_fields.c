@@ -134,7 +134,8 @@ static void density(const BrimSim *s, const Box *box, size_t floats) {
         int cell[3][2];
         float weight[3][2];
         for (int a = 0; a < 3; a++) {
-            float x = a < s->dim ? s->particles.attr[ATTR_X + a][i] * s->inv_dx - 0.5f : 0;
+            float x =
+                a < s->dim ? space_to_grid(s->space, s->particles.attr[ATTR_X + a][i]) - 0.5f : 0;
             int low = (int)floorf(x);
             weight[a][1] = x - (float)low, weight[a][0] = 1 - weight[a][1];
             for (int k = 0; k < 2; k++) {
@@ -177,9 +178,9 @@ static void solid_row(const BrimSim *s, const Box *box, int y, int z, float *out
         int count = n - first < BATCH ? n - first : BATCH;
         float px[BATCH], py[BATCH], pz[BATCH], d[BATCH];
         for (int i = 0; i < count; i++) {
-            px[i] = ((float)(box->low[0] + first + i) + 0.5f) * s->dx;
-            py[i] = ((float)y + 0.5f) * s->dx;
-            pz[i] = s->dim == 3 ? ((float)z + 0.5f) * s->dx : 0;
+            px[i] = space_middle(s->space, box->low[0] + first + i);
+            py[i] = space_middle(s->space, y);
+            pz[i] = s->dim == 3 ? space_middle(s->space, z) : 0;
             out[first + i] = INFINITY;
         }
         for (int k = 0; k < s->solid_count; k++) {
@@ -281,8 +282,8 @@ static void measure_points(void *context, int index, int thread) {
     for (size_t i = first; i < end && i < p->count; i++) {
         const float at[3] = {p->x[i], p->y[i], s->dim == 3 ? p->z[i] : 0};
         float gradient[3];
-        int64_t cell = grid_cell(&s->grid, (int)floorf(at[0] * s->inv_dx),
-                                 (int)floorf(at[1] * s->inv_dx), (int)floorf(at[2] * s->inv_dx));
+        int64_t cell = grid_cell(&s->grid, space_cell(s->space, at[0]), space_cell(s->space, at[1]),
+                                 space_cell(s->space, at[2]));
         bool sampled = cell >= 0 && s->solid_count;
         p->out[i] = sampled ? solid_lookup(s, at, gradient) : distance_of_shapes(s, at);
     }

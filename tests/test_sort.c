@@ -51,7 +51,7 @@ static void wander(World *w, int round) {
         uint64_t fate = hash_3(33, id, (uint64_t)round) % 100;
         p->key[i] = fate == 0   ? KEY_DRAINED
                     : fate == 1 ? KEY_LEFT
-                                : cell_key(&w->grid, 1, at[0], at[1], at[2]);
+                                : cell_key(&w->grid, (Space){1, 1}, at[0], at[1], at[2]);
     }
 }
 
@@ -78,8 +78,8 @@ static bool sorted_right(const World *w) {
             bool occupied = p->occupied[cell >> 3] >> (cell & 7) & 1;
             if (occupied != (p->cell_start[cell] != p->cell_start[cell + 1])) return false;
             for (uint32_t k = p->cell_start[cell]; k < p->cell_start[cell + 1]; k++) {
-                uint32_t key =
-                    cell_key(g, 1, p->attr[ATTR_X][k], p->attr[ATTR_Y][k], p->attr[ATTR_Z][k]);
+                uint32_t key = cell_key(g, (Space){1, 1}, p->attr[ATTR_X][k], p->attr[ATTR_Y][k],
+                                        p->attr[ATTR_Z][k]);
                 if (key != box * (uint32_t)g->tile_cells + (uint32_t)i) return false;
                 if (p->attr[ATTR_VX][k] != (float)particle_words(p, ATTR_ID)[k]) return false;
             }
@@ -178,8 +178,8 @@ TEST(sort_keeps_the_order_within_a_cell) {
             uint32_t id = particle_words(&w.particles, ATTR_ID)[i];
             w.particles.attr[ATTR_X][i] = 8.5f + (float)(id % 2);
             w.particles.attr[ATTR_Y][i] = 8.5f + (float)(id / 2 % 2);
-            w.particles.key[i] =
-                cell_key(&w.grid, 1, w.particles.attr[ATTR_X][i], w.particles.attr[ATTR_Y][i], 0);
+            w.particles.key[i] = cell_key(&w.grid, (Space){1, 1}, w.particles.attr[ATTR_X][i],
+                                          w.particles.attr[ATTR_Y][i], 0);
         }
         SortCounts gone;
         CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, 1, NULL, &gone));
@@ -264,7 +264,7 @@ TEST(tiles_lie_as_far_as_the_reach_of_the_tile_that_a_particle_comes_from) {
         for (int i = 0; i < 2; i++) {
             uint32_t id = particle_words(&w.particles, ATTR_ID)[i];
             w.particles.attr[ATTR_X][i] = x[id], w.particles.attr[ATTR_Y][i] = 4.5f;
-            w.particles.key[i] = cell_key(&w.grid, 1, x[id], 4.5f, 0);
+            w.particles.key[i] = cell_key(&w.grid, (Space){1, 1}, x[id], 4.5f, 0);
         }
         SortCounts gone;
         CHECK(particles_sort(&w.particles, &w.grid, &w.sort, w.reach, SLOW, NULL, &gone));

@@ -106,9 +106,9 @@ bool band_port_near(const BrimSim *s, int slot) {
 static void row_centres(const BrimSim *s, int slot, int row, float at[3][TILE]) {
     TileCoord c = s->grid.coord[slot];
     for (int x = 0; x < TILE; x++) {
-        at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
-        at[1][x] = ((float)(c.y * TILE + (row & 7)) + 0.5f) * s->dx;
-        at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (row >> 3)) + 0.5f) * s->dx : 0;
+        at[0][x] = space_middle(s->space, c.x * TILE + x);
+        at[1][x] = space_middle(s->space, c.y * TILE + (row & 7));
+        at[2][x] = s->dim == 3 ? space_middle(s->space, c.z * TILE + (row >> 3)) : 0;
     }
 }
 

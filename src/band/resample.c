@@ -65,7 +65,7 @@ static void inherit(BrimSim *s, uint32_t i) {
     uint32_t nearest = i;
     int at[3] = {0};
     particle_start(p, i, 0);
-    for (int a = 0; a < s->dim; a++) at[a] = (int)(p->attr[ATTR_X + a][i] * s->inv_dx);
+    for (int a = 0; a < s->dim; a++) at[a] = (int)space_to_grid(s->space, p->attr[ATTR_X + a][i]);
     for (int n = 0; n < (s->dim == 3 ? 27 : 9); n++) {
         int64_t cell = grid_cell(g, at[0] + n % 3 - 1, at[1] + n / 3 % 3 - 1,
                                  s->dim == 3 ? at[2] + n / 9 - 1 : 0);
@@ -92,7 +92,7 @@ static void fill_point(BrimSim *s, int slot, const Risen *risen, uint32_t i) {
     give_velocity(s, slot, risen->from, i);
     if (particles_inherit(p)) inherit(s, i);
     p->key[i] =
-        cell_key(&s->grid, s->inv_dx, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
+        cell_key(&s->grid, s->space, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
 }
 
 /// What a drain's shape holds of the particles in [first, end) is gone at once.

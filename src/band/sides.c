@@ -31,7 +31,7 @@ static bool seen_from(const BrimSim *s, const float at[3], const float way[3], c
             int last = s->grid.cells[a] - 1, i = low[a] + (n >> a & 1);
             w *= n >> a & 1 ? f[a] : 1 - f[a];
             cell[a] = i < 0 ? 0 : i > last ? last : i;
-            centre[a] = ((float)cell[a] + 0.5f) * s->dx + way[a];
+            centre[a] = space_middle(s->space, cell[a]) + way[a];
         }
         if (w <= 0) continue;
         int64_t i = grid_cell(&s->grid, cell[0], cell[1], cell[2]);
@@ -56,7 +56,7 @@ void band_keep_sides(const BrimSim *s, int slot, float back[3][BAND_CELLS], floa
         bool known = true, inside = true;
         for (int a = 0; a < s->dim; a++) {
             inside &= tile[a] + local[a] < s->grid.cells[a];
-            centre[a] = ((float)(tile[a] + local[a]) + 0.5f) * s->dx;
+            centre[a] = space_middle(s->space, tile[a] + local[a]);
             known &= back[a][i] == back[a][i];
             way2 += back[a][i] * back[a][i];
         }

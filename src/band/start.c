@@ -31,6 +31,7 @@ bool band_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *sha
     memset(s->interior, 0, rows);
     memset(s->hidden, 0, rows);
     memset(s->traced, TRACED_NONE, (size_t)s->grid.tile_count);
+    if (!fields_take(s, FIELD_lattice_points)) return false;
     mark_liquid(s, liquid, shapes, count);
     band_distance(s);
     for (size_t i = 0; i < sim_cells(s); i++) {
@@ -59,9 +60,9 @@ static void start_tile(BrimSim *s, int slot, int thread, void *context) {
         float at[3][TILE], distance[TILE];
         bool taken[TILE] = {false};
         for (int x = 0; x < TILE; x++) {
-            at[0][x] = ((float)(c.x * TILE + x) + 0.5f) * s->dx;
-            at[1][x] = ((float)(c.y * TILE + (r & 7)) + 0.5f) * s->dx;
-            at[2][x] = s->dim == 3 ? ((float)(c.z * TILE + (r >> 3)) + 0.5f) * s->dx : 0;
+            at[0][x] = space_middle(s->space, c.x * TILE + x);
+            at[1][x] = space_middle(s->space, c.y * TILE + (r & 7));
+            at[2][x] = s->dim == 3 ? space_middle(s->space, c.z * TILE + (r >> 3)) : 0;
             for (int a = 0; a < s->dim; a++) s->carried[a][base + (size_t)(r * TILE + x)] = 0;
         }
         for (int k = 0; k < l->count; k++) {

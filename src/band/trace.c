@@ -311,7 +311,7 @@ static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult stage_trace(BrimSim *s, BrimError *error) {
-    (void)error;
+    if (!fields_take(s, FIELD_path)) return step_out_of_memory(s, "trace", error);
     BandNext next = band_next(s);
     next.far = crosses_tiles(s);
     for (int t = 0; t < s->grid.tile_count; t++)

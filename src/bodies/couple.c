@@ -42,9 +42,9 @@ typedef struct Closed {
 /// Centres of a cell's faces, and of the cell itself as the last of 7.
 static void face_centres(const BrimSim *s, int slot, int cell, float x[7], float y[7], float z[7]) {
     TileCoord c = s->grid.coord[slot];
-    float at[3] = {((float)(c.x * TILE + (cell & 7)) + 0.5f) * s->dx,
-                   ((float)(c.y * TILE + (cell >> 3 & 7)) + 0.5f) * s->dx,
-                   s->dim == 3 ? ((float)(c.z * TILE + (cell >> 6)) + 0.5f) * s->dx : 0};
+    float at[3] = {space_middle(s->space, c.x * TILE + (cell & 7)),
+                   space_middle(s->space, c.y * TILE + (cell >> 3 & 7)),
+                   s->dim == 3 ? space_middle(s->space, c.z * TILE + (cell >> 6)) : 0};
     for (int n = 0; n < 7; n++) {
         float p[3] = {at[0], at[1], at[2]};
         if (n < 6 && n < 2 * s->dim) p[n >> 1] += (n & 1 ? 0.5f : -0.5f) * s->dx;

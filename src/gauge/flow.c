@@ -26,7 +26,7 @@ static Gate gate_of(const BrimSim *s, const BrimGaugeDef *gauge) {
               .to = {gauge->to.x, gauge->to.y, gauge->to.z}};
     for (int a = 0; a < s->dim; a++)
         if (g.to[a] == g.from[a]) g.normal = a;
-    double at = g.from[g.normal] * s->inv_dx, end = s->grid.cells[g.normal];
+    double at = space_to_grid_double(s->space, g.from[g.normal]), end = s->grid.cells[g.normal];
     double inside = hat_up_to(end - at) - hat_up_to(-at);
     g.scale = inside > 0 ? 1 / inside : 0;
     return g;
@@ -42,7 +42,7 @@ static double hidden_flow(const BrimSim *s, const Gate *g, int slot, int cell) {
         double low = at[a] * (double)s->dx, high = low + s->dx;
         middle[a] = 0.5 * (low + high);
         if (a == g->normal) { // the hat over the cell's width
-            double d = at[a] - g->from[a] * s->inv_dx;
+            double d = at[a] - space_to_grid_double(s->space, g->from[a]);
             part *= hat_up_to(d + 1) - hat_up_to(d);
         } else {
             part *= fmax(0, fmin(high, g->to[a]) - fmax(low, g->from[a]));

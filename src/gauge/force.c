@@ -74,7 +74,7 @@ static void share_of_side(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
         int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
         if (!cell_in(s->liquid, me)) continue;
         middle_of(s, slot, cell, at);
-        int index = (int)floor(at[axis] * s->inv_dx);
+        int index = (int)floor(space_to_grid_double(s->space, at[axis]));
         if (index != (high ? s->grid.cells[axis] - 1 : 0)) continue;
         int64_t face = high ? grid_step(&s->grid, slot, cell, axis, 1) : me;
         double open = face < 0 || !s->solid_count ? 1 : open_part(s, axis, face);

@@ -17,7 +17,7 @@ static Stencil stencil_at(const BrimSim *s, const double at[3], int axis) {
     int low[3] = {0};
     double part[3] = {0};
     for (int a = 0; a < s->dim; a++) {
-        double x = at[a] * s->inv_dx - (a == axis ? 0 : 0.5);
+        double x = space_to_grid_double(s->space, at[a]) - (a == axis ? 0 : 0.5);
         low[a] = (int)floor(x), part[a] = x - low[a];
     }
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {

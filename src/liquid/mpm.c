@@ -56,7 +56,7 @@ static inline Stencil stencil_of(const Span *p, uint32_t i, const int dim) {
     Stencil st;
     int cell[3] = {0};
     for (int a = 0; a < dim; a++) {
-        float x = p->attr[ATTR_X + a][i] * p->inv_dx - p->corner[a] - 0.5f;
+        float x = span_at(p, a, i) - 0.5f;
         x = x < 1 ? 1 : x < (float)MPM_EDGE - 2.001f ? x : (float)MPM_EDGE - 2.001f;
         cell[a] = (int)x - 1;
         spline(x - (float)(cell[a] + 1), &st.w[a], &st.d[a]);

@@ -60,7 +60,7 @@ static float level_at(const BrimSim *s, const float at[3]) {
     float f[3] = {0}, value = 0;
     int cell[3] = {0};
     for (int a = 0; a < s->dim; a++) {
-        float x = at[a] * s->inv_dx - 0.5f;
+        float x = space_to_grid(s->space, at[a]) - 0.5f;
         cell[a] = (int)floorf(x);
         f[a] = x - (float)cell[a];
     }
@@ -86,7 +86,7 @@ static float fullness(const BrimSim *s, uint32_t i) {
     float at[3], sum = 0;
     int cell[3] = {0};
     for (int a = 0; a < 3; a++) {
-        at[a] = a < s->dim ? p->attr[ATTR_X + a][i] * s->inv_dx : 0;
+        at[a] = a < s->dim ? space_to_grid(s->space, p->attr[ATTR_X + a][i]) : 0;
         cell[a] = (int)at[a];
     }
     for (int n = 0; n < (s->dim == 3 ? 27 : 9) && sum < TORN * per_cell; n++) {
@@ -96,7 +96,7 @@ static float fullness(const BrimSim *s, uint32_t i) {
         for (uint32_t k = p->cell_start[c]; k < p->cell_start[c + 1]; k++) {
             float w = 1;
             for (int a = 0; a < s->dim; a++)
-                w *= fmaxf(0, 1 - fabsf(p->attr[ATTR_X + a][k] * s->inv_dx - at[a]));
+                w *= fmaxf(0, 1 - fabsf(space_to_grid(s->space, p->attr[ATTR_X + a][k]) - at[a]));
             sum += w;
         }
     }
@@ -342,7 +342,7 @@ static void join(BrimSim *s, size_t spray) {
     if (p->attr[ATTR_NORMAL]) // it knows no surface
         p->attr[ATTR_PHI][i] = 0, particle_words(p, ATTR_NORMAL)[i] = 0;
     p->key[i] =
-        cell_key(&s->grid, s->inv_dx, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
+        cell_key(&s->grid, s->space, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
 }
 
 BrimResult stage_land(BrimSim *s, BrimError *error) {

@@ -13,9 +13,10 @@ static inline void chunk_positions(const Span *p, int first, int n, int edge, co
     const float high = (float)(edge - 1) * (1 - 0x1p-24f);
     for (int a = 0; a < dim; a++) {
         const float *restrict in = p->attr[ATTR_X + a] + first;
-        float *restrict out = at[a], inv_dx = p->inv_dx, corner = p->corner[a] + off;
+        float *restrict out = at[a], corner = p->corner[a] + off;
+        const Space space = p->space;
         for (int i = 0; i < n; i++) {
-            float x = in[i] * inv_dx - corner;
+            float x = space_to_grid(space, in[i]) - corner;
             out[i] = x < high ? x : high;
         }
         for (int i = n; i % WIDE; i++) out[i] = out[0];

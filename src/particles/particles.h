@@ -2,6 +2,7 @@
 #pragma once
 #include "brim/brim.h"
 #include "grid/grid.h"
+#include "grid/space.h"
 #include "particles/attributes.h"
 
 /// Arrays may be read this far beyond their end by kernels that take whole vectors.
@@ -69,8 +70,9 @@ static inline uint32_t tile_end(const Particles *p, const Grid *g, int slot) {
 
 /// The key of the cell that holds a point inside the domain (points on the far side belong to the
 /// last cell).
-static inline uint32_t cell_key(const Grid *g, float inv_dx, float x, float y, float z) {
-    int cx = (int)(x * inv_dx), cy = (int)(y * inv_dx), cz = g->dim == 3 ? (int)(z * inv_dx) : 0;
+static inline uint32_t cell_key(const Grid *g, Space s, float x, float y, float z) {
+    int cx = (int)space_to_grid(s, x), cy = (int)space_to_grid(s, y);
+    int cz = g->dim == 3 ? (int)space_to_grid(s, z) : 0;
     cx = cx < g->cells[0] ? cx : g->cells[0] - 1;
     cy = cy < g->cells[1] ? cy : g->cells[1] - 1;
     cz = cz < g->cells[2] ? cz : g->cells[2] - 1;

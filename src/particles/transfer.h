@@ -32,9 +32,19 @@ typedef struct Span {
     int count;
     float *attr[ATTR_MAX];
     float corner[3]; ///< block's low corner in cells from the domain's
-    float dx, inv_dx;
+    union {
+        Space space;
+        struct {
+            float dx, inv_dx; ///< for lengths
+        };
+    };
     int dim;
 } Span;
+
+/// Where a particle is along an axis, in cells from the block's low corner.
+static inline float span_at(const Span *p, int axis, int i) {
+    return space_to_grid(p->space, p->attr[ATTR_X + axis][i]) - p->corner[axis];
+}
 
 /// What is nearer to a solid than this touches it, cells.
 #define SOLID_TOUCH 2e-3f

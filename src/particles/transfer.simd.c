@@ -641,7 +641,7 @@ static void find_keys(const Span *p, const Grid *grid, uint32_t *restrict key) {
     const Grid g = *grid;
     const float *restrict x = p->attr[ATTR_X], *restrict y = p->attr[ATTR_Y];
     const float *restrict z = p->attr[ATTR_Z];
-    for (int i = 0; i < p->count; i++) key[i] = cell_key(&g, p->inv_dx, x[i], y[i], z[i]);
+    for (int i = 0; i < p->count; i++) key[i] = cell_key(&g, p->space, x[i], y[i], z[i]);
 }
 
 const TransferKernels ISA(transfer_kernels) = {to_block, gather, from_block, move, find_keys};

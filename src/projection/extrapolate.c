@@ -285,7 +285,8 @@ static void finish_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult stage_extrapolate(BrimSim *s, BrimError *error) {
-    (void)error;
+    if (s->solid_count && !fields_take(s, FIELD_slid))
+        return step_out_of_memory(s, "extrapolate", error);
     // Particles reach one cell beyond the faces they gave a velocity to; speeds may grow.
     enum { LAYERS_MOST = 65 };
     int layers = (int)fmin(ceil(reach_estimate(s)) + 1, LAYERS_MOST);

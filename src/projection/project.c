@@ -74,7 +74,7 @@ static void add_density_error(BrimSim *s, int slot) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
     if (s->def.mpm_control > 0) time = s->dt / s->def.mpm_control; // eq. (13) of Lim et al.
-    density_errors(s, s->density, s->liquid, slot, error);
+    density_errors(s, s->compression, s->liquid, slot, error);
     for (int i = 0; i < s->grid.tile_cells; i++)
         if (s->diagonal[base + (size_t)i] > 0)
             s->rhs[base + (size_t)i] += error[i] * (float)(s->dx / time);
@@ -307,8 +307,8 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
 }
 
 BrimResult stage_subtract(BrimSim *s, BrimError *error) {
-    (void)error;
     TeamLargest largest = 0;
+    if (!fields_take(s, FIELD_gradient)) return step_out_of_memory(s, "subtract", error);
     for (int axis = 0; axis < s->dim; axis++) { // one after the other: they share their gradient
         tiles_for(s, subtract_tile, &axis);
         tiles_for(s, carry_tile, &axis);

@@ -59,7 +59,7 @@ static void faces_lookup(const BrimSim *s, bool solids, const float at[3], float
         float f[3] = {0};
         int cell[3] = {0};
         for (int a = 0; a < s->dim; a++) {
-            float x = at[a] * s->inv_dx - (a == axis ? 0.0f : 0.5f);
+            float x = space_to_grid(s->space, at[a]) - (a == axis ? 0.0f : 0.5f);
             cell[a] = (int)floorf(x);
             f[a] = x - (float)cell[a];
         }
@@ -87,7 +87,7 @@ void wall_lookup(const BrimSim *s, const float at[3], float v[3]) {
 static int fine_slot_at(const BrimSim *s, const float at[3]) {
     if (!s->fine_count) return -1;
     int cell[3] = {0};
-    for (int a = 0; a < s->dim; a++) cell[a] = (int)floorf(at[a] * s->inv_dx);
+    for (int a = 0; a < s->dim; a++) cell[a] = space_cell(s->space, at[a]);
     int64_t i = grid_cell(&s->grid, cell[0], cell[1], cell[2]);
     int slot = i < 0 ? -1 : (int)(i / s->grid.tile_cells);
     return slot >= 0 && fine_here(s, slot) ? slot : -1;
@@ -99,8 +99,9 @@ float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
     int fine = fine_slot_at(s, at);
     float per_cell = fine >= 0 ? 2 : 1; // nodes along an axis
     for (int a = 0; a < s->dim; a++) {
-        cell[a] = (int)floorf(at[a] * s->inv_dx * per_cell);
-        f[a] = at[a] * s->inv_dx * per_cell - (float)cell[a];
+        float x = space_to_grid(s->space, at[a]) * per_cell;
+        cell[a] = (int)floorf(x);
+        f[a] = x - (float)cell[a];
         gradient[a] = 0;
     }
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {

@@ -234,12 +234,12 @@ static void append(Appender *a, float x, float y, float z) {
     particle_start(p, i, a->origin);
     if (p->attr[ATTR_MASS] && a->density > 0)
         p->attr[ATTR_MASS][i] = (float)(a->density / s->def.density);
-    p->key[i] = cell_key(&s->grid, s->inv_dx, at[0], at[1], at[2]);
+    p->key[i] = cell_key(&s->grid, s->space, at[0], at[1], at[2]);
 }
 
 /// Index of the cell of a point, -1 without a tile.
 static int64_t cell_at(const BrimSim *s, const SeedBatch *b, int i) {
-    uint32_t key = cell_key(&s->grid, s->inv_dx, b->x[i], b->y[i], b->z[i]);
+    uint32_t key = cell_key(&s->grid, s->space, b->x[i], b->y[i], b->z[i]);
     uint32_t cells = (uint32_t)s->grid.tile_cells;
     int32_t slot = s->grid.slot_of[key / cells];
     return slot < 0 ? -1 : (int64_t)slot * cells + key % cells;
@@ -269,7 +269,7 @@ static void leave_out_liquid(const Appender *a, const SeedBatch *b, bool in[SEED
     for (int i = 0; i < b->count; i++) {
         if (!in[i]) continue;
         const double at[3] = {b->x[i], b->y[i], b->z[i]};
-        uint32_t key = cell_key(&s->grid, s->inv_dx, b->x[i], b->y[i], b->z[i]);
+        uint32_t key = cell_key(&s->grid, s->space, b->x[i], b->y[i], b->z[i]);
         in[i] =
             probe_level(s, at) >= 0 &&
             !(a->taken_count && bsearch(&key, a->taken, a->taken_count, sizeof key, compare_keys));
@@ -288,7 +288,7 @@ static bool visit(void *context, const SeedBatch *lattice) {
     a->count += n;
     for (int i = 0; a->tiles && i < b->count; i++)
         if (in[i])
-            a->tiles[cell_key(&a->s->grid, a->s->inv_dx, b->x[i], b->y[i], b->z[i]) /
+            a->tiles[cell_key(&a->s->grid, a->s->space, b->x[i], b->y[i], b->z[i]) /
                      (uint32_t)a->s->grid.tile_cells] = 1;
     if (a->most && a->count > a->most) return false;
     if (a->points || a->hide) n -= visit_cells(a, b, in);

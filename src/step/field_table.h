@@ -47,9 +47,9 @@ typedef enum StageId {
 
 /// A row: name, type of a value, parts (1, or 3: one for each axis), shape (a value for each CELL
 /// or its lower face, byte mask of a ROW of eight cells, TILE, or half-cell NODES), where (ALL
-/// tiles, tiles near SOLIDS, FINE ones with thin walls), when (see FieldWhen), life, saved (NO,
-/// YES, PRIMED: once there is a flow; HERE: not, and it stays in place when tiles move), unit,
-/// meaning. Fields whose lives do not meet share memory.
+/// tiles, tiles near SOLIDS, FINE ones with thin walls; WORK: all, see fields_take), when (see
+/// FieldWhen), life, saved (NO, YES, PRIMED: once there is a flow; HERE: not, and it stays in place
+/// when tiles move), unit, meaning. Fields whose lives do not meet share memory.
 #define FIELD_TABLE(F)                                                                             \
     /* flow */                                                                                     \
     F(velocity, float, 3, CELL, ALL, ALWAYS, FROM(SWAP, EXCHANGE), PRIMED, "m/s",                  \
@@ -168,7 +168,7 @@ typedef enum StageId {
       "of the particles on a face")                                                                \
     F(deepest, float, 1, TILE, ALL, BAND, FROM(SURFACE, EXCHANGE), NO, "cells", "least phi")       \
     F(shallowest, float, 1, TILE, ALL, BAND, FROM(SURFACE, EXCHANGE), NO, "cells", "largest phi")  \
-    F(path, float, 3, CELL, ALL, BAND, SPAN(TRACE, EXCHANGE), NO, "cells",                         \
+    F(path, float, 3, CELL, WORK, BAND, SPAN(TRACE, EXCHANGE), NO, "cells",                        \
       "how far the liquid at a cell's centre came in the step")                                    \
     F(next_interior, uint8_t, 1, ROW, ALL, BAND, SPAN(TRACE, EXCHANGE), NO, "",                    \
       "interior after the step, on the tiles before the sort")                                     \
@@ -195,11 +195,13 @@ typedef enum StageId {
     F(depth, float, 1, CELL, ALL, BAND, AT_SURFACE_OR_REST, NO, "cells", "below the surface")      \
     F(deeper, float, 1, CELL, ALL, BAND, AT_SURFACE_OR_REST, NO, "cells",                          \
       "the same, a pass later")                                                                    \
-    F(lattice_points, uint32_t, 1, CELL, ALL, BAND, ONLY(REST), NO, "",                            \
+    F(lattice_points, uint32_t, 1, CELL, WORK, BAND, ONLY(REST), NO, "",                            \
       "points of the seeding lattice in a cell, when a simulation begins")                         \
     /* volume */                                                                                   \
-    F(density, float, 1, CELL, ALL, VOLUME, SPAN(WEIGH, PRESSURE), NO, "",                         \
+    F(density, float, 1, CELL, ALL, DENSITY, SPAN(WEIGH, SHIFT), NO, "",                           \
       "of particles and solids, relative to rest")                                                 \
+    F(compression, float, 1, CELL, ALL, ERROR, SPAN(WEIGH, PRESSURE), NO, "",                      \
+      "the same, where the pressure mends it")                                                     \
     F(settled, float, 1, CELL, ALL, ALWAYS, ONLY(WEIGH_AFTER), NO, "",                             \
       "the same at the end of a step")                                                             \
     F(pressed, double, 1, TILE, ALL, ALWAYS, ONLY(WEIGH_AFTER), NO, "cells",                       \
@@ -270,11 +272,11 @@ typedef enum StageId {
       "of the linear system; 0 in cells that are not in it")                                       \
     F(rhs, float, 1, CELL, ALL, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "m/s",                  \
       "right-hand side of the linear system; for the density in cells")                            \
-    F(gradient, float, 1, CELL, ALL, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                            \
+    F(gradient, float, 1, CELL, WORK, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                           \
       "of the pressure along an axis, as it was subtracted")                                       \
     F(touched, uint8_t, 1, ROW, ALL, ALWAYS, ONLY(SUBTRACT), NO, "", "faces that have one")        \
     F(grown, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(EXTRAPOLATE), NO, "", "known, a layer later")      \
-    F(slid, float, 3, CELL, ALL, SOLIDS, ONLY(EXTRAPOLATE), NO, "m/s",                             \
+    F(slid, float, 3, CELL, WORK, SOLIDS, ONLY(EXTRAPOLATE), NO, "m/s",                            \
       "velocity of cut faces along their walls")                                                   \
     /* warp: velocity, old and known[0] are of cell centres there; phi, pressure, rhs, potential   \
      */                                                                                            \

@@ -38,6 +38,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return s->band && s->def.band_combine == BRIM_BAND_DENSITY;
     case WHEN_VOLUME:
         return volume;
+    case WHEN_ERROR:
+        return volume && !density;
     case WHEN_KEPT:
         return solids && volume;
     case WHEN_DENSITY:
@@ -84,13 +86,15 @@ size_t field_bytes(const BrimSim *s, const FieldRow *row) {
     return bytes_a_tile(s, row) * (size_t)s->grid.tile_count;
 }
 
-/// A buffer that a field with such a life can share; a new one if there is none.
+/// A buffer that a field with such a life can share; a new one if there is none. Under guard what
+/// would be in WORK has a buffer, too.
 static int find_buffer(FieldMemory *m, const FieldRow *row, size_t a_tile) {
     for (int b = 0; b < m->buffers && GUARD_SHARES; b++)
         if (m->buffer[b].where == row->where && m->buffer[b].a_tile == a_tile &&
             !(m->buffer[b].lives & row->life))
             return b;
-    m->buffer[m->buffers] = (FieldBuffer){.a_tile = a_tile, .where = row->where};
+    FieldWhere where = row->where == WHERE_WORK ? WHERE_ALL : row->where;
+    m->buffer[m->buffers] = (FieldBuffer){.a_tile = a_tile, .where = where};
     return m->buffers++;
 }
 
@@ -99,7 +103,7 @@ void fields_plan(BrimSim *s) {
     for (int f = 0; f < FIELD_COUNT; f++) {
         const FieldRow *row = &field_rows[f];
         m->of[f][0] = m->of[f][1] = m->of[f][2] = -1;
-        if (!is_wanted(s, row, true)) continue;
+        if (!is_wanted(s, row, true) || (row->where == WHERE_WORK && GUARD_SHARES)) continue;
         for (int part = 0; part < field_parts(s, row); part++) {
             int b = find_buffer(m, row, bytes_a_tile(s, row));
             m->buffer[b].lives |= row->life;
@@ -170,6 +174,16 @@ static bool resize(BrimSim *s, FieldWhere where, size_t tiles) {
 
 bool fields_reserve(BrimSim *s, FieldWhere where, size_t tiles) {
     return resize(s, where, memory_reserve(s->memory.tiles[where], tiles));
+}
+
+bool fields_take(BrimSim *s, int field) {
+    const FieldRow *row = &field_rows[field];
+    const size_t cells = sim_cells(s);
+    if (!GUARD_SHARES) return true;
+    if (!work_fit(&s->work, (size_t)field_parts(s, row) * cells)) return false;
+    for (int part = 0; part < field_parts(s, row); part++)
+        *member(s, field, part) = s->work.at + (size_t)part * cells;
+    return true;
 }
 
 void fields_release(BrimSim *s) {

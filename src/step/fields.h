@@ -9,7 +9,8 @@ typedef struct BrimSim BrimSim;
 
 typedef enum FieldShape { SHAPE_CELL, SHAPE_ROW, SHAPE_TILE, SHAPE_NODES } FieldShape;
 /// Tiles on which a field exists; each kind has a capacity of its own.
-typedef enum FieldWhere { WHERE_ALL, WHERE_SOLIDS, WHERE_FINE, WHERE_COUNT } FieldWhere;
+/// Those in WORK have no memory of their own: see fields_take.
+typedef enum FieldWhere { WHERE_ALL, WHERE_SOLIDS, WHERE_FINE, WHERE_WORK, WHERE_COUNT } FieldWhere;
 typedef enum FieldWhen {
     WHEN_ALWAYS,
     WHEN_OLD,    ///< FLIP, or a band
@@ -18,6 +19,7 @@ typedef enum FieldWhen {
     WHEN_BAND,
     WHEN_BAND_WEIGHT, ///< a band that is joined by density
     WHEN_VOLUME,      ///< something keeps the volume
+    WHEN_ERROR,       ///< the pressure does, by the error of the density
     WHEN_KEPT,        ///< that, and solids
     WHEN_DENSITY,     ///< the density projection does
     WHEN_PUSH,        ///< that, and solids
@@ -82,6 +84,10 @@ void *field_memory(const BrimSim *s, int field, int part);
 /// Makes every field that is wanted on tiles of a kind, large enough for so many; keeps what is
 /// alive. False when out of memory.
 bool fields_reserve(BrimSim *s, FieldWhere where, size_t tiles);
+/// Gives a field in WORK, on all tiles, its memory: that of the solver and of blocks of particles,
+/// which none of them uses while it lives. Called by its first stage; nothing is kept. False when
+/// out of memory.
+bool fields_take(BrimSim *s, int field);
 /// Gives back what many more tiles needed.
 void fields_release(BrimSim *s);
 void fields_free(BrimSim *s);

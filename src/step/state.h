@@ -125,7 +125,12 @@ struct BrimSim {
     int threads_most; ///< of the team
     Team *team;
     int dim;
-    float dx, inv_dx; ///< m
+    union {
+        Space space; ///< where things are
+        struct {
+            float dx, inv_dx; ///< of a cell, m: for lengths
+        };
+    };
     Sides sides;
     double cell_volume;   ///< m^3, 2D: m^2
     double particle_mass; ///< kg, 2D: kg/m
@@ -327,8 +332,7 @@ static inline Span sim_span(const BrimSim *s, int slot, int halo) {
     uint32_t first = tile_first(p, &s->grid, slot);
     TileCoord c = s->grid.coord[slot];
     Span span = {.count = (int)(tile_end(p, &s->grid, slot) - first),
-                 .dx = s->dx,
-                 .inv_dx = s->inv_dx,
+                 .space = s->space,
                  .dim = s->dim,
                  .corner = {(float)(c.x * TILE - halo), (float)(c.y * TILE - halo),
                             (float)(c.z * TILE - halo)}};

@@ -59,7 +59,8 @@ static const Stage step_stages[] = {
     {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, stage_weigh, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
-     "scatter_at full below rigid density hidden_part weighed errors push push_depth pushed"},
+     "scatter_at full below rigid density compression hidden_part weighed errors push push_depth "
+     "pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, density_moves,
      "tile_solid solid_at shut cut open solid_volume below rigid density weighed push push_depth",
      "weighed_tile errors potential diagonal rhs"},
@@ -92,7 +93,8 @@ static const Stage step_stages[] = {
      "known tile_solid solid_at shut rock phi liquid wet",
      "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
-     "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet density "
+     "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
+     "compression "
      "below rigid inverse_density mixed",
      "pressure diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,

@@ -32,7 +32,7 @@ static float flip_part(const BrimSim *s, const Span *span, const float *phi, uin
     float f[3] = {0}, value = 0;
     int cell[3] = {0};
     for (int a = 0; a < s->dim; a++) {
-        float x = span->attr[ATTR_X + a][i] * span->inv_dx - span->corner[a] - 0.5f;
+        float x = span_at(span, a, (int)i) - 0.5f;
         x = fminf(fmaxf(x, 0), (float)EDGE - 1.001f);
         cell[a] = (int)x;
         f[a] = x - (float)cell[a];

@@ -439,10 +439,11 @@ BrimResult stage_weigh(BrimSim *s, BrimError *error) {
     if (s->swallow_left == 0) s->swallowed_count = 0;
     s->weighs = due(s);
     if (!s->weighs) return BRIM_OK;
-    if (!density_measure(s, s->density)) return out_of_memory(s, error);
+    bool mends = s->def.volume != BRIM_VOLUME_DENSITY;
+    if (!density_measure(s, mends ? s->compression : s->density)) return out_of_memory(s, error);
     density_wet(s, s->weighed);
-    if (s->def.volume != BRIM_VOLUME_DENSITY) { // the error joins the pressure's right-hand side
-        measure_errors(s, s->density, s->weighed, &s->stats.density_error_mean,
+    if (mends) { // the error joins the pressure's right-hand side
+        measure_errors(s, s->compression, s->weighed, &s->stats.density_error_mean,
                        &s->stats.density_error_max);
         return BRIM_OK;
     }

@@ -109,7 +109,7 @@ static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
         for (uint32_t i = first; i < last; i++) {
             float at[3] = {0}, gradient[3];
             for (int a = 0; a < s->dim; a++)
-                at[a] = p->attr[ATTR_X + a][i] * s->inv_dx - span.corner[a];
+                at[a] = space_to_grid(s->space, p->attr[ATTR_X + a][i]) - span.corner[a];
             float d = distance_at(&nodes, at, s->dim, s->inv_dx, gradient);
             p->order[i] = d < -SHIFT_DEPTH && d >= -SOLID_DEPTH;
             if (d >= -SHIFT_DEPTH) continue;

@@ -190,7 +190,8 @@ static bool is_foreign(const BrimSim *s, int slot, int cell) {
     const uint32_t *start = p->cell_start + (size_t)slot * (size_t)s->grid.tile_cells + cell;
     for (uint32_t i = start[0]; i < start[1]; i++) {
         float at[3] = {0};
-        for (int a = 0; a < s->dim; a++) at[a] = p->attr[ATTR_X + a][i] * s->inv_dx - (float)low[a];
+        for (int a = 0; a < s->dim; a++)
+            at[a] = space_to_grid(s->space, p->attr[ATTR_X + a][i]) - (float)low[a];
         if (!(parted >> nearest_outside(s->dim, value, at) & 1)) return false;
     }
     return true;

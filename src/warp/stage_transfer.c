@@ -52,7 +52,7 @@ bool warp_sample(const BrimSim *s, float *const field[3], const double xi[3], do
 
 void warp_key(BrimSim *s, size_t i) {
     float *const *x = s->particles.attr + ATTR_X;
-    s->particles.key[i] = cell_key(&s->grid, s->inv_dx, x[0][i], x[1][i], x[2][i]);
+    s->particles.key[i] = cell_key(&s->grid, s->space, x[0][i], x[1][i], x[2][i]);
 }
 
 // ---------------------------------------------------------------------------------------- blocks
