@@ -7,7 +7,7 @@ typedef struct Arguments {
     const char *folder, *format;
     int64_t frame, first, last, resolution, smooth, threads;
     double radius;
-    bool anisotropic, resume, overwrite, quiet, json, steadiness;
+    bool anisotropic, positions, resume, overwrite, quiet, json, steadiness;
 } Arguments;
 
 /// What the summary tells.
@@ -76,7 +76,7 @@ static int prepare(Job *job, const char *from) {
     if (code != EXIT_DONE) return code;
     BrimMeshDef def = brim_default_mesh_def();
     def.radius = a->radius, def.resolution = (int)a->resolution, def.smooth = (int)a->smooth;
-    def.anisotropic = a->anisotropic, def.threads = (int)a->threads;
+    def.anisotropic = a->anisotropic, def.positions = a->positions, def.threads = (int)a->threads;
     BrimError error;
     if (brim_mesher_create(brim_scene_def(job->frames.scene), &def, &job->mesher, &error) !=
         BRIM_OK)
@@ -133,7 +133,7 @@ static int mesh_frame(Job *job, int index, const char *path) {
     BrimError error;
     BrimFrame frame = {0};
     BrimMesh mesh = {0};
-    BrimResult result = brim_frame_read(from, &frame, &error);
+    BrimResult result = brim_frame_read_all(from, &frame, &error);
     BrimParticles particles = brim_frame_particles(&frame);
     if (result == BRIM_OK)
         result = brim_mesher_mesh(job->mesher, &particles, number / frame_rate, &mesh, &error);
@@ -254,6 +254,8 @@ int command_mesh(int argc, char **argv) {
          100},
         {"anisotropic", 0, OPTION_FLAG, &a.anisotropic, NULL,
          "kernels stretched along the surface (Yu and Turk)", 0, 0},
+        {"positions", 0, OPTION_FLAG, &a.positions, NULL,
+         "by positions alone, also where particles carry the surface", 0, 0},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},
         {"steadiness", 0, OPTION_FLAG, &a.steadiness, NULL,
@@ -269,11 +271,13 @@ int command_mesh(int argc, char **argv) {
     const Usage usage = {
         .command = "mesh",
         .arguments = "DIR [options]",
-        .help = "Turns the frames of a run into closed triangle surfaces, DIR/surface/NNNNNN.ply,\n"
-                "with normals and velocities at vertices (obj: normals). 3D only. Where water\n"
-                "touches the domain's sides or solids the surface lies on them. The files are the\n"
-                "same bytes for any --threads. Runs with a narrow band write surfaces themselves:\n"
-                "output.surface.",
+        .help =
+            "Turns the frames of a run into closed triangle surfaces, DIR/surface/NNNNNN.ply,\n"
+            "with normals and velocities at vertices (obj: normals). 3D only. Where water\n"
+            "touches the domain's sides or solids the surface lies on them. Frames of runs with\n"
+            "surface.tracking give the surface that their particles carry. The files are the\n"
+            "same bytes for any --threads. Runs with a narrow band write surfaces themselves:\n"
+            "output.surface.",
         .options = options,
         .least = 1,
         .most = 1,

@@ -170,7 +170,7 @@ static int draw(Job *job, int index, const char *path) {
     Loaded l = {0};
     char from[PATH_MAX], note[768];
     if (!frames_path(&job->frames, index, from)) return EXIT_INPUT;
-    BrimResult result = brim_frame_read(from, &l.frame, &error);
+    BrimResult result = brim_frame_read_all(from, &l.frame, &error);
     if (result == BRIM_OK) result = load_values(job, from, &l, &error);
     if (result == BRIM_OK) result = load_mesh(job, index, &l, &error);
     if (result == BRIM_OK) result = load_foam(job, index, &l, &error);

@@ -18,8 +18,9 @@ BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMe
     BrimParticles particles = brim_sim_particles(sim);
     particles.count -= particles.spray, particles.spray = 0;
     FilledCells below = {&sim->grid, sim->band ? sim->hidden : NULL};
-    BrimResult result =
-        mesh_make(&sim->def, mesh_def, present, count, &particles, below, mesh, error);
+    BrimSimDef def = sim->def;
+    def.tracking_speed[0] = (float)sim->speed_low, def.tracking_speed[1] = (float)sim->speed_high;
+    BrimResult result = mesh_make(&def, mesh_def, present, count, &particles, below, mesh, error);
     free((void *)present);
     return result;
 }

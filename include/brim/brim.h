@@ -410,6 +410,7 @@ typedef struct BrimOutputDef {
     double surface_radius;
     int surface_smooth;
     bool surface_anisotropic;
+    bool surface_positions;
     bool vdb;             ///< DIR/vdb/NNNNNN.vdb: level set and velocity; 3D, needs OpenVDB
     bool paraview;        ///< DIR/paraview/: run.pvd and VTP files, made from the particle frames
     int every;            ///< write each n-th frame
@@ -444,6 +445,8 @@ typedef struct BrimSimDef {
     float density;          ///< of the liquid, kg/m^3
     double viscosity;       ///< dynamic, Pa s; 0 = none
     BrimSlip slip;          ///< at walls and solids; counts only with a viscosity
+    double wall_friction;   ///< coefficient of turbulent friction, stress over density u^2 / 2
+    double wall_roughness;  ///< height of roughness, m, for friction by the log law; 0 = none
     double surface_tension; ///< N/m; 0 = none
     double contact_angle;   ///< between surface and walls, through the liquid, degrees
 
@@ -956,6 +959,7 @@ typedef struct BrimMeshDef {
     int resolution;   ///< nodes along a cell's edge: 1, 2 or 3
     int smooth;       ///< passes of smoothing, 0 to 100; each piece of water keeps its volume
     bool anisotropic; ///< kernels stretched along the surface (Yu and Turk)
+    bool positions;   ///< by positions alone, also where particles carry the surface (tracking)
     int threads;      ///< 0 = one for each core; the result does not depend on it
     BrimIsa isa;
 } BrimMeshDef;
@@ -983,7 +987,8 @@ BRIM_API BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef 
                                        BrimMesher **mesher, BrimError *error);
 BRIM_API void brim_mesher_destroy(BrimMesher **mesher);
 /// The surface of a frame's particles; `time` places moving solids. Particles outside the domain
-/// count as on its sides. On failure *mesh is empty. Free it with brim_mesh_free.
+/// count as on its sides. With def->tracking and particles that carry the surface (extra: phi and
+/// normal, as brim_frame_read_all gives them) it is that surface. On failure *mesh is empty. Free it with brim_mesh_free.
 BRIM_API BrimResult brim_mesher_mesh(BrimMesher *mesher, const BrimParticles *particles,
                                      double time, BrimMesh *mesh, BrimError *error);
 /// The same for a simulation as it is, with its solids where they are.

@@ -234,6 +234,7 @@ static BrimResult write_surface(const BrimRun *r, int frame, BrimError *error) {
                        .resolution = o->surface_resolution,
                        .smooth = o->surface_smooth,
                        .anisotropic = o->surface_anisotropic,
+                       .positions = o->surface_positions,
                        .threads = brim_sim_threads(r->sim),
                        .isa = brim_sim_def(r->sim)->isa};
     char *path = surface_path(r->folder, frame, format), *vdb = vdb_path(r->folder, frame);

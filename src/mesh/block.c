@@ -1,5 +1,6 @@
 // The particles around a tile, gathered into one small array with their mirror images.
 #include "base/memory.h"
+#include "mesh/carried.h"
 #include "mesh/stretch.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,14 @@ void block_free(Block *b) {
         free(b->g[a]);
         b->g[a] = NULL;
     }
+    for (int a = 0; a < 5; a++) {
+        free(b->carried[a]);
+        b->carried[a] = NULL;
+    }
     b->capacity = 0;
 }
 
-static bool reserve(Block *b, size_t count, bool stretched) {
+static bool reserve(Block *b, size_t count, bool stretched, bool carried) {
     if (count + PADDING <= b->capacity) return true;
     block_free(b);
     size_t room = count + count / 4 + PADDING;
@@ -32,6 +37,10 @@ static bool reserve(Block *b, size_t count, bool stretched) {
     for (int a = 0; a < 7 && stretched; a++) {
         b->g[a] = memory_zero(room * sizeof(float));
         if (!b->g[a]) return false;
+    }
+    for (int a = 0; a < 5 && carried; a++) {
+        b->carried[a] = memory_zero(room * sizeof(float));
+        if (!b->carried[a]) return false;
     }
     b->capacity = room;
     return true;
@@ -119,6 +128,12 @@ static void copy(Block *b, const BlockInput *in, const Image *image) {
     const float *const v[3] = {p->vx, p->vy, p->vz};
     for (uint32_t k = image->first; k < image->end; k++, b->count++) {
         uint32_t i = in->bins->order[k];
+        if (in->carried) {
+            float knows[5];
+            carried_at(in->carried, p, i, knows);
+            for (int a = 0; a < 3; a++) knows[1 + a] *= image->flip[a];
+            for (int a = 0; a < 5; a++) b->carried[a][b->count] = knows[a];
+        }
         for (int a = 0; a < 3; a++) {
             float at = x[a][i] * scale->inv_dx;
             at = at < 0 ? 0 : at > (float)scale->cells[a] ? (float)scale->cells[a] : at;
@@ -147,7 +162,7 @@ bool block_fill(Block *b, const BlockInput *in, const int tile[3], bool near_sol
         return true;
     size_t count = 0;
     for (int pass = 0; pass < 2; pass++) {
-        if (pass && !reserve(b, count, in->stretched)) return false;
+        if (pass && !reserve(b, count, in->stretched, in->carried)) return false;
         uint32_t *start = b->start;
         b->count = 0;
         for (int z = 0; z < b->edge; z++)

@@ -1,6 +1,7 @@
 // Sums run over sixteen lanes on every instruction set and are folded in one order: same bits. The
 // ranges of particles depend on the point alone, so that tiles agree on the nodes they share.
 #include "mesh/mesh.h"
+#include "surface/planes.h"
 #include <math.h>
 #include <string.h>
 
@@ -168,6 +169,78 @@ static inline void visit(const Block *b, float radius, const float at[3], const 
         if (sums.nearest[i] < out->nearest) out->nearest = sums.nearest[i];
 }
 
+// --------------------------------------------------------------------------------------- planes
+
+typedef struct Planes {
+    f16 all, planes, steady, distance;
+} Planes;
+
+static inline void add_plane(Planes *sums, const float out[3], float rest, const f16 offset[3],
+                             const f16 normal[3], f16 phi, f16 steady, i16 valid) {
+    f16 d2 = offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2];
+    d2 *= 1.0f / (TRACK_REACH * TRACK_REACH);
+    f16 k = 1.0f - d2;
+    k = (f16)((i16)k & (k > 0.0f) & valid);
+    f16 w = k * k / (TRACK_NEARNESS * TRACK_NEARNESS + d2);
+    i16 has = steady >= 0.0f;
+    sums->all += w;
+    sums->steady += w * (f16)((i16)steady & has);
+    f16 facing = out[0] * normal[0] + out[1] * normal[1] + out[2] * normal[2] + rest;
+    f16 height = offset[0] * normal[0] + offset[1] * normal[1] + offset[2] * normal[2];
+    w *= (f16)((i16)facing & (facing > 0.0f) & has);
+    sums->planes += w;
+    sums->distance += w * (phi - height);
+}
+
+static inline void add_planes(Planes *sums, const Block *b, uint32_t first, uint32_t end,
+                              const float at[3], const float out[3], float rest,
+                              const float plane[4]) {
+    for (uint32_t i = first; i < end; i += LANES) {
+        i16 valid = lane < (int32_t)(end - i);
+        f16 offset[3], normal[3], phi = load(b->carried[0] + i), steady = load(b->carried[4] + i);
+        offsets(b, i, at, valid, offset);
+        phi = (f16)((i16)phi & (phi < 0.0f) & valid);
+        steady = (f16)((i16)steady & valid);
+        for (int a = 0; a < 3; a++) {
+            normal[a] = load(b->carried[1 + a] + i);
+            normal[a] = (f16)((i16)normal[a] & valid);
+        }
+        add_plane(sums, out, rest, offset, normal, phi, steady, valid);
+        if (!plane) continue;
+        f16 above = offset[0] * plane[0] + offset[1] * plane[1] + offset[2] * plane[2] + plane[3];
+        f16 along = normal[0] * plane[0] + normal[1] * plane[1] + normal[2] * plane[2];
+        for (int a = 0; a < 3; a++) {
+            offset[a] -= 2.0f * above * plane[a];
+            normal[a] -= 2.0f * along * plane[a];
+        }
+        add_plane(sums, out, rest, offset, normal, phi, steady, valid & (above > 0.0f));
+    }
+}
+
+static void planes(const Block *b, const float at[3], const float out[3], const float plane[4],
+                   PlaneSums *to) {
+    Planes sums = {0};
+    float radius = TRACK_REACH, radius2 = radius * radius;
+    float rest = 1 - sqrtf(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
+    int y0, y1, z0, z1;
+    span(b, 1, at[1] - radius, at[1] + radius, &y0, &y1);
+    span(b, 2, at[2] - radius, at[2] + radius, &z0, &z1);
+    for (int z = z0; z <= z1; z++)
+        for (int y = y0; y <= y1; y++) {
+            float dy = away(b, 1, y, at[1]), dz = away(b, 2, z, at[2]);
+            float left = radius2 - (dy * dy + dz * dz);
+            if (!(left > 0)) continue;
+            float half = sqrtf(left);
+            int x0, x1;
+            span(b, 0, at[0] - half, at[0] + half, &x0, &x1);
+            const uint32_t *start = b->start + (z * b->edge + y) * b->edge;
+            add_planes(&sums, b, start[x0], start[x1 + 1], at, out, rest, plane);
+        }
+    *to = (PlaneSums){fold(sums.all), fold(sums.planes), fold(sums.steady), fold(sums.distance)};
+}
+
+// ------------------------------------------------------------------------------------ positions
+
 static void sum(const Block *b, float radius, const float at[3], const float plane[4],
                 LevelSums *sums) {
     if (plane)
@@ -189,4 +262,4 @@ static void stretched(const Block *b, float radius, const float at[3], const flo
     visit(b, radius, at, plane, STRETCHED, sums);
 }
 
-const LevelKernels ISA(level_kernels) = {sum, velocity, moments, stretched};
+const LevelKernels ISA(level_kernels) = {sum, velocity, moments, stretched, planes};

@@ -125,9 +125,12 @@ typedef struct Block {
     size_t capacity;
     float *x[3], *v[3]; ///< cells, m/s; readable 15 floats beyond the end
     float *g[7];        ///< stretched kernels alone: matrix and weight
+    float
+        *carried[5]; ///< carried surface alone: distance in cells, normal, CarriedSurface's steady
 } Block;
 
 struct StretchedKernel;
+struct CarriedSurface;
 
 /// Where the particles of a block come from.
 typedef struct BlockInput {
@@ -135,6 +138,7 @@ typedef struct BlockInput {
     const Bins *bins;
     const BrimParticles *particles;
     const struct StretchedKernel *stretched; ///< NULL: particles as they are
+    const struct CarriedSurface *carried;    ///< NULL: they know no surface
     bool all; ///< of all cells, not only what cells that the surface may pass can see
 } BlockInput;
 
@@ -153,6 +157,13 @@ typedef struct LevelSums {
     float second[6]; ///< weighted sums of products of offsets: xx, yy, zz, xy, yz, zx
 } LevelSums;
 
+/// What the planes of particles around a point say (surface/track.h).
+typedef struct PlaneSums {
+    float all, planes; ///< weights: of all particles, of those whose planes face the point's air
+    float steady;      ///< weighted sum of how much of the past counts
+    float distance;    ///< weighted sum of distances to planes
+} PlaneSums;
+
 typedef struct LevelKernels {
     /// Particles around `at`. `plane` (normal, distance of the point from it), or NULL: a solid's
     /// surface, in which particles are mirrored.
@@ -166,6 +177,10 @@ typedef struct LevelKernels {
     /// `radius` bounds how far kernels reach.
     void (*stretched)(const Block *block, float radius, const float at[3], const float plane[4],
                       LevelSums *sums);
+    /// Planes of the particles within TRACK_REACH of `at`. out: towards the air, as long as that is
+    /// certain (0..1).
+    void (*planes)(const Block *block, const float at[3], const float out[3], const float plane[4],
+                   PlaneSums *sums);
 } LevelKernels;
 
 BRIM_KERNELS(LevelKernels, level_kernels)

@@ -2,8 +2,10 @@
 #include "mesh/mesher.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "mesh/carried.h"
 #include "mesh/drops.h"
 #include "mesh/stretch.h"
+#include "surface/planes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,7 @@ static MeshScale make_scale(const BrimSimDef *def, const BrimMeshDef *mesh) {
     s.spacing = (float)spacing;
     s.shift = sqrtf(3.0f) / (float)mesh->resolution;          // the diagonal of a cube of nodes
     double sight = mesh->anisotropic ? 1.3 * radius : radius; // the support of stretched kernels
+    if (def->tracking != BRIM_TRACKING_OFF) sight = fmax(sight, (double)TRACK_REACH);
     s.halo = (int)ceil(sight + s.shift + spacing);
     s.reach = (float)fmin(2 * spacing, radius);
     // The lattice cuts a ball of a few nodes to a polyhedron. Balls of this radius keep, on average
@@ -254,6 +257,9 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
                        .solids = &list,
                        .kernels = level_kernels_for(isa_choose(mesh_def->isa))};
     w.input = &input;
+    CarriedSurface carried;
+    if (!mesh_def->anisotropic && !mesh_def->positions && carried_find(&carried, def, particles))
+        input.block.carried = &carried;
     result = bins_make(&w.bins, &scale, particles, &list, filled, w.team, error);
     if (result == BRIM_OK && !drops_find(&w.drops, &w.bins, &scale, &list, particles))
         result = no_memory(error);
@@ -308,7 +314,8 @@ BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def
     BrimMesher *m = calloc(1, sizeof *m);
     if (!m) return no_memory(error);
     m->def = *def, m->mesh = *mesh_def;
-    result = make_solids(m, def, error);
+    result = carried_speeds(&m->def, error);
+    if (result == BRIM_OK) result = make_solids(m, def, error);
     if (result == BRIM_OK)
         *mesher = m;
     else

@@ -1,4 +1,5 @@
 // The lattice nodes of a tile: which are in the water, and how far from its surface.
+#include "mesh/carried.h"
 #include "mesh/stretch.h"
 #include <math.h>
 #include <string.h>
@@ -16,6 +17,9 @@ static const float CROWDED = 0.7f;
 /// Levels, in cells, between which water at a solid's surface comes to count as a film: where the
 /// surface of deep water ends at a solid it is wet by chance up to the first.
 static const float FILM_LEAST = 0.1f, FILM_SURE = 0.35f;
+
+/// Carried planes are asked nearer to the surface of positions than this, cells.
+static const float CARRIED_NEAR = 1.25f;
 
 /// 0 below `low`, 1 above `high`, smooth in between.
 static float ramp(float low, float high, float x) {
@@ -106,7 +110,9 @@ static float phi_at(const Block *block, const NodeInput *in, const float at[3],
         return fminf(stretch_distance(s, &sums), in->scale->radius);
     }
     in->kernels->sum(block, in->scale->radius, at, plane, &sums);
-    return level_distance(in->scale, &sums);
+    float rough = level_distance(in->scale, &sums);
+    if (!in->block.carried || fabsf(rough) > CARRIED_NEAR) return rough;
+    return carried_distance(block, in->kernels, at, plane, &sums, rough);
 }
 
 /// Moves a point that is closer than a particle's spacing to a side or solid that far away. Returns

@@ -206,14 +206,18 @@ static void relax_part(void *context, int index, int thread) {
     const Fans *f = &s->fans;
     size_t first = (size_t)index * VERTEX_PART, end = first + VERTEX_PART;
     for (size_t v = first; v < end && v < m->vertex_count; v++) {
-        float sum[3] = {0}, count = (float)(f->start[v + 1] - f->start[v]);
+        float sum[3] = {0}, count = 0;
+        const int wall = s->sides[v] & VERTEX_WALL;
         for (uint64_t i = f->start[v]; i < f->start[v + 1]; i++) {
             uint64_t c = f->corner[i];
-            const float *p = m->position[m->triangle[c / 3][(c % 3 + 1) % 3]];
-            for (int k = 0; k < 3; k++) sum[k] += p[k] - m->position[v][k];
+            uint32_t other = m->triangle[c / 3][(c % 3 + 1) % 3];
+            // the free surface ends at a side: what lies on that below it does not draw it down
+            if (!wall && s->sides[other] & VERTEX_WALL) continue;
+            for (int k = 0; k < 3; k++) sum[k] += m->position[other][k] - m->position[v][k];
+            count++;
         }
         for (int k = 0; k < 3; k++) {
-            float step = free_along(s, v, k) ? s->part * sum[k] / count : 0;
+            float step = free_along(s, v, k) && count > 0 ? s->part * sum[k] / count : 0;
             s->moved[v][k] = m->position[v][k] + step;
         }
         keep(s, v, s->moved[v]);

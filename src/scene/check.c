@@ -523,6 +523,13 @@ static bool check_densities(Problem *problem, const BrimSimDef *def) {
     return false;
 }
 
+static bool check_walls(Problem *problem, const BrimSimDef *def) {
+    return def->wall_friction > 0 && def->wall_roughness > 0 &&
+           found(problem, "walls", "friction",
+                 "is a coefficient, walls.roughness the height from which it follows: give one of "
+                 "them");
+}
+
 /// What tracking needs to tell calm water by.
 static bool check_tracking(Problem *problem, const BrimSimDef *def) {
     if (def->tracking == BRIM_TRACKING_OFF) return false;
@@ -570,6 +577,8 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->mpm_substeps > 0    ? "mpm.substeps"
                         : def->viscosity > 0       ? "viscosity"
                         : def->surface_tension > 0 ? "surface_tension"
+                        : def->wall_friction > 0   ? "walls.friction"
+                        : def->wall_roughness > 0  ? "walls.roughness"
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
                             ? "solver.volume: direct or averaged"
                         : def->output.fields                              ? "output.fields"
@@ -590,7 +599,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
         check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def) ||
         check_warp(problem, def) || check_tracking(problem, def) || check_band(problem, def) ||
-        check_mpm(problem, def))
+        check_mpm(problem, def) || check_walls(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

@@ -96,6 +96,14 @@ static const Field sim_fields[] = {
       "what a liquid with a viscosity does at walls and solids: none, it sticks to them; free, it "
       "slides along"},
      AT(CHOICE, SIM(slip))},
+    {{"walls.friction", "number", "0", "0 to 1", "",
+      "coefficient of turbulent friction at walls and solids: the stress over density u^2 / 2, "
+      "about 0.005; 0 = none"},
+     AT(DOUBLE, SIM(wall_friction))},
+    {{"walls.roughness", "number", "0", ">= 0", "m",
+      "friction by the log law instead, from the height of the walls' roughness (glass 1e-6, "
+      "concrete 1e-3) and the viscosity; 0 = none"},
+     AT(DOUBLE, SIM(wall_roughness))},
 
     {{"solver.transfer", "choice", "flip", "flip, apic", "",
       "how particles and grid exchange velocity"},
@@ -342,6 +350,10 @@ static const Field sim_fields[] = {
     {{"output.surface_anisotropic", "flag", "false", "true, false", "",
       "kernels stretched along the surface (Yu and Turk)"},
      AT(FLAG, SIM(output.surface_anisotropic)),
+     .flags = FIELD_ASIDE | FIELD_3D},
+    {{"output.surface_positions", "flag", "false", "true, false", "",
+      "by positions alone, also with surface.tracking"},
+     AT(FLAG, SIM(output.surface_positions)),
      .flags = FIELD_ASIDE | FIELD_3D},
     {{"output.vdb", "flag", "false", "true, false", "",
       "write vdb/NNNNNN.vdb, OpenVDB: level set of the surface, velocity; 3D only"},

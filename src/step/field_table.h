@@ -24,6 +24,7 @@ typedef enum StageId {
     AT_COMBINE,
     AT_FORCES,
     AT_VISCOSITY,
+    AT_FRICTION,
     AT_TENSION,
     AT_PRESSURE,
     AT_SUBTRACT,
@@ -229,6 +230,8 @@ typedef enum StageId {
       "large ones of all tiles, sorted")                                                           \
     F(shift_sums, ShiftSums, 1, TILE, ALL, DENSITY, ONLY(SHIFT), NO, "cells",                      \
       "how far the tile's particles were moved")                                                   \
+    F(rubbed, float, 3, CELL, ALL, FRICTION, ONLY(FRICTION), NO, "m/s",                            \
+      "what friction at walls takes from the velocity of lower faces")                             \
     /* viscosity: the system of all velocity components, on lower faces */                         \
     F(viscous_u, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "m/s",                       \
       "its solution; on walls and in solids their velocity")                                       \

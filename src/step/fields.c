@@ -50,6 +50,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return s->def.surface_tension > 0;
     case WHEN_VISCOSITY:
         return s->def.viscosity > 0;
+    case WHEN_FRICTION:
+        return has_friction(s);
     case WHEN_WARP:
         return s->def.warp > 0 || s->def.nodal;
     case WHEN_TRACKING:

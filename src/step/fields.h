@@ -24,6 +24,7 @@ typedef enum FieldWhen {
     WHEN_DENSITY,     ///< the density projection does
     WHEN_PUSH,        ///< that, and solids
     WHEN_VISCOSITY,   ///< the liquid has one
+    WHEN_FRICTION,    ///< walls have one
     WHEN_TENSION,     ///< its surface has one
     WHEN_WARP,        ///< pressure at nodes, with or without a grid that bends
     WHEN_TRACKING,    ///< particles carry the surface along

@@ -51,6 +51,7 @@ BrimResult stage_combine(BrimSim *s, BrimError *error);
 BrimResult stage_forces(BrimSim *s, BrimError *error);
 /// Friction within the liquid and at walls.
 BrimResult stage_viscosity(BrimSim *s, BrimError *error);
+BrimResult stage_friction(BrimSim *s, BrimError *error);
 /// Surface tension, as a pull on the faces between liquid and air.
 BrimResult stage_tension(BrimSim *s, BrimError *error);
 /// Finds the pressure that makes the flow free of divergence, then takes its gradient off.

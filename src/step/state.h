@@ -253,6 +253,10 @@ struct BrimSim {
     BrimStats stats;
 };
 
+static inline bool has_friction(const BrimSim *s) {
+    return s->def.wall_friction > 0 || s->def.wall_roughness > 0;
+}
+
 /// Index of a cell in the fields of solids, -1 far from all solids.
 static inline int64_t solid_cell(const BrimSim *s, int64_t cell) {
     int shift = s->dim == 3 ? 9 : 6;

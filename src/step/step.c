@@ -28,6 +28,10 @@ static bool has_viscosity(const BrimSim *s) {
     return s->def.viscosity > 0;
 }
 
+static bool friction_acts(const BrimSim *s) {
+    return has_friction(s);
+}
+
 static bool tension_acts(const BrimSim *s) {
     return s->def.surface_tension > 0 && pressure_acts(s);
 }
@@ -89,6 +93,8 @@ static const Stage step_stages[] = {
      "known tile_solid solid_at shut solid_phi solid_volume wall_speed phi",
      "velocity viscous_u viscous_r viscous_p viscous_q viscous_mass viscous_diagonal "
      "viscous_along_x viscous_along_y viscous_along_z viscous_cross viscous_used viscous_sums"},
+    {AT_FRICTION, "friction", BRIM_STAGE_FORCES, stage_friction, friction_acts,
+     "known tile_solid solid_at solid_phi wall_speed phi", "velocity rubbed"},
     {AT_TENSION, "tension", BRIM_STAGE_FORCES, stage_tension, tension_acts,
      "known tile_solid solid_at shut rock phi liquid wet",
      "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},

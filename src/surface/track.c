@@ -15,13 +15,13 @@ enum { FILTER_REACH = 2 };
 static const float ROUGH_KEPT = 0.75f;
 /// Taubin's filter: a step inwards and one out again.
 static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
-/// Where the filter counts, and where memory may not err by more than half a cell; cells. (Deeper
-/// the average of positions errs by as much itself.)
-static const float FILTERED = 1.2f, BOUND = 0.5f;
+/// Where the filter counts; cells.
+static const float FILTERED = 1.2f;
+/// Water that goes less far than this while its memory fades, cells, keeps it longer in proportion:
+/// what errs is the way that the surface is carried.
+static const float FADING_WAY = 0.25f;
 /// Planes are asked for nearer to the surface of positions than this, cells.
 static const float PLANES_TELL = 1.25f;
-/// Differences between memory and positions from which on memory fades at once, over as much.
-static const float ASTRAY = 0.3f;
 
 bool track_near(const BrimSim *s, int slot, uint8_t bit) {
     for (int n = 0; n < 27; n++) {
@@ -68,11 +68,17 @@ static void mark_tiles(BrimSim *s) {
 
 // --------------------------------------------------------------------------- particles unpacked
 
-static TrackFade fade_of(const BrimSim *s) {
+/// dt: since the last surface, s
+static TrackFade fade_of(const BrimSim *s, double dt) {
+    double memory = s->def.tracking_memory, way = (double)(FADING_WAY * s->dx);
     bool square = s->def.tracking_blend == BRIM_BLEND_SQUARE;
     double low = square ? s->speed_low * s->speed_low : s->speed_low;
     double high = square ? s->speed_high * s->speed_high : s->speed_high;
-    return (TrackFade){(float)high, (float)(1 / fmax(high - low, 1e-6 * high + 1e-30)), square};
+    return (TrackFade){.high = (float)high,
+                       .inverse = (float)(1 / fmax(high - low, 1e-6 * high + 1e-30)),
+                       .square = square,
+                       .least = memory > 0 ? (float)(1 - exp(-dt / memory)) : 0,
+                       .rate = memory > 0 ? (float)fmin(memory / way, 1e30) : 0};
 }
 
 /// What the sort keeps for its own use holds normals until the stage is over; the word of a normal
@@ -173,7 +179,8 @@ static void find_close(BrimSim *s, int slot, int thread, void *context) {
     uint8_t *close = s->around + (size_t)slot * (size_t)g->tile_rows;
     for (int r = 0; r < g->tile_rows; r++) {
         unsigned bits = 0;
-        for (int x = 0; x < TILE; x++) bits |= (unsigned)(fabsf(rough[r * TILE + x]) < ASTRAY) << x;
+        for (int x = 0; x < TILE; x++)
+            bits |= (unsigned)(fabsf(rough[r * TILE + x]) < TRACK_ASTRAY) << x;
         close[r] = (uint8_t)bits;
     }
 }
@@ -188,7 +195,7 @@ static void find_asked(BrimSim *s, int slot, int thread, void *context) {
         uint8_t told = 0, near = s->beside[row] | mask_bits(&cells, r);
         for (int x = 0; x < TILE; x++) {
             float d = s->rough[row * TILE + (size_t)x];
-            near |= (uint8_t)((fabsf(d) < ASTRAY + ASTRAY) << x);
+            near |= (uint8_t)((fabsf(d) < TRACK_ASTRAY + TRACK_ASTRAY) << x);
             told |= (uint8_t)((d > -LEVEL_SET_CUT && d < PLANES_TELL) << x);
         }
         s->asked[row] = near & told;
@@ -249,15 +256,10 @@ static void filter(BrimSim *s) {
 
 // ---------------------------------------------------------------------------------------- blend
 
-/// Part of the way from memory to where particles are.
-typedef struct Blend {
-    float least; ///< lambda_0
-} Blend;
-
 /// (rough, smooth, steady, even) => tracked, and smooth: how far tracked is from it
 static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Blend *blend = context;
     const Grid *g = &s->grid;
+    const bool forgets = !(s->def.tracking_memory > 0);
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     for (size_t i = base; i < base + (size_t)g->tile_cells; i++) {
         float rough = s->rough[i], smooth = s->smooth[i], steady = s->steady[i], to = rough;
@@ -265,9 +267,9 @@ static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
         s->smooth[i] = steady < 0 ? 0 : rough - smooth;
         if (steady <= 0) continue;
         if (fabsf(rough) < FILTERED) to += steady * (s->even[i] - rough);
-        float lambda = 1 - (1 - blend->least) * steady;
-        if (fabsf(rough) < BOUND)
-            lambda = fmaxf(lambda, fminf((fabsf(to - smooth) - ASTRAY) / ASTRAY, 1));
+        float lambda = forgets ? 1 : 1 - steady; // what fades in a step is told by particles
+        if (fabsf(rough) < TRACK_BOUND)
+            lambda = fmaxf(lambda, fminf((fabsf(to - smooth) - TRACK_ASTRAY) / TRACK_ASTRAY, 1));
         s->tracked[i] = smooth + lambda * (to - smooth);
         s->smooth[i] = lambda * (to - smooth);
     }
@@ -311,9 +313,7 @@ static void spread_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 void track_surface(BrimSim *s, double dt) {
-    TrackFade fade = fade_of(s);
-    double memory = s->def.tracking_memory;
-    Blend blend = {memory > 0 ? (float)(1 - exp(-dt / memory)) : 1};
+    TrackFade fade = fade_of(s, dt);
     LevelSetProfile paper = level_set_paper();
     if (s->grid.tile_count == 0) return; // no fields either
     if (s->band) band_full(s);
@@ -327,7 +327,7 @@ void track_surface(BrimSim *s, double dt) {
     tiles_for(s, find_asked, NULL);
     tiles_for(s, planes_tile, NULL);
     filter(s);
-    tiles_for(s, blend_tile, &blend);
+    tiles_for(s, blend_tile, NULL);
     tiles_for(s, find_told, NULL);
     tiles_for(s, spread_tile, NULL);
 }

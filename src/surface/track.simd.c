@@ -111,15 +111,10 @@ INLINE void add_row(Sums *sums, const LevelSetNear *near, const LevelSetRow *row
         add_reflected(sums, eye, row->start[x], row->start[x + 1], -1, near->last_shift, dim);
 }
 
-/// The direction towards the air is certain from this offset of the mean on, in cells.
-static const float CERTAIN = 0.15f;
-/// Planes that weigh less than this together tell nothing.
-static const float LEAST = 1e-3f;
-
 INLINE void look(Eye *eye, const float mean[3][TILE], int x, const int dim) {
     float length2 = 0;
     for (int a = 0; a < dim; a++) length2 += mean[a][x] * mean[a][x];
-    float length = sqrtf(length2), beta = length < CERTAIN ? length / CERTAIN : 1;
+    float length = sqrtf(length2), beta = length < TRACK_CERTAIN ? length / TRACK_CERTAIN : 1;
     for (int a = 0; a < dim; a++) eye->out[a] = length > 0 ? -mean[a][x] / length * beta : 0;
     eye->rest = 1 - beta;
 }
@@ -152,7 +147,7 @@ INLINE void planes_dim(const LevelSetNear *near, const TrackSeen *seen, int y, i
         look(&eye, mean, x, dim);
         sum_cell(near, &eye, x, y, z, &sums, dim);
         float all = fold(sums.all), weight = fold(sums.planes);
-        bool tells = weight > LEAST;
+        bool tells = weight > TRACK_LEAST;
         smooth[x] = tells ? fold(sums.distance) / weight : 0;
         steady[x] = tells ? fold(sums.steady) / all : -1;
     }
@@ -311,9 +306,11 @@ INLINE bool unpack_dim(const Span *p, const TrackFade *fade, float *const normal
             wide u = wide_load(p->attr[ATTR_VX + a] + i);
             speed += u * u;
         }
-        if (!fade->square) speed = wide_sqrt(speed);
+        wide pace = wide_sqrt(speed);
+        if (!fade->square) speed = pace;
         wide part = unpack(word, v, dim);
         wide alpha = wide_clamp((fade->high - speed) * fade->inverse, (wide){0}, wide_all(1));
+        alpha *= 1.0f - fade->least * wide_min(pace * fade->rate, wide_all(1));
         wide steady = wide_select(none, wide_all(-1), alpha * part);
         for (int a = 0; a < dim; a++) store_some(normal[a] + i, v[a], n);
         store_some((float *)(void *)words + i, steady, n);

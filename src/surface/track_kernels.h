@@ -3,10 +3,8 @@
 #include "grid/mask.h"
 #include "particles/transfer.h"
 #include "surface/level_set.h"
+#include "surface/planes.h"
 
-/// Reach of a particle's plane, in cells, and how much nearer ones count more.
-#define TRACK_REACH 1.5f
-#define TRACK_NEARNESS 0.2f
 /// Part of its distance that a particle takes from the grid in a step.
 #define TRACK_RENEWED 0.1f
 /// Particles deeper than this have no normal, cells.
@@ -21,10 +19,12 @@ typedef struct TrackSeen {
     const float *steady;    ///< how much of the past counts, 0..1; below 0: no normal
 } TrackSeen;
 
-/// alpha, eq. (20): 1 for slow particles, 0 for fast ones.
+/// alpha, eq. (20): 1 for slow particles, 0 for fast ones; and what of the past fades in a step:
+/// `least` of it at a speed of 1 / `rate`, less for slower ones: at rest nothing goes astray.
 typedef struct TrackFade {
     float high, inverse; ///< by speed, m/s, or its square
     bool square;
+    float least, rate; ///< lambda_0; part of it a speed, at most all, s/m
 } TrackFade;
 
 /// What the grid tells of the surface at a cell's centre; eight floats, so that two along x are one
