@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 static const Experiment *const papers[] = {idp_experiments, nbflip_experiments, warp_experiments,
-                                           rim_experiments};
+                                           rim_experiments, rst_experiments};
 enum { PAPERS = sizeof papers / sizeof *papers };
 
 // ------------------------------------------------------------------------------------- result

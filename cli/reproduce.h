@@ -73,6 +73,8 @@ void setup_set(Result *r, Setup *setup, const char *format, ...)
 Trial *trial_run(Result *r, const Setup *setup);
 /// Path of a scene of scenes/; NULL when the result has failed.
 const char *trial_scene(Result *r, const char *name);
+/// Processor time of the program, s.
+double cpu_clock(void);
 /// NULL when the trial has no such column.
 const double *trial_column(const Trial *t, const char *name);
 double trial_last(const Trial *t, const char *name);
@@ -103,9 +105,12 @@ const char *result_path(Result *r, const char *suffix);
 /// Draws the particles of the trial under way, coloured by "speed" (m/s) or "density" (error) from
 /// 0 up to `high`.
 void picture_take(Result *r, const BrimSim *sim, const char *colour, double high);
-/// The same for any frame and picture.
+/// Draws the water of the trial under way by its surface, and its spray. camera: NULL for the
+/// usual.
+void picture_water(Result *r, const BrimSim *sim, const BrimMesh *mesh, const BrimCamera *camera);
+/// The same for any frame and picture; mesh: NULL without one.
 void picture_write(Result *r, const BrimSimDef *def, const BrimFrame *frame, double time,
-                   const BrimPictureDef *picture);
+                   const BrimMesh *mesh, const BrimPictureDef *picture);
 /// Joins the pictures taken so far, in rows of `columns`, into NAME.png.
 void pictures_join(Result *r, int columns, const char *caption);
 /// Removes those that were not joined.
@@ -117,3 +122,4 @@ extern const Experiment idp_experiments[]; ///< each list ends with an empty nam
 extern const Experiment nbflip_experiments[];
 extern const Experiment warp_experiments[];
 extern const Experiment rim_experiments[];
+extern const Experiment rst_experiments[];

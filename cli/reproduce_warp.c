@@ -38,7 +38,7 @@ static void picture_of(Result *r, const BrimWarpTest *t, int cells, double size,
     picture.colour = name, picture.values = t->value;
     picture.low = low, picture.high = high;
     picture.threads = r->threads;
-    picture_write(r, &def, &frame, 0, &picture);
+    picture_write(r, &def, &frame, 0, NULL, &picture);
 }
 
 /// A panel of errors over cells, both axes logarithmic, to which curves are added.

@@ -91,7 +91,7 @@ static bool record(Trial *t, const BrimSim *sim) {
 
 // --------------------------------------------------------------------------------- simulating
 
-static double cpu_clock(void) {
+double cpu_clock(void) {
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +

@@ -73,8 +73,14 @@ TEST(a_drop_stays_round) {
         double speed, pressure;
         BrimError error;
         CHECK_OK(drop_at_rest(&c, scale, 10, &speed, &pressure, &error), error);
-        CHECK_BELOW(speed, 0.15);
-        CHECK_NEAR(pressure, 1, 0.015); // 1.0005 to 1.014 from 10 to 30 cells across
+        CHECK_BELOW(speed, 0.12);
+        CHECK_NEAR(pressure, 1, 0.01);
+        // a surface that is carried along knows less of chance
+        c.def.tracking = BRIM_TRACKING_RESPONSIVE;
+        c.def.tracking_speed[0] = 3 * (float)scale, c.def.tracking_speed[1] = 6 * (float)scale;
+        CHECK_OK(drop_at_rest(&c, scale, 10, &speed, &pressure, &error), error);
+        CHECK_BELOW(speed, 0.05);
+        CHECK_NEAR(pressure, 1, 0.01);
     }
     if (quick()) return;
     Case c = case_drop(3, 12.8, 1);
@@ -150,8 +156,8 @@ TEST(a_capillary_wave_keeps_its_period) {
         CHECK_OK(brim_sim_step(sim, &error), error);
     }
     ring_fit(ring, cimag(rate), -creal(rate));
-    CHECK_NEAR(ring->frequency / cimag(rate), 1, 0.05);
-    CHECK_NEAR(ring->decay, -creal(rate), 0.15); // rad/s: the level set takes a little too
+    CHECK_NEAR(ring->frequency / cimag(rate), 1, 0.01);
+    CHECK_NEAR(ring->decay, -creal(rate), 0.05); // rad/s: the level set takes a little too
     brim_sim_destroy(&sim);
     free(ring);
 }

@@ -19,7 +19,7 @@ static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
 static const float FILTERED = 1.2f;
 /// Water that goes less far than this while its memory fades, cells, keeps it longer in proportion:
 /// what errs is the way that the surface is carried.
-static const float FADING_WAY = 0.25f;
+static const float FADING_WAY = 0.05f;
 /// Planes are asked for nearer to the surface of positions than this, cells.
 static const float PLANES_TELL = 1.25f;
 
