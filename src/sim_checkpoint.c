@@ -30,6 +30,7 @@ typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
     N(dt, REAL)              \
     N(dt_next, REAL)         \
     N(kick, REAL)            \
+    N(flow_share, REAL)      \
     N(velocity_time, REAL)   \
     N(solid_time, REAL)      \
     N(max_speed, REAL)       \
@@ -126,6 +127,7 @@ static void section_name(const FieldRow *row, int part, char name[CHECKPOINT_NAM
 /// Whether a simulation's checkpoints have a field.
 static bool is_saved(const BrimSim *s, int field) {
     const FieldRow *row = &field_rows[field];
+    if (field == FIELD_weight_pressure && s->flow_share == 0) return false;
     return field_memory(s, field, 0) &&
            (row->keep == KEEP_YES || (row->keep == KEEP_PRIMED && s->primed));
 }
@@ -385,6 +387,11 @@ static BrimResult read_fields(Checkpoint *c, BrimSim *s, const char *path, BrimE
         for (int part = 0; part < field_parts(s, &field_rows[f]) && is_saved(s, f); part++) {
             char name[CHECKPOINT_NAME];
             section_name(&field_rows[f], part, name);
+            size_t held;
+            if (f == FIELD_weight_pressure && !checkpoint_find(c, name, &held)) {
+                s->flow_share = 0; // nobody read it then
+                continue;
+            }
             if (r == BRIM_OK)
                 r = checkpoint_read(c, name, field_memory(s, f, part),
                                     field_bytes(s, &field_rows[f]), error);

@@ -1,6 +1,7 @@
 // Fields as dense arrays, for output and hosts.
 #include "band/band.h"
 #include "base/error.h"
+#include "projection/weight.h"
 #include "sim.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -38,7 +39,7 @@ static void warped_values(const BrimSim *s, BrimField field, const int at[3], fl
     for (int c = 0; c < 1 << s->dim; c++) {
         int64_t i = grid_cell(&s->grid, at[0] + (c & 1), at[1] + (c >> 1 & 1), at[2] + (c >> 2));
         bool pressure = field == BRIM_FIELD_PRESSURE;
-        sum += pressure ? (i < 0 || !s->primed ? 0 : s->pressure[i]) : i < 0 ? 2 : s->phi[i];
+        sum += pressure ? (i < 0 || !s->primed ? 0 : shown_pressure(s, i)) : i < 0 ? 2 : s->phi[i];
     }
     sum /= (float)(1 << s->dim);
     *out = field == BRIM_FIELD_PRESSURE
@@ -55,7 +56,7 @@ static void cell_values(const BrimSim *s, BrimField field, const int at[3], floa
     if (field == BRIM_FIELD_PRESSURE) // q = p kick / (rho dx)
         *out = i < 0 || !s->primed
                    ? 0
-                   : (float)(s->pressure[i] * (double)s->def.density * s->dx / s->kick);
+                   : (float)(shown_pressure(s, i) * (double)s->def.density * s->dx / s->kick);
     else if (field == BRIM_FIELD_LEVEL_SET)
         *out = (i < 0 ? LEVEL_SET_CUT : s->phi[i]) * s->dx;
     else

@@ -5,6 +5,7 @@
 // each axis. The force is the sum of pressure times area over the cells with liquid, and a body
 // that is wholly under still water feels the weight of the volume that its faces close.
 #include "gauge/gauge.h"
+#include "projection/weight.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,7 +57,7 @@ static void share_of_solid(const BrimSim *s, int slot, const BrimGaugeDef *gauge
         if (s->solid_count > 1) probe_solid(s, at, &which);
         if (which != gauge->solid) continue;
         for (int a = 0; a < 3; a++) {
-            force[a] = unit * s->pressure[me] * area[a];
+            force[a] = unit * shown_pressure(s, me) * area[a];
             arm[a] = at[a] - (double)state.placement.position[a];
         }
         if (s->dim == 2) arm[2] = 0;
@@ -79,7 +80,7 @@ static void share_of_side(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
         int64_t face = high ? grid_step(&s->grid, slot, cell, axis, 1) : me;
         double open = face < 0 || !s->solid_count ? 1 : open_part(s, axis, face);
         // half a cell from the cell's middle to the wall
-        double p = unit * s->pressure[me] + (high ? 0.5 : -0.5) * s->dx * weight[axis];
+        double p = unit * shown_pressure(s, me) + (high ? 0.5 : -0.5) * s->dx * weight[axis];
         force[axis] = (high ? 1 : -1) * p * open * face_area(s);
         for (int a = 0; a < 3; a++) arm[a] = at[a] - 0.5 * size[a];
         arm[axis] = 0;

@@ -1,5 +1,6 @@
 // Fields at a point.
 #include "gauge/gauge.h"
+#include "projection/weight.h"
 #include "step/stages.h"
 #include <math.h>
 
@@ -67,7 +68,7 @@ static double ghost_pressure(const BrimSim *s, const int at[3], int64_t cell) {
         if (beside < 0 || !cell_in(s->liquid, beside) || s->phi[beside] >= 0) continue;
         double air = cell < 0 ? LEVEL_SET_CUT : fmaxf(s->phi[cell], 0);
         double depth = fmax(-(double)s->phi[beside], 0.1);
-        sum -= s->pressure[beside] * air / depth, count++;
+        sum -= shown_pressure(s, beside) * air / depth, count++;
     }
     return count ? sum / count : 0;
 }
@@ -82,7 +83,7 @@ double probe_pressure(const BrimSim *s, const double at[3]) {
         int64_t cell = grid_cell(&s->grid, c[0], c[1], c[2]);
         bool liquid = cell >= 0 && cell_in(s->liquid, cell);
         if (cell >= 0 && !liquid && is_rock(s, cell)) continue;
-        double p = unit * (liquid ? s->pressure[cell] : ghost_pressure(s, c, cell));
+        double p = unit * (liquid ? shown_pressure(s, cell) : ghost_pressure(s, c, cell));
         for (int a = 0; a < s->dim; a++) p -= weight[a] * stencil.offset[i][a];
         sum += stencil.weight[i] * p, weights += stencil.weight[i];
         wet |= liquid;

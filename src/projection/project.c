@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "bodies/bodies.h"
 #include "projection/mixed.h"
+#include "projection/weight.h"
 #include "step/stages.h"
 #include "volume/density.h"
 #include "walls/solid_masks.h"
@@ -302,7 +303,7 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
             "solver.tolerance",
             (long long)s->step + 1, s->time, report.iterations, s->stats.residual,
             s->def.tolerance);
-
+    weight_split(s, &params);
     return BRIM_OK;
 }
 

@@ -271,6 +271,8 @@ typedef enum StageId {
     /* projection; the system serves the density too */                                            \
     F(pressure, float, 1, CELL, ALL, ALWAYS, ALWAYS_LIVE, PRIMED, "m/s",                           \
       "p kick / (rho dx); start value of the next solve")                                          \
+    F(weight_pressure, float, 1, CELL, ALL, READ, SPAN(PRESSURE, REST), PRIMED, "m/s",             \
+      "the same of gravity alone, where steps change: see projection/weight.c")                    \
     F(diagonal, float, 1, CELL, ALL, ALWAYS, ONLY(SPREAD) | SPAN(PRESSURE, SUBTRACT), NO, "",      \
       "of the linear system; 0 in cells that are not in it")                                       \
     F(rhs, float, 1, CELL, ALL, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "m/s",                  \

@@ -58,6 +58,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return s->track;
     case WHEN_MPM:
         return has_mpm(s);
+    case WHEN_READ:
+        return (s->gauge_count > 0 || s->def.output.fields) && !s->warp;
     case WHEN_SPRAY:
         return has_spray(s);
     case WHEN_MATERIAL:

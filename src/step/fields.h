@@ -29,6 +29,7 @@ typedef enum FieldWhen {
     WHEN_WARP,        ///< pressure at nodes, with or without a grid that bends
     WHEN_TRACKING,    ///< particles carry the surface along
     WHEN_MPM,         ///< there are MPM sub-steps
+    WHEN_READ,        ///< gauges, or fields in frames, read the pressure
     WHEN_SPRAY,       ///< fast ones fly by themselves
     WHEN_MATERIAL,    ///< particles differ in mass
 } FieldWhen;

@@ -99,10 +99,10 @@ static const Stage step_stages[] = {
      "known tile_solid solid_at shut rock phi liquid wet",
      "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
-     "velocity tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
+     "velocity known tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
      "compression "
      "below rigid inverse_density mixed",
-     "pressure diagonal rhs"},
+     "pressure weight_pressure diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
      "tile_solid solid_at shut cut open wall_speed phi liquid wet pressure diagonal "
      "inverse_density mixed",

@@ -1,0 +1,63 @@
+// Pressure of the weight alone, where the pressure of a step is to be read.
+//
+// A kick spans two half steps, that before and that after the particles moved, but the flow's own
+// inertia shows up over the one step dt in which they did: q = kick p_weight + dt p_flow. Where
+// steps change, q / kick is neither. With q_weight from a solve of its own the pressure is
+//   p kick = q_weight + (q - q_weight) kick / dt.
+#include "projection/weight.h"
+#include "step/stages.h"
+#include "walls/solid_masks.h"
+#include <math.h>
+#include <string.h>
+
+/// Changes of the step by less than this part are let pass.
+static const double SAME = 0.01;
+
+/// Whether somebody may read the pressure after this step: gauges do after each, fields are written
+/// at the end of a frame.
+static bool is_read(const BrimSim *s) {
+    double end = (double)(s->frame + 1) / s->def.frame_rate;
+    return s->gauge_count > 0 || s->time + s->dt >= end * (1 - 1e-12);
+}
+
+/// What gravity alone makes flow out of a tile's cells => rhs. context: its kick along each axis,
+/// m/s
+static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
+    const float *add = context;
+    const Grid *g = &s->grid;
+    int64_t base = (int64_t)slot * g->tile_cells;
+    memcpy(s->weight_pressure + base, s->pressure + base, (size_t)g->tile_cells * sizeof(float));
+    if (!s->wet[slot]) return;
+    memset(s->rhs + base, 0, (size_t)g->tile_cells * sizeof(float));
+    Around around = around_tile(g, s->liquid, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            float outflow = 0;
+            if (s->diagonal[base + cell] == 0) continue;
+            for (int n = 0; n < 2 * s->dim; n++) {
+                int a = n >> 1;
+                if (mask_has(&around.side[n], cell)) continue;
+                int64_t face = n & 1 ? grid_step(g, slot, cell, a, 1) : base + cell;
+                if (face < 0 || !(s->known[a][face >> 3] >> (face & 7) & 1)) continue;
+                float open = s->solid_count ? open_part(s, a, face) : 1;
+                outflow += (n & 1 ? open : -open) * add[a];
+            }
+            s->rhs[base + cell] = -outflow;
+        }
+}
+
+void weight_split(BrimSim *s, const PoissonParams *params) {
+    s->flow_share = 0;
+    // What bodies and surface tension do goes with the kick, and is not told apart.
+    if (!s->weight_pressure || !s->primed || s->bodies || s->def.surface_tension > 0) return;
+    double share = s->kick_now / s->dt - 1;
+    if (fabs(share) < SAME || !is_read(s)) return;
+    BrimVec3 g = gravity_at(s, s->velocity_time - 0.5 * s->kick_now);
+    float add[3] = {(float)(g.x * s->kick_now), (float)(g.y * s->kick_now),
+                    (float)(g.z * s->kick_now)};
+    PoissonReport report = {0};
+    tiles_for(s, weigh_tile, add);
+    if (poisson_solve(s->poisson, s->rhs, s->weight_pressure, params, &report))
+        s->flow_share = share;
+}
