@@ -5,6 +5,7 @@
 #include "base/timer.h"
 #include "forecast.h"
 #include "sim.h"
+#include "step/stream.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
                  "not emitted",
                  i, 100 * part, k);
         }
-        if (source->points == 0 && !told)
+        if (source->points == 0 && !told && !source_varies(source))
             warn(e, "sources[%d]: smaller than the spacing of the particles: it emits nothing", i);
     }
 }
@@ -184,15 +185,20 @@ static double disk_bytes(const BrimSim *s, double particles, double last, double
     const BrimOutputDef *o = &s->def.output;
     double frames = floor(brim_sim_frame_count(s) / fmax(1, o->every)) + 1;
     double cells = (double)s->grid.cells[0] * s->grid.cells[1] * s->grid.cells[2];
-    double frame = (o->particles ? 28 * particles : 0) + (o->fields ? 24 * cells : 0);
+    double numbers = 0; // of a particle in frames
+    for (int row = 0; row < ROW_COUNT; row++)
+        if (attribute_rows[row].frame && particles_carry(&s->particles, row))
+            numbers += attribute_rows[row].numbers;
+    double frame = (o->particles ? 4 * numbers * particles : 0) + (o->fields ? 24 * cells : 0);
     // a splash has about a vertex for three particles at twice the resolution, of 62 bytes with its
     // two triangles, as text of 140
     double vertices = particles * o->surface_resolution * o->surface_resolution / 12;
     if (o->surface != BRIM_SURFACE_OUTPUT_NONE)
         frame += vertices * (o->surface == BRIM_SURFACE_OUTPUT_OBJ ? 140 : 62);
-    // for ParaView 36 bytes a particle and 68 a vertex
+    // for ParaView 8 bytes a particle more than that and 68 a vertex
     if (o->paraview)
-        frame += 36 * particles + (o->surface == BRIM_SURFACE_OUTPUT_PLY ? 68 * vertices : 0);
+        frame += (4 * numbers + 8) * particles +
+                 (o->surface == BRIM_SURFACE_OUTPUT_PLY ? 68 * vertices : 0);
     // a level set has about five voxels a vertex of its surface, a velocity an eighth of the
     // particles' number of cells and some more around; both are compressed a little
     if (o->vdb) frame += 20 * vertices + 2 * particles;
@@ -230,8 +236,8 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     for (int i = 0; i < s->source_count && r == BRIM_OK; i++) {
         const BrimSourceDef *d = &s->sources[i].def;
         double span = fmin(d->stop, s->def.duration) - fmax(d->start, 0);
-        rate[i] = emit_rate(s, &s->sources[i]);
-        double come = fmax(span, 0) * rate[i];
+        double from = fmax(d->start, 0), come = stream_amount(s, &s->sources[i], from, from + span);
+        rate[i] = span > 0 ? come / span : 0;
         // there from the middle of its time on, on average
         double middle = fmax(d->start, 0) + 0.5 * fmax(span, 0);
         emitted += come, mean += come * fmax(0, 1 - middle / s->def.duration);

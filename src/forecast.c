@@ -1,5 +1,6 @@
 #include "forecast.h"
 #include "sim.h"
+#include "step/stream.h"
 #include <math.h>
 
 enum {
@@ -82,12 +83,12 @@ static void add_step(Sums *s, const BrimStats *stats) {
 }
 
 /// What the sources would have emitted until now if no solid were in their way.
-static double emission_due(const BrimSim *sim) {
+static double emission_due(BrimSim *sim) {
     double sum = 0;
     for (int i = 0; i < sim->source_count; i++) {
         const BrimSourceDef *d = &sim->sources[i].def;
-        double open = fmin(brim_sim_time(sim), d->stop) - fmax(d->start, 0);
-        sum += emit_rate(sim, &sim->sources[i]) * fmax(0, open);
+        double from = fmax(d->start, 0), to = fmin(brim_sim_time(sim), d->stop);
+        sum += stream_amount(sim, &sim->sources[i], from, to);
     }
     return sum;
 }

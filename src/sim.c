@@ -5,10 +5,12 @@
 #include "base/memory.h"
 #include "bodies/bodies.h"
 #include "gauge/gauge.h"
+#include "liquid/force_fields.h"
 #include "scene/check.h"
 #include "scene/def_hash.h"
 #include "sim_cache.h"
 #include "step/guard.h"
+#include "step/stream.h"
 #include "surface/track.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -77,6 +79,7 @@ static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *er
         source->def = def->sources[i];
         BrimResult r = shape_new(&source->def.shape, s->dim, s->dx, &source->shape, error);
         source->origin = (uint32_t)(def->liquid_count + i);
+        if (r == BRIM_OK) r = stream_new_source(s, source, error);
         if (r == BRIM_OK) r = emit_prepare(s, source, i, error);
         if (r != BRIM_OK) return of_item(r, "sources", i, error);
     }
@@ -84,10 +87,11 @@ static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *er
         Drain *drain = &s->drains[s->drain_count++];
         drain->def = def->drains[i];
         BrimResult r = shape_new(&drain->def.shape, s->dim, s->dx, &drain->shape, error);
+        if (r == BRIM_OK) r = stream_new_drain(s, drain, error);
         if (r != BRIM_OK) return of_item(r, "drains", i, error);
         shape_bounds(drain->shape, drain->low, drain->high);
     }
-    return BRIM_OK;
+    return streams_place(s, 0, 0, error);
 }
 
 /// Whether particles differ in mass: liquids or sources have a density of their own.
@@ -171,6 +175,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     if (r == BRIM_OK) r = build_solids(s, def, error);
     if (r == BRIM_OK && def->body_count > 0) r = build_bodies(s, def, error);
     if (r == BRIM_OK) r = build_sources(s, def, error);
+    if (r == BRIM_OK) r = force_fields_new(s, def, error);
     if (r == BRIM_OK) r = gauges_copy(s, def, error);
     if (r == BRIM_OK) r = build_shapes(s, def, shapes, error);
     if (r != BRIM_OK) {
@@ -186,6 +191,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.sources = NULL, s->def.source_count = 0;
     s->def.drains = NULL, s->def.drain_count = 0;
     s->def.gauges = NULL, s->def.gauge_count = 0;
+    s->def.forces = NULL, s->def.force_count = 0;
     s->def.gravity_keys = s->gravity_keys;
     memset((void *)s->def.gravity_formula, 0, sizeof s->def.gravity_formula);
     s->def.names = (BrimNames){0};
@@ -336,8 +342,11 @@ void brim_sim_destroy(BrimSim **sim) {
     BrimSim *s = *sim;
     for (int i = 0; i < s->solid_count; i++) solid_free(&s->solids[i]);
     bodies_free(s);
-    for (int i = 0; i < s->source_count; i++) shape_free(&s->sources[i].shape);
-    for (int i = 0; i < s->drain_count; i++) shape_free(&s->drains[i].shape);
+    for (int i = 0; i < s->source_count; i++)
+        shape_free(&s->sources[i].shape), stream_free_source(&s->sources[i]);
+    for (int i = 0; i < s->drain_count; i++)
+        shape_free(&s->drains[i].shape), stream_free_drain(&s->drains[i]);
+    force_fields_free(s);
     free(s->solids);
     free(s->pending);
     free(s->pending_placed);

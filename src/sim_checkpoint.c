@@ -6,6 +6,7 @@
 #include "io/stats.h"
 #include "live/settings.h"
 #include "sim.h"
+#include "step/stream.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -189,6 +190,31 @@ static BrimResult put_deformed(CheckpointWriter *w, const BrimSim *s, BrimError 
     return r;
 }
 
+static bool any_streams(const BrimSim *s) {
+    for (int i = 0; i < s->source_count; i++)
+        if (source_varies(&s->sources[i])) return true;
+    for (int i = 0; i < s->drain_count; i++)
+        if (s->drains[i].mover || drain_limits(&s->drains[i])) return true;
+    return false;
+}
+
+/// Where the lattices of sources are, and what drains have still to take.
+static size_t streams_numbers(const BrimSim *s) {
+    return 3 * (size_t)s->source_count + (size_t)s->drain_count;
+}
+
+static BrimResult put_streams(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
+    size_t count = 0;
+    double *numbers = memory_zero(streams_numbers(s) * sizeof *numbers);
+    if (!numbers) return fail(error, BRIM_ERROR_MEMORY, "out of memory for a checkpoint");
+    for (int i = 0; i < s->source_count; i++)
+        for (int a = 0; a < 3; a++) numbers[count++] = s->sources[i].phase[a];
+    for (int i = 0; i < s->drain_count; i++) numbers[count++] = s->drains[i].owed;
+    BrimResult r = checkpoint_put(w, "streams", numbers, count * sizeof *numbers, error);
+    free(numbers);
+    return r;
+}
+
 /// d, v, j of each body, one after the other.
 static BrimResult put_bodies(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     size_t count = bodies_numbers(s);
@@ -260,6 +286,7 @@ static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *erro
     if (r == BRIM_OK) r = put_grid(w, s, error);
     if (r == BRIM_OK) r = put_solids(w, s, error);
     if (r == BRIM_OK && any_deforms(s)) r = put_deformed(w, s, error);
+    if (r == BRIM_OK && any_streams(s)) r = put_streams(w, s, error);
     if (r == BRIM_OK) r = put_waiting(w, s, error);
     if (r == BRIM_OK && s->setting_count)
         r = checkpoint_put(w, "settings", s->settings,
@@ -463,6 +490,20 @@ static BrimResult read_deformed(Checkpoint *c, BrimSim *s, int count, const char
     return r;
 }
 
+static BrimResult read_streams(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
+    size_t count = streams_numbers(s), at = 0;
+    double *numbers = memory_zero(count * sizeof *numbers);
+    if (!numbers) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    BrimResult r = checkpoint_read(c, "streams", numbers, count * sizeof *numbers, error);
+    for (size_t i = 0; i < count && r == BRIM_OK; i++)
+        if (!(fabs(numbers[i]) <= 1e15)) r = damaged(path, "a stream makes no sense", error);
+    for (int i = 0; i < s->source_count && r == BRIM_OK; i++)
+        for (int a = 0; a < 3; a++) s->sources[i].phase[a] = numbers[at++];
+    for (int i = 0; i < s->drain_count && r == BRIM_OK; i++) s->drains[i].owed = numbers[at++];
+    free(numbers);
+    return r == BRIM_OK ? streams_place(s, s->time, s->step ? s->dt : 0, error) : r;
+}
+
 static BrimResult read_bodies(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     size_t count = bodies_numbers(s);
     double *numbers = memory_new(count * sizeof *numbers);
@@ -579,6 +620,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK && s->bodies) r = read_hands(c, s, path, error);
     if (r == BRIM_OK) r = read_solids(c, s, (int)solids, path, error);
     if (r == BRIM_OK) r = read_deformed(c, s, (int)solids, path, error);
+    if (r == BRIM_OK && any_streams(s)) r = read_streams(c, s, path, error);
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
     if (r == BRIM_OK) find_foreign(s);

@@ -74,8 +74,9 @@ static bool same_items(const Table *table, const void *a, const void *b, int cou
             field_get(&table->fields[f], y, 3, v);
             if (memcmp(u, v, sizeof u) != 0) return false;
         }
-        if (table->shape_offset != NO_SHAPE && !same_shape((const void *)(x + table->shape_offset),
-                                                           (const void *)(y + table->shape_offset)))
+        if (item_has_shape(table, x) != item_has_shape(table, y)) return false;
+        if (item_has_shape(table, x) && !same_shape((const void *)(x + table->shape_offset),
+                                                    (const void *)(y + table->shape_offset)))
             return false;
         if (table == &table_solid) {
             const BrimSolidDef *s = (const void *)x, *t = (const void *)y;
@@ -96,7 +97,9 @@ static bool same_def(const BrimSimDef *a, const BrimSimDef *b) {
            same_items(&table_liquid, a->liquid, b->liquid, a->liquid_count, a->dim) &&
            same_items(&table_solid, a->solids, b->solids, a->solid_count, a->dim) &&
            same_items(&table_source, a->sources, b->sources, a->source_count, a->dim) &&
-           same_items(&table_drain, a->drains, b->drains, a->drain_count, a->dim);
+           same_items(&table_drain, a->drains, b->drains, a->drain_count, a->dim) &&
+           a->force_count == b->force_count &&
+           same_items(&table_force, a->forces, b->forces, a->force_count, a->dim);
 }
 
 static void check_round_trip(Test *test_, const char *path) {
@@ -233,7 +236,7 @@ TEST(scene_values_beyond_reason_are_refused) {
     CHECK(refuses(HEAD "sources:\n  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.1}\n"
                        "    velocity: [1e30, 0, 0]\n",
                   NULL,
-                  "dam.yaml:7: sources[0].velocity[0]: 1e30 is not allowed: a list of 3 numbers, "
+                  "dam.yaml:7: sources[0].velocity[0]: 1e30 is not allowed: a list of 3 numbers or formulas, "
                   "each from -1e7 to 1e7 (m/s)"));
     CHECK(refuses(HEAD, "time.step_max=1e-300",
                   "--set time.step_max=1e-300: time.step_max: 1e-300 s is too short: more than a "
@@ -377,7 +380,7 @@ TEST(scene_messages_on_shapes) {
         "sources:\n  - sphere: {radius: 1}\n    velocity: [1, 0, 0]\n    start: 2\n    stop: 1\n",
         NULL, "dam.yaml:9: sources[0].stop: must be later than start (s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n", NULL,
-                  "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers, each from "
+                  "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers or formulas, each from "
                   "-1e7 to 1e7 (m/s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n    velocity: [0, 0, 0]\n", NULL,
                   "dam.yaml:7: sources[0].velocity: must not be zero: it is the direction and "

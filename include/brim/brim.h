@@ -287,6 +287,13 @@ typedef struct BrimLiquidDef {
     const char *velocity_formula[3]; ///< of x, y and z; NULL: the component of velocity
 } BrimLiquidDef;
 
+/// A motion by formulas of the time t: added to the shape's own place, m and degrees; numbers where
+/// there is no formula.
+typedef struct BrimPath {
+    BrimVec3 path, turn;
+    const char *path_formula[3], *turn_formula[3];
+} BrimPath;
+
 /// Emits a stream that fills its shape and leaves it with `velocity`. The volume that enters is
 /// `flow`, or `rate` particles a second, or, with both zero, what the stream's own speed carries.
 typedef struct BrimSourceDef {
@@ -296,17 +303,65 @@ typedef struct BrimSourceDef {
     float rate;         ///< particles/s; 0 = unset
     double start, stop; ///< s
     double density;     ///< kg/m^3; 0 = the def's
+    /// Formulas of t that replace the numbers; NULL: none. By a flow formula of 0 nothing enters.
+    const char *velocity_formula[3], *flow_formula;
+    /// How the shape moves. The velocity turns with it, and its own is added.
+    BrimPath motion;
 } BrimSourceDef;
 
 BRIM_API BrimSourceDef brim_default_source_def(void);
 
-/// Takes out every particle inside its shape, and counts it.
+/// Takes out every particle inside its shape, and counts it; or, with a rate, so much liquid a
+/// second, which the pressure draws in.
 typedef struct BrimDrainDef {
     BrimShapeDef shape;
-    double start, stop; ///< s
+    double start, stop;       ///< s
+    double rate;              ///< m^3/s (2D: m^2/s); 0 = all that is inside
+    const char *rate_formula; ///< of t; NULL: none
+    BrimPath motion;
 } BrimDrainDef;
 
 BRIM_API BrimDrainDef brim_default_drain_def(void);
+
+typedef enum BrimForceKind {
+    BRIM_FORCE_UNIFORM, ///< acceleration
+    BRIM_FORCE_POINT,   ///< towards `at` with `strength`
+    BRIM_FORCE_VORTEX,  ///< about the axis through `at` with `strength`, towards it with `pull`
+    BRIM_FORCE_WIND,    ///< takes the surface along to `velocity` and gusts, `drag` a second
+    BRIM_FORCE_CURVE,   ///< along a line through points with `strength`, towards it with `pull`
+    BRIM_FORCE_TARGET,  ///< towards the shape with `strength`; inside it liquid comes to rest
+} BrimForceKind;
+
+typedef struct BrimForcePoint {
+    BrimVec3 at; ///< m
+} BrimForcePoint;
+
+/// Accelerates the liquid, besides gravity. Bodies and atomised spray do not feel it.
+typedef struct BrimForceDef {
+    BrimForceKind kind;
+    bool within;                         ///< it acts only inside `shape`; a target must have one
+    BrimShapeDef shape;                  ///< where; the target itself
+    BrimVec3 acceleration;               ///< uniform, m/s^2
+    const char *acceleration_formula[3]; ///< of x, y, z, t; NULL: none
+    BrimVec3 at;                         ///< point, vortex, m
+    const char *at_formula[3];           ///< of t; NULL: none
+    BrimVec3 axis;                       ///< vortex
+    float strength;                      ///< m/s^2
+    const char *strength_formula;        ///< of t; NULL: none
+    float pull;                          ///< vortex, curve, m/s^2
+    float radius;      ///< point, vortex, curve: it fades to nothing there, m; 0 = everywhere
+    BrimVec3 velocity; ///< wind, m/s
+    const char *velocity_formula[3]; ///< of t; NULL: none
+    float drag;                      ///< wind, 1/s
+    float turbulence, scale; ///< wind: root mean square of a gust's components, m/s; its size, m
+    const BrimForcePoint *points; ///< curve, two or more
+    int point_count;
+    float damping;      ///< target: how soon liquid rests inside, 1/s
+    float hold;         ///< target: part of gravity that is taken away inside
+    double start, stop; ///< s
+} BrimForceDef;
+
+BRIM_API BrimForceDef brim_default_force_def(void);
 
 typedef struct BrimGravityKey {
     double time;
@@ -509,6 +564,8 @@ typedef struct BrimSimDef {
     int source_count;
     const BrimDrainDef *drains;
     int drain_count;
+    const BrimForceDef *forces;
+    int force_count;
     const BrimGaugeDef *gauges; ///< do not change the result
     int gauge_count;
 

@@ -6,6 +6,7 @@
 #include "band/band.h"
 #include "base/memory.h"
 #include "step/emit.h"
+#include "step/stream.h"
 #include <math.h>
 
 /// Depth of liquid at a port, cells.
@@ -113,13 +114,13 @@ static void row_centres(const BrimSim *s, int slot, int row, float at[3][TILE]) 
 }
 
 /// Takes the distances to a shape into those to the nearest port, m.
-static void add_shape(const BrimSim *s, int slot, const Shape *shape, const float low[3],
-                      const float high[3], float *nearest) {
+static void add_shape(const BrimSim *s, int slot, const Shape *shape, const Solid *mover,
+                      const float low[3], const float high[3], float *nearest) {
     if (!in_reach(s, slot, low, high, 0)) return;
     for (int r = 0; r < s->grid.tile_rows; r++) {
         float at[3][TILE], d[TILE];
         row_centres(s, slot, r, at);
-        shape_distance(shape, TILE, at[0], at[1], at[2], d);
+        port_distance(shape, mover, TILE, at[0], at[1], at[2], d);
         for (int x = 0; x < TILE; x++) nearest[r * TILE + x] = fminf(nearest[r * TILE + x], d[x]);
     }
 }
@@ -139,9 +140,11 @@ static void add_side(const BrimSim *s, int slot, int side, float *nearest) {
 void band_port_depths(const BrimSim *s, int slot, float *depth) {
     for (int i = 0; i < s->grid.tile_cells; i++) depth[i] = INFINITY; // distance, until the end
     for (int k = 0; k < s->source_count; k++)
-        add_shape(s, slot, s->sources[k].shape, s->sources[k].low, s->sources[k].high, depth);
+        add_shape(s, slot, s->sources[k].shape, s->sources[k].mover, s->sources[k].low,
+                  s->sources[k].high, depth);
     for (int k = 0; k < s->drain_count; k++)
-        add_shape(s, slot, s->drains[k].shape, s->drains[k].low, s->drains[k].high, depth);
+        add_shape(s, slot, s->drains[k].shape, s->drains[k].mover, s->drains[k].low,
+                  s->drains[k].high, depth);
     for (int n = 0; n < 2 * s->dim; n++)
         if (s->sides.open[n]) add_side(s, slot, n, depth);
     float reach = port_reach(s);

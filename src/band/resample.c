@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "grid/mask.h"
 #include "particles/seed.h"
+#include "step/stream.h"
 #include <math.h>
 #include <string.h>
 
@@ -101,12 +102,12 @@ static void drain_new(BrimSim *s, uint32_t first, uint32_t end) {
     double now = s->time + s->dt;
     for (int k = 0; k < s->drain_count; k++) {
         const Drain *d = &s->drains[k];
-        if (now < d->def.start || now > d->def.stop) continue;
+        if (now < d->def.start || now > d->def.stop || drain_limits(d)) continue;
         for (uint32_t i = first; i < end; i += SEED_BATCH) {
             int n = end - i < SEED_BATCH ? (int)(end - i) : SEED_BATCH;
             float distance[SEED_BATCH];
-            shape_distance(d->shape, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
-                           p->attr[ATTR_Z] + i, distance);
+            port_distance(d->shape, d->mover, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
+                          p->attr[ATTR_Z] + i, distance);
             for (int m = 0; m < n; m++)
                 if (distance[m] < 0) p->key[i + (uint32_t)m] = KEY_DRAINED;
         }

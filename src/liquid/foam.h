@@ -163,7 +163,7 @@ float foam_rate(const BrimFoamDef *def, const FoamSelf *self, const FoamPair *pa
 /// The solids and drains of a scene.
 typedef struct FoamWalls {
     Solid **solids, **present; ///< [solid_count], those that exist
-    Shape **drains;            ///< [drain_count]
+    Solid **drains;            ///< [drain_count]
     double (*drain_time)[2];   ///< when each is open, s
     int solid_count, present_count, drain_count;
     BrimSide sides[6];

@@ -12,13 +12,21 @@ static BrimResult no_memory(BrimError *error) {
 
 static BrimResult make_drains(FoamWalls *w, const BrimSimDef *def, float cell, BrimError *error) {
     size_t n = (size_t)def->drain_count + 1;
-    w->drains = calloc(n, sizeof(Shape *));
+    w->drains = calloc(n, sizeof(Solid *));
     w->drain_time = calloc(n, sizeof *w->drain_time);
     if (!w->drains || !w->drain_time) return no_memory(error);
     for (int i = 0; i < def->drain_count; i++) {
-        BrimResult result = shape_new(&def->drains[i].shape, def->dim, cell, &w->drains[i], error);
+        const BrimDrainDef *d = &def->drains[i];
+        BrimSolidDef solid = brim_default_solid_def();
+        solid.shape = d->shape, solid.motion = BRIM_MOTION_FORMULA;
+        solid.path = d->motion.path, solid.turn = d->motion.turn;
+        memcpy(solid.path_formula, d->motion.path_formula, sizeof solid.path_formula);
+        memcpy(solid.turn_formula, d->motion.turn_formula, sizeof solid.turn_formula);
+        BrimResult result = solid_new(&solid, def->dim, cell, &w->drains[i], error);
         if (result != BRIM_OK) return result;
-        w->drain_time[i][0] = def->drains[i].start, w->drain_time[i][1] = def->drains[i].stop;
+        // one of a rate takes liquid alone
+        bool all = !(d->rate > 0) && !d->rate_formula;
+        w->drain_time[i][0] = d->start, w->drain_time[i][1] = all ? d->stop : d->start;
         w->drain_count++;
     }
     return BRIM_OK;
@@ -50,7 +58,7 @@ BrimResult foam_walls_init(FoamWalls *w, const BrimSimDef *def, BrimError *error
 
 void foam_walls_free(FoamWalls *w) {
     for (int i = 0; i < w->solid_count; i++) solid_free(&w->solids[i]);
-    for (int i = 0; i < w->drain_count; i++) shape_free(&w->drains[i]);
+    for (int i = 0; i < w->drain_count; i++) solid_free(&w->drains[i]);
     for (int a = 0; a < 3; a++) formula_free(&w->formula[a]);
     free((void *)w->solids), free((void *)w->present), free((void *)w->drains);
     free(w->drain_time), free(w->keys);
@@ -84,6 +92,8 @@ bool foam_walls_place(FoamWalls *w, double time, double dt) {
         if (!solid_place(w->solids[i], time, dt)) return false;
         w->present[w->present_count++] = w->solids[i];
     }
+    for (int i = 0; i < w->drain_count; i++)
+        if (!solid_place(w->drains[i], time, dt)) return false;
     return true;
 }
 
@@ -138,10 +148,10 @@ void foam_walls_drained(const FoamWalls *w, double time, int n, float *const x[3
         float low[3], high[3], point[3][FOAM_POINTS], d[FOAM_POINTS];
         int picked[FOAM_POINTS];
         if (time < w->drain_time[k][0] || time >= w->drain_time[k][1]) continue;
-        if (!shape_bounds(w->drains[k], low, high)) continue;
+        if (!solid_bounds(w->drains[k], low, high)) continue;
         int count = pick(low, high, 0, n, x, picked, point);
         if (!count) continue;
-        shape_distance(w->drains[k], count, point[0], point[1], point[2], d);
+        solid_distance(w->drains[k], count, point[0], point[1], point[2], d);
         for (int i = 0; i < count; i++) in[picked[i]] = in[picked[i]] || d[i] < 0;
     }
 }

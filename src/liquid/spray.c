@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "step/stages.h"
+#include "step/stream.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,12 +308,12 @@ static void drain(BrimSim *s) {
     double now = s->time + s->dt;
     for (int k = 0; k < s->drain_count; k++) {
         const Drain *d = &s->drains[k];
-        if (now < d->def.start || now > d->def.stop) continue;
+        if (now < d->def.start || now > d->def.stop || drain_limits(d)) continue;
         for (size_t i = 0; i < p->count; i++) {
             float distance;
             if (p->key[i] >= KEY_GONE) continue;
-            shape_distance(d->shape, 1, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
-                           p->attr[ATTR_Z] + i, &distance);
+            port_distance(d->shape, d->mover, 1, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
+                          p->attr[ATTR_Z] + i, &distance);
             if (distance < 0) p->key[i] = KEY_DRAINED;
         }
     }

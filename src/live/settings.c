@@ -118,6 +118,7 @@ static BrimResult store(BrimSim *s, const Found *f, const double values[3], Brim
     field_set(f->field, base_of(s, f), values);
     if (f->source < 0) return BRIM_OK;
     Source *source = &s->sources[f->source];
+    for (int a = 0; a < 3; a++) formula_free(&source->velocity_at[a]);
     BrimResult r = emit_prepare(s, source, f->source, error);
     if (r == BRIM_OK) return BRIM_OK;
     source->def = before;

@@ -13,6 +13,7 @@
 #include "projection/mixed.h"
 #include "projection/weight.h"
 #include "step/stages.h"
+#include "step/stream.h"
 #include "volume/density.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -272,6 +273,7 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
     s->kick = s->kick_now;
     bool room = poisson_faces(s->poisson, &s->grid, s->coefficient);
     if (room) tiles_for(s, build_tile, &scale);
+    if (room) drains_pull(s);
     if (room && s->band) add_swallowed(s);
 
     if (!room ||

@@ -216,10 +216,34 @@ static bool check_source(Problem *problem, const BrimSourceDef *source, int dim,
         return found(problem, path, "stop", "must be later than start (s)");
     if (source->flow > 0 && source->rate > 0)
         return found(problem, path, "rate", "give flow or rate, not both");
+    for (int a = 0; a < 3; a++)
+        if (source->velocity_formula[a]) return false;
     return is_zero(source->velocity, dim) &&
            found(
                problem, path, "velocity",
                "must not be zero: it is the direction and speed in which the stream leaves (m/s)");
+}
+
+static bool check_force(Problem *problem, const BrimForceDef *force, int dim, const char *path) {
+    if ((unsigned)force->kind > BRIM_FORCE_TARGET)
+        return found(problem, path, "", "%d is no kind of force", (int)force->kind);
+    if (force->stop <= force->start)
+        return found(problem, path, "stop", "must be later than start (s)");
+    if (force->kind == BRIM_FORCE_TARGET && !force->within)
+        return found(problem, path, "target", "needs a shape: what liquid is pulled to");
+    if (force->kind == BRIM_FORCE_VORTEX && dim == 3 && is_zero(force->axis, dim))
+        return found(problem, path, "vortex.axis", "0 is not allowed: a direction");
+    if (force->kind != BRIM_FORCE_CURVE) return false;
+    if (check_list(problem, path, "curve.points", force->points, force->point_count)) return true;
+    if (force->point_count < 2)
+        return found(problem, path, "curve.points", "%d are not allowed: two or more",
+                     force->point_count);
+    for (int i = 0; i < force->point_count; i++) {
+        char at[256];
+        snprintf(at, sizeof at, "%.200s.curve.points[%d]", path, i);
+        if (check_table(problem, &table_force_point, &force->points[i], dim, at)) return true;
+    }
+    return false;
 }
 
 static bool check_grab(Problem *problem, const BrimGrabDef *grab, int dim, const char *path) {
@@ -326,6 +350,7 @@ static bool check_item(Problem *problem, const Table *table, const void *item, i
     if (table == &table_solid) return check_motion(problem, item, dim, path);
     if (table == &table_body) return check_body(problem, item, dim, path);
     if (table == &table_source) return check_source(problem, item, dim, path);
+    if (table == &table_force) return check_force(problem, item, dim, path);
     if (table == &table_drain) {
         const BrimDrainDef *drain = item;
         return drain->stop <= drain->start &&
@@ -348,7 +373,7 @@ static bool check_items(Problem *problem, const Field *field, const BrimSimDef *
         snprintf(path, sizeof path, "%.40s[%d]", field->info.key, i);
         if (check_table(problem, table, item, def->dim, path)) return true;
         int depth = table == &table_solid ? DEFORMS : 0;
-        if (table->shape_offset != NO_SHAPE && check_shape(problem, shape, def->dim, path, depth))
+        if (item_has_shape(table, item) && check_shape(problem, shape, def->dim, path, depth))
             return true;
         if (table == &table_gauge && check_gauge(problem, def, i, path)) return true;
         if (check_item(problem, table, item, def->dim, path)) return true;
@@ -572,6 +597,7 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->source_count > 0    ? "sources"
                         : def->drain_count > 0     ? "drains"
                         : def->gauge_count > 0     ? "gauges"
+                        : def->force_count > 0     ? "forces"
                         : open                     ? "open sides"
                         : def->spray_speed[1] > 0  ? "spray.speed"
                         : def->mpm_substeps > 0    ? "mpm.substeps"
@@ -615,7 +641,7 @@ BrimResult foam_def_check(const BrimFoamDef *foam, BrimError *error) {
         return fail(error, BRIM_ERROR_INPUT, "BrimFoamDef: start from brim_default_foam_def()");
     def.foam = *foam;
     for (int i = 0; i < table_sim.count; i++) {
-        const Table row = {"", &table_sim.fields[i], 1, sizeof def, NO_SHAPE, NULL, 0};
+        const Table row = {"", &table_sim.fields[i], 1, sizeof def, NO_SHAPE, NULL, 0, 0};
         if (strncmp(row.fields->info.key, "foam.", 5) == 0 &&
             check_table(&problem, &row, &def, 3, ""))
             return fail(error, BRIM_ERROR_INPUT, "%s: %s", problem.key, problem.text);

@@ -73,7 +73,7 @@ static uint64_t add_items(uint64_t h, const Table *table, const char *items, int
     h = add_count(h, count);
     for (int i = 0; i < count; i++) {
         const char *item = items + (size_t)i * table->size;
-        if (table->shape_offset != NO_SHAPE)
+        if (item_has_shape(table, item))
             h = add_shape(h, (const BrimShapeDef *)(const void *)(item + table->shape_offset), dim);
         h = add_table(h, table, item, dim);
     }

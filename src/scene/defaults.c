@@ -37,6 +37,12 @@ BrimGrabDef brim_default_grab_def(void) {
     return def;
 }
 
+BrimForceDef brim_default_force_def(void) {
+    BrimForceDef def = {.shape = brim_default_shape_def()};
+    table_defaults(&table_force, &def);
+    return def;
+}
+
 BrimGaugeDef brim_default_gauge_def(void) {
     BrimGaugeDef def = {0};
     table_defaults(&table_gauge, &def);

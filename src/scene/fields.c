@@ -258,6 +258,9 @@ static const Field sim_fields[] = {
     {{"drains", "list", "[]", "", "", "where water is taken out, and counted"},
      LIST(drains, drain_count, table_drain)},
 
+    {{"forces", "list", "[]", "", "", "what pushes the liquid besides gravity"},
+     LIST(forces, force_count, table_force)},
+
     {{"gauges", "list", "[]", "", "", "what is measured while it runs: gauges/NAME.csv"},
      LIST(gauges, gauge_count, table_gauge),
      .flags = FIELD_ASIDE},
@@ -371,7 +374,8 @@ static const Field sim_fields[] = {
      AT(INT, SIM(output.checkpoint_every)),
      .flags = FIELD_ASIDE},
 };
-const Table table_sim = {"", sim_fields, COUNT(sim_fields), sizeof(BrimSimDef), NO_SHAPE, NULL, 0};
+const Table table_sim = {"", sim_fields, COUNT(sim_fields), sizeof(BrimSimDef), NO_SHAPE, NULL,
+                         0,  0};
 
 static const Field gravity_fields[] = {
     {{"gravity[].time", "number", "required", ">= 0", "s", "times increase from key to key"},
@@ -382,8 +386,14 @@ static const Field gravity_fields[] = {
      AT(VECTOR, offsetof(BrimGravityKey, gravity)),
      .flags = FIELD_REQUIRED},
 };
-const Table table_gravity = {
-    "gravity[].", gravity_fields, COUNT(gravity_fields), sizeof(BrimGravityKey), NO_SHAPE, NULL, 0};
+const Table table_gravity = {"gravity[].",
+                             gravity_fields,
+                             COUNT(gravity_fields),
+                             sizeof(BrimGravityKey),
+                             NO_SHAPE,
+                             NULL,
+                             0,
+                             0};
 
 static const Field named_fields[] = {
     {{"tables[].name", "text", "required", "", "", "that formulas know it by"},
@@ -395,7 +405,7 @@ static const Field named_fields[] = {
      .flags = FIELD_REQUIRED},
 };
 const Table table_named = {
-    "tables[].", named_fields, COUNT(named_fields), sizeof(BrimNamedTable), NO_SHAPE, NULL, 0};
+    "tables[].", named_fields, COUNT(named_fields), sizeof(BrimNamedTable), NO_SHAPE, NULL, 0, 0};
 
 static const Field liquid_fields[] = {
     {{"liquid[].<shape>", "shape", "required", SHAPE_NAMES, "",
@@ -422,6 +432,7 @@ const Table table_liquid = {"liquid[].",
                             sizeof(BrimLiquidDef),
                             offsetof(BrimLiquidDef, shape),
                             NULL,
+                            0,
                             0};
 
 static const Field solid_fields[] = {
@@ -461,6 +472,7 @@ const Table table_solid = {"solids[].",
                            sizeof(BrimSolidDef),
                            offsetof(BrimSolidDef, shape),
                            NULL,
+                           0,
                            0};
 
 static const Field keyframe_fields[] = {
@@ -481,54 +493,8 @@ const Table table_keyframe = {"solids[].keyframes[].",
                               sizeof(BrimKeyframe),
                               NO_SHAPE,
                               NULL,
+                              0,
                               0};
-
-static const Field source_fields[] = {
-    {{"sources[].<shape>", "shape", "required", SHAPE_NAMES, "",
-      "one of these keys, and below it the keys of that shape"},
-     .store = STORE_KIND},
-    {{"sources[].velocity", "vector", "required", REACH, "m/s",
-      "of the water as it leaves the shape; not zero"},
-     AT(VECTOR, offsetof(BrimSourceDef, velocity)),
-     .flags = FIELD_REQUIRED | FIELD_LIVE},
-    {{"sources[].flow", "number", "0", ">= 0", "m^3/s",
-      "volume that enters (2D: m^2/s); 0 = what velocity carries"},
-     AT(FLOAT, offsetof(BrimSourceDef, flow))},
-    {{"sources[].rate", "number", "0", ">= 0", "1/s",
-      "particles that enter, instead of flow; 0 = unset"},
-     AT(FLOAT, offsetof(BrimSourceDef, rate))},
-    {{"sources[].start", "number", "0", ">= 0", "s", "when the water begins to flow"},
-     AT(DOUBLE, offsetof(BrimSourceDef, start))},
-    {{"sources[].stop", "number", ".inf", "> 0", "s", "when it ends, after start; .inf = never"},
-     AT(DOUBLE, offsetof(BrimSourceDef, stop))},
-    {{"sources[].density", "number", "0", ">= 0", "kg/m^3",
-      "of what enters, 0.01 to 100 times the scene's; 0 = that"},
-     AT(DOUBLE, offsetof(BrimSourceDef, density))},
-};
-const Table table_source = {"sources[].",
-                            source_fields,
-                            COUNT(source_fields),
-                            sizeof(BrimSourceDef),
-                            offsetof(BrimSourceDef, shape),
-                            NULL,
-                            0};
-
-static const Field drain_fields[] = {
-    {{"drains[].<shape>", "shape", "required", SHAPE_NAMES, "",
-      "one of these keys, and below it the keys of that shape"},
-     .store = STORE_KIND},
-    {{"drains[].start", "number", "0", ">= 0", "s", "when the drain opens"},
-     AT(DOUBLE, offsetof(BrimDrainDef, start))},
-    {{"drains[].stop", "number", ".inf", "> 0", "s", "when it closes, after start; .inf = never"},
-     AT(DOUBLE, offsetof(BrimDrainDef, stop))},
-};
-const Table table_drain = {"drains[].",
-                           drain_fields,
-                           COUNT(drain_fields),
-                           sizeof(BrimDrainDef),
-                           offsetof(BrimDrainDef, shape),
-                           NULL,
-                           0};
 
 #define GAUGE_KINDS "height, point, force, flow, front"
 #define SIDE_NAMES "x-, x+, y-, y+, z-, z+"
@@ -585,7 +551,7 @@ static const Field placement_fields[] = {
      AT(FLOAT, SHAPE(scale))},
 };
 const Table table_placement = {
-    "<shape>.", placement_fields, COUNT(placement_fields), sizeof(ShapeRead), NO_SHAPE, NULL, 0};
+    "<shape>.", placement_fields, COUNT(placement_fields), sizeof(ShapeRead), NO_SHAPE, NULL, 0, 0};
 
 #define PLACE(KEY, HELP) \
     { {KEY, "vector", "[0, 0, 0]", "", "m", HELP}, AT(VECTOR, SHAPE(position)) }
@@ -694,7 +660,7 @@ static const Field smooth_union_fields[] = {
     CHILDREN("smooth_union.of", "shapes, a list"),
 };
 #define SHAPE_TABLE(PREFIX, FIELDS) \
-    { PREFIX, FIELDS, COUNT(FIELDS), sizeof(ShapeRead), NO_SHAPE, NULL, 0 }
+    { PREFIX, FIELDS, COUNT(FIELDS), sizeof(ShapeRead), NO_SHAPE, NULL, 0, 0 }
 const Table table_shape[SHAPE_KINDS] = {
     [BRIM_SHAPE_BOX] = SHAPE_TABLE("box.", box_fields),
     [BRIM_SHAPE_SPHERE] = SHAPE_TABLE("sphere.", sphere_fields),
@@ -744,6 +710,7 @@ const Table table_canyon = {"height_field.canyon.",
                             sizeof(BrimCanyonDef),
                             NO_SHAPE,
                             NULL,
+                            0,
                             0};
 
 static const Field fall_fields[] = {
@@ -761,6 +728,7 @@ const Table table_fall = {"height_field.canyon.falls[].",
                           sizeof(Fall),
                           NO_SHAPE,
                           NULL,
+                          0,
                           0};
 
 /// The tables of lists and shapes in the order of the manual.
@@ -777,6 +745,8 @@ static const Table *const item_tables[] = {
     &table_grab_key,
     &table_source,
     &table_drain,
+    &table_force,
+    &table_force_point,
     &table_gauge,
     &table_placement,
     &table_shape[BRIM_SHAPE_BOX],

@@ -64,6 +64,7 @@ typedef struct Table {
     size_t shape_offset; ///< NO_SHAPE when the struct has none
     const char *kinds;   ///< "height, point": items are of one of these, a group of keys each
     size_t kind_offset;  ///< of the enum that says which
+    size_t within;       ///< of the bool that says whether there is a shape; 0: there is
 } Table;
 
 #define NO_SHAPE ((size_t)-1)
@@ -81,7 +82,7 @@ typedef struct Fall {
 
 extern const Table table_sim, table_gravity, table_liquid, table_solid, table_keyframe, table_body,
     table_pin, table_pin_key, table_grab, table_grab_key, table_named, table_source, table_drain,
-    table_gauge, table_canyon, table_fall;
+    table_gauge, table_canyon, table_fall, table_force, table_force_point;
 /// By BrimShapeKind; the prefix without its dot is the name of the kind. Struct: ShapeRead.
 extern const Table table_shape[SHAPE_KINDS];
 /// Rotation and scale, which all shapes have.
@@ -89,6 +90,11 @@ extern const Table table_placement;
 
 /// Key of a field within its table.
 const char *field_key(const Table *table, const Field *field);
+/// Whether an item of a table has a shape.
+static inline bool item_has_shape(const Table *table, const void *item) {
+    if (table->shape_offset == NO_SHAPE) return false;
+    return !table->within || *(const bool *)((const char *)item + table->within);
+}
 /// By its key within the table; NULL when there is none.
 const Field *table_find(const Table *table, const char *key);
 /// Whether keys that begin with `group` and a dot exist.

@@ -60,6 +60,7 @@ const Table table_body = {"bodies[].",
                           sizeof(BrimBodyDef),
                           offsetof(BrimBodyDef, shape),
                           NULL,
+                          0,
                           0};
 
 static const Field pin_fields[] = {
@@ -78,6 +79,7 @@ const Table table_pin = {"bodies[].pins[].",
                          sizeof(BrimPinDef),
                          offsetof(BrimPinDef, shape),
                          NULL,
+                         0,
                          0};
 
 static const Field pin_key_fields[] = {
@@ -98,6 +100,7 @@ const Table table_pin_key = {"bodies[].pins[].keyframes[].",
                              sizeof(BrimKeyframe),
                              NO_SHAPE,
                              NULL,
+                             0,
                              0};
 
 #define GRAB(MEMBER) offsetof(BrimGrabDef, MEMBER)
@@ -119,8 +122,14 @@ static const Field grab_fields[] = {
       "that it pulls with at most; 0 = without limit (2D: N/m)"},
      AT(FLOAT, GRAB(force))},
 };
-const Table table_grab = {
-    "bodies[].grabs[].", grab_fields, COUNT(grab_fields), sizeof(BrimGrabDef), NO_SHAPE, NULL, 0};
+const Table table_grab = {"bodies[].grabs[].",
+                          grab_fields,
+                          COUNT(grab_fields),
+                          sizeof(BrimGrabDef),
+                          NO_SHAPE,
+                          NULL,
+                          0,
+                          0};
 
 static const Field grab_key_fields[] = {
     {{"bodies[].grabs[].keyframes[].time", "number", "required", ">= 0", "s",
@@ -137,4 +146,5 @@ const Table table_grab_key = {"bodies[].grabs[].keyframes[].",
                               sizeof(BrimKeyframe),
                               NO_SHAPE,
                               NULL,
+                              0,
                               0};

@@ -171,6 +171,13 @@ static void read_kind(Reader *r, const Node *map, const Table *table, char *item
                    found ? "more than one" : "no", table->kinds);
 }
 
+/// Whether a map has the key of a shape.
+static bool names_shape(const Node *map) {
+    for (const Node *n = map->first; n; n = n->next)
+        if (shape_kind(n->key) >= 0) return true;
+    return false;
+}
+
 void *read_items(Reader *r, const Table *table, const Node *list, int *count) {
     char *items = pool_new(r->pool, (size_t)list->count, table->size);
     if (!items) {
@@ -185,6 +192,12 @@ void *read_items(Reader *r, const Table *table, const Node *list, int *count) {
         table_defaults(table, item);
         Scope scope = {{table}, item, has_shape, r->path_length};
         read_scope(r, &scope, n);
+        if (has_shape && n->kind == NODE_MAP && table->within) {
+            bool within = names_shape(n); // it may go without
+            memcpy(item + table->within, &within, sizeof within);
+            ((BrimShapeDef *)(item + table->shape_offset))->names = r->names;
+            has_shape = within;
+        }
         if (has_shape && n->kind == NODE_MAP)
             read_shape(r, n, (BrimShapeDef *)(item + table->shape_offset));
         if (table->kinds && n->kind == NODE_MAP) read_kind(r, n, table, item);

@@ -71,7 +71,7 @@ static void write_items(Writer *w, const Table *table, const char *items, int co
         const char *item = items + (size_t)i * table->size;
         new_line(w);
         open_bracket(w, '{');
-        if (table->shape_offset != NO_SHAPE)
+        if (item_has_shape(table, item))
             write_shape(w, (const BrimShapeDef *)(item + table->shape_offset));
         write_table(w, table, item);
         close_bracket(w, '}');

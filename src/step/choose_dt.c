@@ -1,5 +1,7 @@
 // Stage 1: how long the step is.
+#include "liquid/force_fields.h"
 #include "step/stages.h"
+#include "step/stream.h"
 #include "warp/stage.h"
 #include <math.h>
 
@@ -92,7 +94,9 @@ static double source_speed(const BrimSim *s) {
     for (int i = 0; i < s->source_count; i++) {
         const BrimSourceDef *def = &s->sources[i].def;
         if (def->start <= soon && def->stop >= s->time)
-            fastest = fmax(fastest, length(def->velocity));
+            fastest = fmax(fastest, source_varies(&s->sources[i])
+                                        ? stream_speed(&s->sources[i], s->time, soon)
+                                        : length(def->velocity));
     }
     return fastest;
 }
@@ -133,6 +137,8 @@ static double strongest_pull(const BrimSim *s) {
     for (int i = 0; i < s->def.gravity_key_count && !s->gravity_set; i++)
         if (s->gravity_keys[i].time > s->time && s->gravity_keys[i].time < soon)
             most = fmax(most, length(s->gravity_keys[i].gravity));
+    if (s->force_count)
+        most += fmax(force_fields_strongest(s, s->time), force_fields_strongest(s, soon));
     return most;
 }
 

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "gauge/gauge.h"
 #include "particles/seed.h"
+#include "step/stream.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,9 @@ typedef struct Appender {
     BrimSim *s;
     Particles *to; ///< NULL: the simulation's own
     const Shape *shape;
+    Solid *mover;       ///< the shape, where it moves; NULL: it stays
+    double until, span; ///< when and how long it moved, s
+    bool past_solids;   ///< points in solids count too
     float spacing;
     BrimVec3 velocity, spin, centre;
     const LiquidFlow *flow; ///< formulas that replace components of velocity; NULL: none
@@ -49,7 +53,8 @@ static void upstream(const Appender *a, const SeedBatch *b, float part, bool in[
         at.y[i] -= part * a->back[1];
         at.z[i] -= part * a->back[2];
     }
-    shape_distance(a->shape, b->count, at.x, at.y, at.z, d);
+    if (a->mover) solid_place(a->mover, a->until - (double)part * a->span, 0);
+    port_distance(a->shape, a->mover, b->count, at.x, at.y, at.z, d);
     for (int i = 0; i < b->count; i++) in[i] = d[i] < 0;
 }
 
@@ -133,7 +138,7 @@ static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
         shape_distance(a->earlier[k], b->count, b->x, b->y, b->z, d);
         for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
     }
-    for (int k = 0; k < a->s->solid_count; k++)
+    for (int k = 0; k < a->s->solid_count && !a->past_solids; k++)
         if (solid_exists(a->s->solids[k], a->s->solid_time))
             leave_out_solid(a, a->s->solids[k], b, in);
     const Grid *g = &a->s->grid;
@@ -448,8 +453,13 @@ static bool come_in(BrimSim *s) {
     return true;
 }
 
+float emit_spacing(const BrimSim *s) {
+    return spacing_of(s);
+}
+
 double emit_rate(const BrimSim *s, const Source *source) {
     double drift = 0;
+    if (source_varies(source)) return source->points * (double)source->pace / spacing_of(s);
     for (int k = 0; k < 3; k++) drift += (double)source->drift[k] * source->drift[k];
     return source->points * sqrt(drift) / spacing_of(s);
 }
@@ -465,7 +475,7 @@ static int windows_of(const float direction[3]) {
 /// along an axis repeats itself after one spacing; a slanted one enters by rows at several
 /// sides, each at its own pace, so the mean over a long drift counts.
 static double cross_section(BrimSim *s, const Source *source, const float direction[3],
-                            float spacing) {
+                            float spacing, bool past_solids) {
     float back[3], offset[3];
     for (int k = 0; k < 3; k++) back[k] = direction[k] * spacing;
     int windows = windows_of(direction);
@@ -473,6 +483,7 @@ static double cross_section(BrimSim *s, const Source *source, const float direct
                   .shape = source->shape,
                   .spacing = spacing,
                   .dry = true,
+                  .past_solids = past_solids,
                   .back = back,
                   .windows = 1};
     for (int i = 0; i < windows; i++) {
@@ -484,19 +495,30 @@ static double cross_section(BrimSim *s, const Source *source, const float direct
 
 /// The cross-section of the shape itself, in points of the lattice that may be parts of one: by a
 /// finer lattice, unless the shape has so many points that none is needed.
-static double fine_section(BrimSim *s, const Source *source, const float direction[3]) {
-    enum { FINEST = 8, MOST = 2000000 };
+static double fine_section(BrimSim *s, const Source *source, const float direction[3], int most,
+                           bool past_solids) {
+    enum { FINEST = 8 };
     double points = windows_of(direction);
     for (int a = 0; a < s->dim; a++)
         points *= 1 + (double)(source->high[a] - source->low[a]) / (double)spacing_of(s);
     int finer = FINEST;
-    while (finer > 1 && points * pow(finer, s->dim) > MOST) finer--;
+    while (finer > 1 && points * pow(finer, s->dim) > most) finer--;
     if (finer == 1) return source->points;
-    return cross_section(s, source, direction, spacing_of(s) / (float)finer) /
+    return cross_section(s, source, direction, spacing_of(s) / (float)finer, past_solids) /
            pow(finer, s->dim - 1);
 }
 
+double emit_section(BrimSim *s, const Source *source, const float direction[3], int most,
+                    double *fine) {
+    Source at_rest = *source; // as its shape was made
+    if (!bounds(s, source->shape, at_rest.low, at_rest.high)) return *fine = 0;
+    at_rest.points = cross_section(s, &at_rest, direction, spacing_of(s), true);
+    *fine = fine_section(s, &at_rest, direction, most, true);
+    return at_rest.points;
+}
+
 BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error) {
+    enum { MOST = 2000000 };
     const BrimSourceDef *def = &source->def;
     float direction[3] = {def->velocity.x, def->velocity.y, s->dim == 3 ? def->velocity.z : 0};
     float speed = sqrtf(direction[0] * direction[0] + direction[1] * direction[1] +
@@ -506,16 +528,18 @@ BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error)
                     "sources[%d]: the shape lies outside the domain: move "
                     "it inside",
                     index);
+    if (source_varies(source)) return BRIM_OK; // each step anew: streams_place
     if (!(speed > 0))
         return fail(error, BRIM_ERROR_INPUT,
                     "sources[%d].velocity: must not be zero: it is the "
                     "direction and speed in which the stream leaves its shape",
                     index);
     for (int k = 0; k < 3; k++) direction[k] /= speed;
-    source->points = cross_section(s, source, direction, spacing_of(s));
+    source->points = cross_section(s, source, direction, spacing_of(s), false);
     double drift = speed;
     // Where the shape's sides fall between points the lattice makes up for it by its pace.
-    if (source->points > 0) drift *= fine_section(s, source, direction) / source->points;
+    if (source->points > 0)
+        drift *= fine_section(s, source, direction, MOST, false) / source->points;
     double volume = s->cell_volume / s->def.particles_per_cell;
     double flow = def->flow > 0 ? def->flow : def->rate * volume;
     if (flow > 0) {
@@ -532,13 +556,15 @@ BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error)
 }
 
 /// Emits what entered the source's shape in the part of the step during which it runs.
-static bool emit_source(BrimSim *s, const Source *source) {
+static bool emit_source(BrimSim *s, Source *source) {
+    bool varies = source_varies(source);
     double from = fmax(s->time, source->def.start), to = fmin(s->time + s->dt, source->def.stop);
     if (to <= from) return true;
     float spacing = spacing_of(s), back[3], offset[3], low[3], high[3], length = 0;
     for (int k = 0; k < 3; k++) { // downstream of the shape too: what passed through it is there
         back[k] = (float)(source->drift[k] * (to - from));
-        offset[k] = (float)fmod(source->drift[k] * to, spacing);
+        source->phase[k] += varies ? source->drift[k] * (to - from) : 0;
+        offset[k] = (float)fmod(varies ? source->phase[k] : source->drift[k] * to, spacing);
         length += back[k] * back[k];
         low[k] = fmaxf(source->low[k] + fminf(back[k], 0), 0);
         high[k] = fminf(source->high[k] + fmaxf(back[k], 0), (float)s->grid.cells[k] * s->dx);
@@ -552,7 +578,15 @@ static bool emit_source(BrimSim *s, const Source *source) {
                   .jitter = true,
                   .back = back,
                   .windows = (int)fmaxf(1, ceilf(sqrtf(length) / spacing))};
+    if (varies) {
+        a.velocity = (BrimVec3){source->stream[0], source->stream[1], source->stream[2]};
+        a.spin = (BrimVec3){source->spin[0], source->spin[1], source->spin[2]};
+        a.centre = (BrimVec3){source->centre[0], source->centre[1], source->centre[2]};
+        a.mover = source->mover, a.until = to, a.span = to - from;
+        if (!(source->pace > 0)) return true;
+    }
     bool ok = seed_lattice(s->dim, spacing, offset, low, high, visit, &a);
+    if (a.mover) solid_place(a.mover, s->time + s->dt, s->dt);
     s->emitted += a.count;
     return ok;
 }
@@ -568,36 +602,45 @@ static bool meets(const BrimSim *s, int slot, const float low[3], const float hi
 
 /// A drain at work. far: particles may lie anywhere
 typedef struct Draining {
-    const Drain *drain;
+    int index;
     bool far;
+    TeamCount taken;
 } Draining;
 
 /// Marks the sorted particles inside a drain.
 static void drain_tile(BrimSim *s, int slot, int thread, void *context) {
-    const Draining *d = context;
-    const Drain *drain = d->drain;
+    Draining *d = context;
+    const Drain *drain = &s->drains[d->index];
+    int64_t taken = 0;
     Particles *p = &s->particles;
     if (!d->far && !meets(s, slot, drain->low, drain->high)) return;
     uint32_t end = tile_end(p, &s->grid, slot);
     for (uint32_t i = tile_first(p, &s->grid, slot); i < end; i += SEED_BATCH) {
         int n = end - i < SEED_BATCH ? (int)(end - i) : SEED_BATCH;
         float distance[SEED_BATCH];
-        shape_distance(drain->shape, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
-                       p->attr[ATTR_Z] + i, distance);
-        for (int k = 0; k < n; k++)
-            if (distance[k] < 0 && p->key[i + (uint32_t)k] < KEY_LEFT)
-                p->key[i + (uint32_t)k] = KEY_DRAINED;
+        port_distance(drain->shape, drain->mover, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
+                      p->attr[ATTR_Z] + i, distance);
+        for (int k = 0; k < n; k++) {
+            uint32_t at = i + (uint32_t)k;
+            if (!(distance[k] < 0) || p->key[at] >= KEY_LEFT) continue;
+            if (!drain_takes(s, d->index, particle_words(p, ATTR_ID)[at])) continue;
+            p->key[at] = KEY_DRAINED, taken++;
+        }
     }
+    team_add(&d->taken, taken);
 }
 
 /// False when out of memory.
 static bool emit_all(BrimSim *s) {
     bool far = s->drain_count && crosses_tiles(s); // then look at all
+    drains_shares(s);
     for (int k = 0; k < s->drain_count; k++) {
         const Drain *d = &s->drains[k];
         double now = s->time + s->dt;
         if (now < d->def.start || now > d->def.stop) continue;
-        tiles_for(s, drain_tile, &(Draining){d, far});
+        Draining draining = {k, far, 0};
+        tiles_for(s, drain_tile, &draining);
+        drain_took(s, k, draining.taken);
     }
     for (int k = 0; k < s->source_count; k++)
         if (!emit_source(s, &s->sources[k])) return false;
@@ -605,5 +648,7 @@ static bool emit_all(BrimSim *s) {
 }
 
 BrimResult stage_emit(BrimSim *s, BrimError *error) {
+    BrimResult r = streams_place(s, s->time + s->dt, s->dt, error);
+    if (r != BRIM_OK) return r;
     return emit_all(s) ? BRIM_OK : step_out_of_memory(s, "emit", error);
 }

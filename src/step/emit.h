@@ -14,7 +14,13 @@ bool emit_waiting(BrimSim *s, const BrimLiquidDef *def, const LiquidFlow *flow, 
                   uint32_t origin);
 /// Sets a source's bounds and the speed of its stream; an error names the scene's key.
 BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error);
-/// Particles a second that a source emits while it runs.
+/// Points of a source's lattice that enter its shape, solids left out of account, when it drifts by
+/// one spacing along a direction; fine: the same in parts of points, by at most `most` of them.
+double emit_section(BrimSim *s, const Source *source, const float direction[3], int most,
+                    double *fine);
+/// Between the points of a lattice, m.
+float emit_spacing(const BrimSim *s);
+/// Particles a second that a source emits while it runs, as it is now.
 double emit_rate(const BrimSim *s, const Source *source);
 /// Adds the lattice points of the region shapes[index] to those of each cell, on tiles that exist.
 void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *points);

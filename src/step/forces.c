@@ -1,5 +1,6 @@
 // Stage 9: body forces.
 #include "base/error.h"
+#include "liquid/force_fields.h"
 #include "step/stages.h"
 #include <math.h>
 
@@ -27,6 +28,7 @@ BrimResult stage_forces(BrimSim *s, BrimError *error) {
                     (long long)s->step + 1, s->velocity_time + 0.5 * kick);
     float add[3] = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)};
     tiles_for(s, push_tile, add);
+    BrimResult r = force_fields_push(s, s->velocity_time + 0.5 * kick, kick, error);
     s->velocity_time += kick;
-    return BRIM_OK;
+    return r;
 }

@@ -60,12 +60,26 @@ typedef struct Source {
     float drift[3];        ///< speed of the lattice, m/s
     uint32_t origin;       ///< its particles' attribute `source`
     double points;         ///< cross-section: points that enter when it drifts by one spacing
+
+    // what changes with time (step/stream.h)
+    Solid *mover; ///< the shape, where it moves; NULL: it stays
+    Formula *velocity_at[3], *flow_at;
+    float direction[3], pace; ///< of the lattice as the shape sees it; that the section is of
+    double fine;              ///< its cross-section in parts of points
+    float stream[3];          ///< velocity of the water at the shape's place, m/s
+    float spin[3], centre[3]; ///< of the shape
+    double phase[3];          ///< way of the lattice so far, m
 } Source;
 
 typedef struct Drain {
     BrimDrainDef def;
     Shape *shape;
     float low[3], high[3];
+    Solid *mover; ///< the shape, where it moves; NULL: it stays
+    Formula *rate_at;
+    double rate;  ///< now, m^3/s
+    double owed;  ///< particles to take
+    double share; ///< of those inside that it takes in this step
 } Drain;
 
 /// A particle to make at a point, and where its liquid came from, both in cells of its tile.
@@ -147,6 +161,8 @@ struct BrimSim {
     Bodies *bodies; ///< NULL without; their solids are among those above
     Source *sources;
     int source_count;
+    struct ForceField *forces; ///< (liquid/force_fields.h)
+    int force_count;
     Drain *drains;
     int drain_count;
     BrimGravityKey *gravity_keys;
