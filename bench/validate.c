@@ -355,6 +355,16 @@ static void validate_bodies(void) {
     }
     row("bodies", "40 by chance", "broke down or passed through", broken, 0, 0.5);
     row("bodies", "40 by chance", "not as they should be", bad, 0, 0.5);
+    static const double density[4] = {100, 540, 1000, 1850};
+    for (int n = 0; n < 8; n++) {
+        BrimError error = {0};
+        char what[64];
+        snprintf(what, sizeof what, "%s, 20 cells across, %g kg/m3", n < 4 ? "disc" : "ball",
+                 density[n & 3]);
+        double part = swim_draft(n < 4 ? 2 : 3, 20, density[n & 3], 1, 0, &error);
+        row("bodies", what, density[n & 3] < 1000 ? "draft by Archimedes" : "lift by Archimedes",
+            part, 1, 0.02);
+    }
     for (int n = 0; n < 6; n++) {
         SwimResult r = swim_long(n < 4 ? 2 : 3, n & 1 ? 8000 : 50, n & 2, 60);
         row("bodies", r.what, "energy above the start, 60 s", r.rise, 0, 0.01);

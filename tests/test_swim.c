@@ -24,3 +24,13 @@ TEST(swim_light_and_heavy_at_large_steps) {
         CHECK(good(&r));
     }
 }
+
+TEST(swim_disc_has_its_draft) {
+    // 20 cells across; the ball is in `make validate`
+    static const double density[4] = {100, 540, 1000, 1850};
+    for (int n = 0; n < 4; n++) {
+        BrimError error = {0};
+        double part = swim_draft(2, 20, density[n], 1, 1, &error);
+        CHECK_NEAR(part, 1, 0.02);
+    }
+}
