@@ -3,8 +3,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/timer.h"
+#include "bodies/bodies.h"
 #include "forecast.h"
 #include "sim.h"
+#include "solid/trimesh.h"
 #include "step/stream.h"
 #include <math.h>
 #include <stdarg.h>
@@ -36,14 +38,14 @@ static void warn_of_thin_walls(const BrimSim *s, BrimEstimate *e) {
 }
 
 /// A shape and the box to look for it in.
-typedef struct Region {
+typedef struct Sampled {
     const Shape *shape;
     const float *low, *high;
-} Region;
+} Sampled;
 
 /// Part of a region that lies inside any of `count` solids at a time, by points spread over its
 /// box; 0 when none of them is in the shape.
-static double buried_part(const BrimSim *s, Region region, Solid *const *solids, int count,
+static double buried_part(const BrimSim *s, Sampled region, Solid *const *solids, int count,
                           double time) {
     enum { EDGE = 16 };
     int inside = 0, buried = 0;
@@ -71,7 +73,7 @@ static double buried_part(const BrimSim *s, Region region, Solid *const *solids,
 static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
     for (int i = 0; i < s->source_count; i++) {
         const Source *source = &s->sources[i];
-        Region region = {source->shape, source->low, source->high};
+        Sampled region = {source->shape, source->low, source->high};
         bool told = false;
         for (int k = 0; k < s->solid_count; k++) {
             double part = buried_part(s, region, &s->solids[k], 1, source->def.start);
@@ -95,7 +97,7 @@ static void warn_if_buried(const BrimSim *s, const Shape *shape, int index, Brim
         low[a] = fmaxf(low[a], 0);
         high[a] = fminf(high[a], (float)s->grid.cells[a] * s->dx);
     }
-    if (buried_part(s, (Region){shape, low, high}, s->solids, s->solid_count, 0) >= 0.99)
+    if (buried_part(s, (Sampled){shape, low, high}, s->solids, s->solid_count, 0) >= 0.99)
         warn(e, "liquid[%d]: lies inside solids: nothing of it is seeded", index);
 }
 
@@ -119,6 +121,28 @@ static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, 
 }
 
 /// Of steps in which the ripples of surface tension grow.
+/// Part of a body's volume that its lattice may miss.
+static const double CROSSING = 0.03;
+
+/// A surface that crosses itself encloses some of its inside twice.
+static void warn_of_crossing(const BrimSim *s, const BrimSimDef *def, BrimEstimate *e) {
+    for (int i = 0; s->bodies && i < s->bodies->count && s->dim == 3; i++) {
+        const BrimShapeDef *shape = &def->bodies[i].shape;
+        Trimesh mesh = {0};
+        if (shape->kind != BRIM_SHAPE_MESH || trimesh_load(shape->file, &mesh, NULL) != BRIM_OK)
+            continue;
+        double enclosed = fabs(trimesh_volume(&mesh)) * pow((double)shape->scale, 3);
+        double part = enclosed / s->bodies->body[i].elastic->volume - 1;
+        if (part > CROSSING)
+            warn(e,
+                 "bodies[%d]: the surface of %s crosses itself, or has parts inside one another: "
+                 "%.0f "
+                 "%% of its inside is enclosed twice. It is taken once",
+                 i, shape->file, 100 * part);
+        trimesh_free(&mesh);
+    }
+}
+
 static void warn_of_ripples(const BrimSim *s, BrimEstimate *e) {
     double longest = step_for_tension(s);
     bool fixed = s->def.step > 0;
@@ -266,6 +290,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         estimate->steps = whole(steps);
         if (!(all > 0)) warn(estimate, "there is no water before the end");
         warn_of_thin_walls(s, estimate);
+        warn_of_crossing(s, def, estimate);
         warn_of_ripples(s, estimate);
         warn_of_buried_sources(s, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);

@@ -140,6 +140,10 @@ BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store,
         r = hands_of_def(s, &def->bodies[i], i, error);
         if (r != BRIM_OK) return of_body(r, i, error);
     }
+    for (int i = 0; i < b->count; i++) {
+        BrimResult r = bodies_check(s, i, error);
+        if (r != BRIM_OK) return of_body(r, i, error);
+    }
     return BRIM_OK;
 }
 

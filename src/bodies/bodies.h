@@ -51,6 +51,8 @@ struct Bodies {
 
 /// store: of what is pre-computed; NULL: none.
 BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store, BrimError *error);
+/// Whether a body stands where it can, all bodies being there.
+BrimResult bodies_check(const BrimSim *s, int index, BrimError *error);
 void bodies_free(BrimSim *s);
 size_t bodies_bytes(const BrimSim *s);
 

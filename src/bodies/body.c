@@ -18,7 +18,7 @@ void body_free(Body *b) {
     trimesh_free(&b->surface);
     distance_grid_free(&b->grid);
     free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
-    free(b->nearest), free(b->inside);
+    free(b->nearest), free(b->inside), free(b->rest_nearest);
     free(b->cell), free(b->cell_row);
     free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->step),
         free(b->pulled), free(b->residual), free(b->change), free(b->extra), free(b->work);
@@ -26,10 +26,11 @@ void body_free(Body *b) {
 }
 
 size_t body_bytes(const Body *b) {
-    size_t r = b->elastic ? (size_t)b->elastic->r : 0;
+    size_t r = b->elastic ? (size_t)b->elastic->r : 0, rest = 1;
+    for (int a = 0; a < 3; a++) rest *= (size_t)b->rest_grid.n[a];
     return (b->elastic ? elastic_bytes(b->elastic) : 0) + shape_bytes(b->shape) +
            b->surface.vertex_count * (52 + 4 * r) + b->surface.triangle_count * 12 +
-           b->grid_room * 4 + b->nearest_room * 4 + b->inside_room +
+           b->grid_room * 4 + b->nearest_room * 4 + b->inside_room + rest * 4 +
            b->cell_room * sizeof(BodyCell) + b->row_room * 4;
 }
 
@@ -154,19 +155,34 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
 
 // --------------------------------------------------------------------------------------- place
 
-/// sum over i of row_i d_i
+/// [r][dim] => [dim][r]
+static void by_component(const Body *b, const double *from, double *to) {
+    int r = b->elastic->r, dim = b->dim;
+    for (int i = 0; i < r; i++)
+        for (int a = 0; a < dim; a++) to[a * r + i] = from[i * dim + a];
+}
+
+/// sum over i of row_i d_i, d [dim][r]
 static void combine(const Body *b, const float *row, const double *d, double out[3]) {
-    const Elastic *e = b->elastic;
+    int r = b->elastic->r;
     out[0] = out[1] = out[2] = 0;
-    for (int i = 0; i < e->r; i++)
-        for (int a = 0; a < e->dim; a++) out[a] += row[i] * d[i * e->dim + a];
+    for (int a = 0; a < b->dim; a++) {
+        double s[8] = {0};
+        const double *x = d + a * r;
+        int i = 0;
+        for (; i + 8 <= r; i += 8)
+            for (int k = 0; k < 8; k++) s[k] += row[i + k] * x[i + k];
+        for (; i < r; i++) s[0] += row[i] * x[i];
+        out[a] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+    }
 }
 
 void body_speeds(Body *b) {
-    double most = 0;
+    double most = 0, by[ELASTIC_DOFS_MOST];
+    by_component(b, b->elastic->v, by);
     for (size_t i = 0; i < b->surface.vertex_count; i++) {
         double v[3];
-        combine(b, b->row + i * (size_t)b->elastic->r, b->elastic->v, v);
+        combine(b, b->row + i * (size_t)b->elastic->r, by, v);
         for (int a = 0; a < 3; a++) b->velocity[i][a] = (float)v[a];
         most = fmax(most, dot3(v, v));
     }
@@ -174,10 +190,12 @@ void body_speeds(Body *b) {
 }
 
 static void place_vertices(Body *b) {
+    double by[ELASTIC_DOFS_MOST];
+    by_component(b, b->elastic->d, by);
     for (int a = 0; a < 3; a++) b->low[a] = INFINITY, b->high[a] = -INFINITY;
     for (size_t i = 0; i < b->surface.vertex_count; i++) {
         double d[3];
-        combine(b, b->row + i * (size_t)b->elastic->r, b->elastic->d, d);
+        combine(b, b->row + i * (size_t)b->elastic->r, by, d);
         for (int a = 0; a < 3; a++) {
             float x = (float)(b->rest[i][a] + d[a]);
             b->surface.vertices[i][a] = x;
@@ -209,9 +227,17 @@ static void find_normals(Body *b) {
     }
 }
 
-/// Nodes at half cells of the liquid's grid around the surface.
-static bool fit_grid(Body *b) {
-    DistanceGrid *g = &b->grid;
+/// A place of a body, as if it were rigid, as it is now => at rest.
+static void to_rest(const Body *b, const float p[3], float out[3]) {
+    double d[3];
+    for (int a = 0; a < 3; a++) d[a] = p[a] - b->centre[a];
+    for (int a = 0; a < 3; a++)
+        out[a] = (float)(b->rotation[a] * d[0] + b->rotation[3 + a] * d[1] +
+                         b->rotation[6 + a] * d[2] + b->elastic->rest_centre[a]);
+}
+
+/// Nodes at half cells of the liquid's grid around the surface. Returns how many.
+static size_t fit_grid(const Body *b, DistanceGrid *g) {
     size_t nodes = 1;
     g->spacing = 0.5f * b->dx;
     g->n[2] = 1, g->origin[2] = 0;
@@ -222,18 +248,68 @@ static bool fit_grid(Body *b) {
         nodes *= (size_t)g->n[a];
         g->low[a] = b->low[a], g->high[a] = b->high[a];
     }
-    return memory_fit((void **)&g->value, &b->grid_room, sizeof *g->value, nodes) &&
+    return nodes;
+}
+
+static bool make_room(Body *b, size_t nodes) {
+    return memory_fit((void **)&b->grid.value, &b->grid_room, sizeof *b->grid.value, nodes) &&
            memory_fit((void **)&b->nearest, &b->nearest_room, sizeof *b->nearest, nodes) &&
            memory_fit((void **)&b->inside, &b->inside_room, 1, nodes);
 }
 
+/// Nearest triangles of the pose at rest, in which the body stands when this is called.
+static bool find_rest(Body *b) {
+    size_t nodes = fit_grid(b, &b->grid);
+    if (!make_room(b, nodes)) return false;
+    b->rest_nearest = memory_new(nodes * sizeof *b->rest_nearest);
+    if (!b->rest_nearest) return false;
+    b->rest_grid = b->grid, b->rest_grid.value = NULL;
+    memset(b->inside, 0, nodes);
+    for (size_t i = 0; i < nodes; i++) b->rest_nearest[i] = UINT32_MAX;
+    if (!distance_grid_near(&b->grid, &b->surface, REACH, b->rest_nearest, b->inside)) return false;
+    for (size_t i = 0; i < nodes; i++)
+        if (!(b->grid.value[i] <= (REACH + 1) * b->grid.spacing)) b->rest_nearest[i] = UINT32_MAX;
+    return true;
+}
+
+/// For each node the triangle that was nearest at rest to where the turned body has it.
+static void guess_nearest(Body *b) {
+    const DistanceGrid *g = &b->grid, *from = &b->rest_grid;
+    size_t node = 0;
+    double step[3]; // of the place at rest, in its nodes, from node to node along x
+    for (int a = 0; a < 3; a++) step[a] = b->rotation[a] * g->spacing / from->spacing;
+    for (int k = 0; k < g->n[2]; k++)
+        for (int j = 0; j < g->n[1]; j++) {
+            float p[3] = {g->origin[0], g->origin[1] + (float)j * g->spacing,
+                          g->origin[2] + (float)k * g->spacing};
+            float rest[3];
+            double at[3];
+            to_rest(b, p, rest);
+            for (int a = 0; a < 3; a++)
+                at[a] = ((double)rest[a] - from->origin[a]) / from->spacing + 0.5;
+            if (b->dim == 2) at[2] = 0;
+            for (int i = 0; i < g->n[0]; i++, node++) {
+                int x = (int)floor(at[0]), y = (int)floor(at[1]), z = (int)floor(at[2]);
+                bool there = x >= 0 && y >= 0 && z >= 0 && x < from->n[0] && y < from->n[1] &&
+                             z < from->n[2];
+                b->nearest[node] =
+                    there ? b->rest_nearest[((size_t)z * (size_t)from->n[1] + (size_t)y) *
+                                                (size_t)from->n[0] +
+                                            (size_t)x]
+                          : UINT32_MAX;
+                for (int a = 0; a < b->dim; a++) at[a] += step[a];
+            }
+        }
+}
+
 static bool find_distance(Body *b) {
     DistanceGrid *g = &b->grid;
-    if (!fit_grid(b)) return false;
-    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
+    size_t nodes = fit_grid(b, g);
+    if (!make_room(b, nodes)) return false;
     memset(b->inside, 0, nodes);
+    guess_nearest(b);
     if (!distance_grid_near(g, &b->surface, REACH, b->nearest, b->inside) ||
-        !distance_grid_inside(g, &b->surface, b->inside))
+        !distance_grid_inside(g, &b->surface, true, b->inside))
         return false;
     float far = REACH * g->spacing;
     for (size_t i = 0; i < nodes; i++) {
@@ -245,13 +321,13 @@ static bool find_distance(Body *b) {
 
 bool body_place(Body *b) {
     place_vertices(b);
+    if (!b->elastic->params.rigid && !b->rest_nearest && !find_rest(b)) return false;
     find_normals(b);
     body_speeds(b);
-    if (!b->elastic->params.rigid) return find_distance(b);
     double velocity[3];
     elastic_rotation(b->elastic, b->rotation);
     elastic_centre(b->elastic, b->centre, velocity);
-    return true;
+    return b->elastic->params.rigid || find_distance(b);
 }
 
 // -------------------------------------------------------------------------------------- queries
@@ -261,15 +337,6 @@ bool body_bounds(const void *body, float low[3], float high[3]) {
     memcpy(low, b->low, sizeof b->low);
     memcpy(high, b->high, sizeof b->high);
     return true;
-}
-
-/// A place of a rigid body as it is now => at rest.
-static void to_rest(const Body *b, const float p[3], float out[3]) {
-    double d[3];
-    for (int a = 0; a < 3; a++) d[a] = p[a] - b->centre[a];
-    for (int a = 0; a < 3; a++)
-        out[a] = (float)(b->rotation[a] * d[0] + b->rotation[3 + a] * d[1] +
-                         b->rotation[6 + a] * d[2] + b->elastic->rest_centre[a]);
 }
 
 void body_distance(const void *body, int n, const float *x, const float *y, const float *z,

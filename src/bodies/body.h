@@ -34,12 +34,14 @@ typedef struct Body {
     double surface_area;  ///< of all of them
     double friction;      ///< Coulomb's coefficient against walls, solids and other bodies
     float low[3], high[3];
-    double rotation[9], centre[3]; ///< rigid bodies: x = rotation (X - rest centre) + centre
+    double rotation[9], centre[3]; ///< x = rotation (X - rest centre) + centre; rigid: exactly
 
     DistanceGrid grid; ///< bodies that deform: on nodes at half cells, near the surface
     size_t grid_room;
-    uint32_t *nearest; ///< [nodes] triangle
-    uint8_t *inside;   ///< [nodes] scratch
+    uint32_t *nearest;      ///< [nodes] triangle
+    uint8_t *inside;        ///< [nodes] scratch
+    DistanceGrid rest_grid; ///< at rest, of which only the nodes' places are used
+    uint32_t *rest_nearest; ///< [nodes of it] triangle: a guess for the pose
     size_t nearest_room, inside_room;
 
     BodyPin *pin; ///< bodies with pins that move

@@ -204,6 +204,31 @@ static bool touch_vertex(BrimSim *s, int me, size_t vertex, double kick) {
     return joint_meet(s->bodies, me, row, touch.body, other_row, m);
 }
 
+/// Whether a body may come to touch anything within the step, by its bounds.
+static bool near_anything(const BrimSim *s, int me) {
+    const Body *b = &s->bodies->body[me];
+    double reach = 3 * s->dx + 2 * b->elastic->dn * b->fastest;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int a = n >> 1;
+        double end = (double)s->grid.cells[a] * s->dx;
+        if (!s->sides.open[n] && (n & 1 ? end - b->high[a] : b->low[a]) < reach) return true;
+    }
+    for (int k = 0; k < s->solid_count; k++) {
+        float low[3], high[3];
+        int body = k - s->bodies->first_solid;
+        if (body == me || !solid_exists(s->solids[k], s->solid_time)) continue;
+        if (!solid_bounds(s->solids[k], low, high)) return true;
+        double far = reach;
+        if (body >= 0 && body < s->bodies->count)
+            far += 2 * b->elastic->dn * s->bodies->body[body].fastest;
+        bool apart = false;
+        for (int a = 0; a < s->dim; a++)
+            apart |= low[a] > b->high[a] + far || high[a] < b->low[a] - far;
+        if (!apart) return true;
+    }
+    return false;
+}
+
 bool bodies_contact(BrimSim *s, double kick) {
     Bodies *bodies = s->bodies;
     bodies->joint.count = bodies->joint.row_count = 0;
@@ -214,8 +239,11 @@ bool bodies_contact(BrimSim *s, double kick) {
         if (b->touching) memset(b->extra, 0, dofs * dofs * sizeof *b->extra);
         b->touching = false;
     }
-    for (int k = 0; k < bodies->count; k++)
-        for (size_t n = 0; n < bodies->body[k].surface.vertex_count; n++)
-            if (bodies->body[k].vertex_area[n] > 0 && !touch_vertex(s, k, n, kick)) return false;
+    for (int k = 0; k < bodies->count; k++) {
+        const Body *b = &bodies->body[k];
+        if (!near_anything(s, k)) continue;
+        for (size_t n = 0; n < b->surface.vertex_count; n++)
+            if (b->vertex_area[n] > 0 && !touch_vertex(s, k, n, kick)) return false;
+    }
     return true;
 }

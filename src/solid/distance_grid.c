@@ -76,8 +76,8 @@ static bool compute(DistanceGrid *g, const Trimesh *m) {
     size_t nodes = node_count(g);
     g->value = memory_new(nodes * sizeof *g->value);
     uint8_t *inside = memory_new(nodes);
-    bool ok =
-        g->value && inside && distance_grid_unsigned(g, m) && distance_grid_inside(g, m, inside);
+    bool ok = g->value && inside && distance_grid_unsigned(g, m) &&
+              distance_grid_inside(g, m, false, inside);
     for (size_t i = 0; ok && i < nodes; i++)
         if (inside[i]) g->value[i] = -g->value[i];
     free(inside);

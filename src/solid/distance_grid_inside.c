@@ -111,13 +111,14 @@ static void vote(const Rays *r, uint8_t *votes) {
         }
 }
 
-bool distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, uint8_t *inside) {
+bool distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, bool sound, uint8_t *inside) {
     bool flat = g->n[2] == 1;
     size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
     int32_t *crossings = memory_new(nodes * sizeof *crossings);
     if (!crossings) return false;
     memset(inside, 0, nodes);
-    for (int axis = 0; axis < (flat ? 2 : 3); axis++) {
+    int axes = sound ? 1 : flat ? 2 : 3;
+    for (int axis = 0; axis < axes; axis++) {
         Rays r = {.grid = g,
                   .axis = axis,
                   .u = flat ? 1 - axis : (axis + 1) % 3,
@@ -131,7 +132,7 @@ bool distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, uint8_t *i
                  : cross_triangle(&r, mesh, mesh->triangles[t]);
         vote(&r, inside);
     }
-    for (size_t i = 0; i < nodes; i++) inside[i] = inside[i] >= (flat ? 1 : 2);
+    for (size_t i = 0; i < nodes; i++) inside[i] = inside[i] >= (axes == 3 ? 2 : 1);
     free(crossings);
     return true;
 }

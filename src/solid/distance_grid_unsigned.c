@@ -182,7 +182,7 @@ static bool fill_band(const Nearest *s, size_t nodes, float reach, uint8_t *wait
     Front now = {0}, next = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < nodes; i++)
-        if (!isinf(s->distance[i])) {
+        if (s->distance[i] <= reach) {
             waiting[i] = 1;
             ok = front_add(&now, i);
         }
@@ -269,6 +269,7 @@ bool distance_grid_unsigned(DistanceGrid *g, const Trimesh *mesh) {
 
 /// Nodes from the surface within which `near` knows their nearest triangle for certain.
 static const float near_cells = 2.5f;
+enum { EXCHANGES = 8 }; ///< passes at most; guesses that need more are bad
 
 /// One pass over nodes beyond those, as sweep: the triangle comes along from the least neighbour.
 static void sweep_near(DistanceGrid *g, int pass, uint32_t *triangle, float reach) {
@@ -294,15 +295,72 @@ static void sweep_near(DistanceGrid *g, int pass, uint32_t *triangle, float reac
             }
 }
 
+/// Distances to the triangles that were guessed. How many nodes have none.
+static size_t take_guesses(const Nearest *s) {
+    const DistanceGrid *g = s->grid;
+    size_t node = 0, without = 0;
+    for (int k = 0; k < g->n[2]; k++)
+        for (int j = 0; j < g->n[1]; j++)
+            for (int i = 0; i < g->n[0]; i++, node++) {
+                uint32_t t = s->triangle[node];
+                s->distance[node] = INFINITY;
+                if (t >= s->mesh->triangle_count) {
+                    s->triangle[node] = 0, without++;
+                    continue;
+                }
+                double p[3];
+                const uint32_t *v = s->mesh->triangles[t];
+                node_position(g, i, j, k, p);
+                s->distance[node] = (float)sqrt(triangle_distance2(
+                    p, s->mesh->vertices[v[0]], s->mesh->vertices[v[1]], s->mesh->vertices[v[2]]));
+            }
+    return without;
+}
+
+/// One pass over the nodes near the surface: each is offered the triangles of those beside it.
+/// Where guesses are good hardly one is taken.
+static size_t exchange(const Nearest *s, bool back, float reach) {
+    const DistanceGrid *g = s->grid;
+    const ptrdiff_t step[3] = {1, g->n[0], (ptrdiff_t)g->n[0] * g->n[1]};
+    size_t taken = 0;
+    for (int kk = 0; kk < g->n[2]; kk++)
+        for (int jj = 0; jj < g->n[1]; jj++)
+            for (int ii = 0; ii < g->n[0]; ii++) {
+                int at[3] = {back ? g->n[0] - 1 - ii : ii, back ? g->n[1] - 1 - jj : jj,
+                             back ? g->n[2] - 1 - kk : kk};
+                ptrdiff_t node = at[0] + at[1] * step[1] + at[2] * step[2];
+                if (!(s->distance[node] <= reach)) continue;
+                double p[3];
+                node_position(g, at[0], at[1], at[2], p);
+                for (int n = 0; n < 6; n++) {
+                    int a = n >> 1;
+                    if (n & 1 ? at[a] + 1 >= g->n[a] : at[a] == 0) continue;
+                    ptrdiff_t other = node + (n & 1 ? step[a] : -step[a]);
+                    // farther than its way here: no triangle of that one can be nearer
+                    if (s->distance[other] - g->spacing >= s->distance[node]) continue;
+                    if (s->triangle[other] == s->triangle[node]) continue;
+                    taken += offer(s, (size_t)node, s->triangle[other], p);
+                }
+            }
+    return taken;
+}
+
 bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, uint32_t *triangle,
                         uint8_t *waiting) {
     size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
-    for (size_t i = 0; i < nodes; i++) g->value[i] = INFINITY, triangle[i] = 0;
     float(*box)[6] = triangle_boxes(mesh);
     Nearest s = {g, mesh, g->value, triangle, box};
-    if (box) fill_surface(&s);
-    bool ok = box && fill_band(&s, nodes, fminf(near_cells, reach) * g->spacing, waiting);
-    for (int pass = 0; ok && pass < (g->n[2] == 1 ? 4 : 8); pass++)
+    bool ok = box, blind = ok && take_guesses(&s) == nodes;
+    if (ok) fill_surface(&s);
+    float near = fminf(near_cells, reach) * g->spacing;
+    // where there are guesses ways there and back mend them and fill what they leave out
+    bool changed = !blind && g->n[2] > 1;
+    if (ok && !changed) ok = fill_band(&s, nodes, near, waiting);
+    for (int n = 0; ok && changed && n < EXCHANGES; n++)
+        changed = exchange(&s, n & 1, near + g->spacing) > 0;
+    blind |= changed || g->n[2] == 1;
+    int all = g->n[2] == 1 ? 4 : 8;
+    for (int pass = 0; ok && pass < all; pass += blind ? 1 : all - 1)
         sweep_near(g, pass, triangle, reach * g->spacing);
     free(box);
     return ok;

@@ -220,8 +220,9 @@ static bool find_distance(MeshFrames *f, const Trimesh *mesh, double resolution,
     if (!fit_grid(f, mesh, resolution, g)) return false;
     size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
     memset(f->inside, 0, nodes);
+    memset(f->nearest, 0xff, nodes * sizeof *f->nearest); // no guesses
     if (!distance_grid_near(g, mesh, DEEP, f->nearest, f->inside) ||
-        !distance_grid_inside(g, mesh, f->inside))
+        !distance_grid_inside(g, mesh, false, f->inside))
         return false;
     float far = DEEP * g->spacing;
     for (size_t i = 0; i < nodes; i++) {

@@ -87,3 +87,15 @@ BrimResult trimesh_load(const char *path, Trimesh *mesh, BrimError *error) {
     BrimResult result = trimesh_load_raw(path, mesh, error);
     return result == BRIM_OK ? trimesh_close(mesh, path, error) : result;
 }
+
+double trimesh_volume(const Trimesh *m) {
+    double sum = 0;
+    for (size_t t = 0; t < m->triangle_count; t++) {
+        const float *a = m->vertices[m->triangles[t][0]], *b = m->vertices[m->triangles[t][1]];
+        const float *c = m->vertices[m->triangles[t][2]];
+        sum += (double)a[0] * ((double)b[1] * c[2] - (double)b[2] * c[1]) +
+               (double)a[1] * ((double)b[2] * c[0] - (double)b[0] * c[2]) +
+               (double)a[2] * ((double)b[0] * c[1] - (double)b[1] * c[0]);
+    }
+    return sum / 6;
+}

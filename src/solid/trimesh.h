@@ -24,6 +24,8 @@ bool trimesh_format(const char *path, MeshFormat *format);
 /// proportion to `size`, whatever the bytes say.
 BrimResult trimesh_parse(MeshFormat format, const uint8_t *data, size_t size, const char *name,
                          Trimesh *mesh, BrimError *error);
+/// Volume that a closed mesh encloses, by the sense of its triangles.
+double trimesh_volume(const Trimesh *mesh);
 void trimesh_free(Trimesh *mesh);
 
 /// Welds vertices at equal positions, drops triangles that this leaves without three corners,

@@ -88,3 +88,28 @@ END
     [ "$(ls kept | wc -l)" -eq 1 ] || give_up "the body was not kept, or not found again"
     cmp -s first/bodies/000002.csv second/bodies/000002.csv || give_up "not the same from the cache"
 }
+
+# A surface that crosses itself is taken once, and the check says so.
+test_bodies_warn_of_a_surface_that_crosses_itself() {
+    box() { # x0 y0 z0 x1 y1 z1, first vertex
+        for z in $3 $6; do for y in $2 $5; do for x in $1 $4; do echo "v $x $y $z"; done; done; done
+        for f in "1 3 4 2" "5 6 8 7" "1 2 6 5" "3 7 8 4" "1 5 7 3" "2 4 8 6"; do
+            echo "$f" | awk -v n="$7" '{ print "f", $1 + n, $2 + n, $3 + n, $4 + n }'
+        done
+    }
+    { box 0.2 0.3 0.3 0.6 0.6 0.6 0; box 0.4 0.4 0.4 0.8 0.5 0.5 8; } >cross.obj
+    cat >cross.yaml <<'EOF'
+brim: 1
+dim: 3
+domain: {size: [1, 1, 1], cells: 16}
+time: {duration: 0.1}
+liquid:
+  - box: {low: [0, 0, 0], high: [1, 0.2, 1]}
+bodies:
+  - mesh: {file: cross.obj}
+    modes: 4
+    elements: 27
+EOF
+    brim_gives 0 check cross.yaml
+    says err "cross.obj crosses itself"
+}
