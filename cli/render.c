@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 typedef struct Arguments {
-    const char *output, *size, *camera, *style, *colour, *range;
+    const char *output, *size, *camera, *style, *colour, *range, *look;
+    TextList sets;
     int64_t frame, first, last, samples, threads;
     double shutter;
     bool grid, level_set, no_foam, quiet, overwrite;
@@ -20,6 +21,7 @@ typedef struct Arguments {
 typedef struct Job {
     Frames frames;
     BrimSimDef def;
+    Look look;
     BrimPictureDef picture;
     bool surface;       ///< wanted: the run's own where there is one
     BrimMesher *mesher; ///< NULL when all frames have one
@@ -157,12 +159,13 @@ static void write_note(const Job *job, int index, char note[768]) {
     if (!foam_path(job, index, path) || stat(path, &foam) != 0) foam.st_size = 0;
     snprintf(note, 768,
              "brim %s frame %d of %lld bytes at %lld.%09ld; %dx%d style %d samples %d shutter %g "
-             "camera %s colour %s range %g:%g grid %d level-set %d foam %lld bytes at %lld.%09ld",
+             "camera %s colour %s range %g:%g grid %d level-set %d look %016llx foam %lld bytes at "
+             "%lld.%09ld",
              brim_version(), job->frames.number[index], (long long)s.st_size,
              (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, p->width, p->height, (int)p->style,
              p->samples, p->shutter, a->camera ? a->camera : "auto", a->colour ? a->colour : "",
-             p->low, p->high, p->grid, p->level_set, (long long)foam.st_size,
-             (long long)foam.st_mtim.tv_sec, foam.st_mtim.tv_nsec);
+             p->low, p->high, p->grid, p->level_set, (unsigned long long)look_hash(&job->def),
+             (long long)foam.st_size, (long long)foam.st_mtim.tv_sec, foam.st_mtim.tv_nsec);
 }
 
 static int draw(Job *job, int index, const char *path) {
@@ -404,6 +407,7 @@ static int prepare(Job *job, bool many) {
     BrimPictureDef *p = &job->picture;
     *p = brim_default_picture_def();
     int code = find_def(job);
+    if (code == EXIT_DONE && a->look) code = take_look(a->look, &job->look, &job->def);
     if (code != EXIT_DONE) return code;
     p->samples = (int)a->samples, p->threads = (int)a->threads, p->shutter = a->shutter;
     p->grid = a->grid, p->level_set = a->level_set;
@@ -459,7 +463,7 @@ static int render(const char *from, const Arguments *a) {
         return EXIT_INPUT;
     }
     if (!check_values(a)) return EXIT_INPUT;
-    int code = frames_find(&job.frames, from);
+    int code = frames_find_set(&job.frames, from, &a->sets);
     if (code == EXIT_DONE) code = choose_frames(&job, from, film || numbered);
     if (code == EXIT_DONE) code = prepare(&job, film || numbered);
     if (code == EXIT_DONE) {
@@ -474,6 +478,7 @@ static int render(const char *from, const Arguments *a) {
         }
     }
     brim_mesher_destroy(&job.mesher);
+    look_free(&job.look);
     frames_free(&job.frames);
     return code;
 }
@@ -494,6 +499,10 @@ int command_render(int argc, char **argv) {
          "rays a pixel, half to three times as many as needed; default 8", 1, 4096},
         {"camera", 0, OPTION_TEXT, &a.camera, "VIEW",
          "auto, front, back, left, right, top, corner, or X,Y,Z:X,Y,Z[:DEGREES]", 0, 0},
+        {"look", 0, OPTION_TEXT, &a.look, "SCENE.yaml",
+         "takes look and materials from this file instead of the run's", 0, 0},
+        {"set", 0, OPTION_LIST, &a.sets, "KEY=VALUE",
+         "override a key of the run's scene, such as look.box=false; repeatable", 0, 0},
         {"motion-blur", 0, OPTION_NUMBER, &a.shutter, "SHARE",
          "share of a frame's time that the shutter is open; default 0", 0, 1},
         {"colour", 0, OPTION_TEXT, &a.colour, "WHAT",
@@ -530,6 +539,7 @@ int command_render(int argc, char **argv) {
     };
     int count = 0;
     int code = args_parse(&usage, argc, argv, &count);
-    if (code != ARGS_OK) return code;
-    return render(argv[1], &a);
+    if (code == ARGS_OK) code = render(argv[1], &a);
+    free((void *)a.sets.items);
+    return code;
 }

@@ -14,3 +14,16 @@ bool parse_style(const char *text, bool water, BrimPictureDef *picture);
 /// Whether a path is a printf format with one whole number, as in frames/%04d.png.
 bool is_pattern(const char *path);
 bool ends_with(const char *path, const char *end);
+
+/// The look of another scene file, and what it holds.
+typedef struct Look {
+    BrimScene *scene;
+    BrimSolidDef *solids;
+} Look;
+
+/// Puts the look of a scene file, and the materials of its solids, into a def. Returns an exit
+/// code.
+int take_look(const char *path, Look *look, BrimSimDef *def);
+void look_free(Look *look);
+/// Of all that decides how a def looks.
+uint64_t look_hash(const BrimSimDef *def);

@@ -1,5 +1,6 @@
 // brim run: a scene file into a folder of frames, with progress, and safe to interrupt.
 #include "cli.h"
+#include "preview.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@ typedef struct Arguments {
     const char *folder, *events;
     TextList sets;
     int64_t frames, threads, seed, patience;
-    bool resume, overwrite, quiet, json;
+    bool resume, overwrite, quiet, json, preview;
 } Arguments;
 
 /// What the summary adds up over the steps of this process.
@@ -219,8 +220,11 @@ static BrimResult do_events(BrimSim *sim, BrimEvents *events, size_t *at, const 
     return BRIM_OK;
 }
 
-static int run_steps(BrimRun *run, const char *scene, BrimEvents *events, const Arguments *a) {
+static int run_steps(BrimRun *run, const BrimSimDef *def, const char *scene, BrimEvents *events,
+                     const Arguments *a) {
     size_t event = 0;
+    Preview preview;
+    preview_start(&preview, a->preview, a->folder, def);
     BrimSim *sim = brim_run_sim(run);
     int frames = brim_run_frame_count(run), frame = brim_sim_frame(sim);
     const char *saved = brim_run_last_checkpoint(run);
@@ -240,6 +244,7 @@ static int run_steps(BrimRun *run, const char *scene, BrimEvents *events, const 
         if (saved != brim_run_last_checkpoint(run)) prepare_last_words(run, scene, a);
         saved = brim_run_last_checkpoint(run);
         progress_step(&progress, sim);
+        preview_step(&preview, sim);
         if (brim_sim_frame(sim) != frame && a->json) json_stats(sim, frames, "frame");
         frame = brim_sim_frame(sim);
     }
@@ -248,6 +253,9 @@ static int run_steps(BrimRun *run, const char *scene, BrimEvents *events, const 
         json_summary(sim, &totals, a->folder);
     else if (!a->quiet)
         print_summary(sim, &totals, a->folder);
+    if (preview.count && !a->quiet && !a->json)
+        say(stderr, "%d previews took %.1f %% of the time: %s\n", preview.count,
+            100 * preview.spent / fmax(wall_clock() - totals.started, 1e-9), preview.path);
     return EXIT_DONE;
 }
 
@@ -279,7 +287,7 @@ static int run_scene(const char *path, const Arguments *a) {
         else if (*brim_run_message(run) && (!a->quiet || brim_run_passed_over(run)))
             say(stderr, "%s\n", brim_run_message(run));
         bool told = brim_run_done(run) && !a->json; // the message says it all
-        code = told ? EXIT_DONE : run_steps(run, path, &events, a);
+        code = told ? EXIT_DONE : run_steps(run, brim_scene_def(scene), path, &events, a);
     }
     brim_run_close(&run);
     brim_scene_destroy(&scene);
@@ -331,11 +339,13 @@ int command_run(int argc, char **argv) {
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},
         {"seed", 0, OPTION_INTEGER, &a.seed, "N", "seed of the random numbers", 0, UINT32_MAX},
-        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "go on from the newest sound checkpoint in DIR",
-         0, 0},
+        {"resume", 0, OPTION_FLAG, &a.resume, NULL,
+         "go on from the newest complete checkpoint in DIR", 0, 0},
         {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "discard an earlier run in DIR", 0, 0},
         {"patience", 0, OPTION_INTEGER, &a.patience, "N",
          "after a signal wait N seconds for the step to end; default 10", 1, 86400},
+        {"preview", 0, OPTION_FLAG, &a.preview, NULL,
+         "draw DIR/preview.png every few seconds, in less than 5 % of the time", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
          "print one JSON object a line: start, frames, summary, errors", 0, 0},

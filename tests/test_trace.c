@@ -228,7 +228,7 @@ TEST(trace_solid_shades_the_floor) {
     Tracer t;
     CHECK_OK(tracer_new(&t, &picture, &error), error);
     // the middle of the shadow lies away from the sun
-    BrimVec3 sun = tracer_sun();
+    BrimVec3 sun = t.sun;
     BrimVec3 at = vec_sub(vec(0.5f, 0.5f, 0.5f), vec_mul(sun, 0.5f / sun.y));
     BrimVec3 lit = vec(at.x + 0.6f, 0, at.z), down = vec(0.01f, -1, 0.01f);
     at = vec(at.x + 0.03f, 0.1f, at.z - 0.03f), lit = vec(lit.x + 0.03f, 0.1f, lit.z - 0.03f);

@@ -95,28 +95,31 @@ int value_names(const BrimParticles *p, ValueName *names) {
     return n;
 }
 
-static float value_at(const BrimParticles *p, int value, size_t i) {
-    switch (value) {
-    case 0:
-        return sqrtf(p->vx[i] * p->vx[i] + p->vy[i] * p->vy[i] + p->vz[i] * p->vz[i]);
-    case 1:
-        return p->vx[i];
-    case 2:
-        return p->vy[i];
-    case 3:
-        return p->vz[i];
-    default: {
+/// (particles) => the value of each [count].
+static void take_values(const BrimParticles *p, int value, float *out) {
+    const float *const velocity[4] = {NULL, p->vx, p->vy, p->vz};
+    size_t n = p->count;
+    if (value == 0) {
+        const float *x = p->vx, *y = p->vy, *z = p->vz;
+        for (size_t i = 0; i < n; i++) out[i] = sqrtf(x[i] * x[i] + y[i] * y[i] + z[i] * z[i]);
+    } else if (value < VALUES_OWN) {
+        if (n) memcpy(out, velocity[value], n * sizeof *out);
+    } else {
         const BrimAttribute *a = &p->extra[value - VALUES_OWN];
-        return a->whole ? (float)((const uint32_t *)a->values)[i] : ((const float *)a->values)[i];
-    }
+        const uint32_t *whole = a->values;
+        if (!a->whole && n) memcpy(out, a->values, n * sizeof *out);
+        for (size_t i = 0; a->whole && i < n; i++) out[i] = (float)whole[i];
     }
 }
 
 /// (values) => 8 bits each between their least and largest, which go to `range`. Speeds begin at 0.
-static void put_values(unsigned char *out, const BrimParticles *p, int value, float range[2]) {
+/// scratch: [count].
+static void put_values(unsigned char *out, const BrimParticles *p, int value, float *scratch,
+                       float range[2]) {
     float low = INFINITY, high = -INFINITY;
+    take_values(p, value, scratch);
     for (size_t i = 0; i < p->count; i++) {
-        float v = value_at(p, value, i);
+        float v = scratch[i];
         low = v < low ? v : low;
         high = v > high ? v : high;
     }
@@ -124,8 +127,9 @@ static void put_values(unsigned char *out, const BrimParticles *p, int value, fl
     if (!(low <= high)) low = high = 0;
     float scale = high > low ? 255 / (high - low) : 0;
     for (size_t i = 0; i < p->count; i++) {
-        float v = (value_at(p, value, i) - low) * scale + 0.5f;
-        out[i] = (unsigned char)(v > 0 ? v < 255 ? v : 255 : 0);
+        float v = (scratch[i] - low) * scale + 0.5f;
+        v = v > 0 ? v : 0; // what is not a number too
+        out[i] = (unsigned char)(int)(v < 255 ? v : 255);
     }
     range[0] = low, range[1] = high;
 }
@@ -149,61 +153,84 @@ static bool reaches(const float from[3]) {
            from[2] <= REACH;
 }
 
+/// Of a position that is within reach.
+static uint16_t near_quantum(float cells) {
+    return (uint16_t)(int)(cells * (65535.0f / REACH) + 0.5f);
+}
+
 static uint16_t quantum(float cells) {
     float q = cells * (65535.0f / REACH) + 0.5f;
     return (uint16_t)(q > 0 ? q < 65535 ? q : 65535 : 0);
 }
 
+/// Runs in the making.
+typedef struct Runs {
+    Run *run;
+    int64_t count, capacity;
+} Runs;
+
+/// A new run for a particle, at the tile that it is in. NULL when out of memory.
+static Run *begin_run(Runs *r, const float cells[3]) {
+    if (r->count == r->capacity) {
+        int64_t capacity = r->capacity ? 2 * r->capacity : 1024;
+        Run *larger = realloc(r->run, (size_t)capacity * sizeof *larger);
+        if (!larger) return NULL;
+        r->run = larger, r->capacity = capacity;
+    }
+    Run *run = &r->run[r->count++];
+    run->count = 0;
+    tile_of(cells, run->tile);
+    return run;
+}
+
 /// (x) => positions of 16 bits, and the runs that they are in. A new run begins where the tile of
-/// the one before no longer reaches. Returns their number, -1 when out of memory.
-static int64_t put_positions(unsigned char *out, const BrimParticles *p, float cell, Run **runs) {
+/// the one before no longer reaches. False when out of memory.
+static bool put_positions(unsigned char *out, const BrimParticles *p, float cell, Runs *runs) {
     const float inverse = 1 / cell;
-    int64_t count = 0, capacity = 0;
     float corner[3] = {INFINITY, INFINITY, INFINITY};
-    for (size_t i = 0; i < p->count; i++) {
+    Run *run = NULL;
+    for (size_t i = 0; i < p->count; i++, out += 6) {
         const float at[3] = {p->x[i] * inverse, p->y[i] * inverse, p->z[i] * inverse};
-        float from[3] = {at[0] - corner[0], at[1] - corner[1], at[2] - corner[2]};
-        if (!reaches(from) || count == 0) {
-            if (count == capacity) {
-                capacity = capacity ? 2 * capacity : 1024;
-                Run *larger = realloc(*runs, (size_t)capacity * sizeof *larger);
-                if (!larger) return -1;
-                *runs = larger;
-            }
-            Run *run = &(*runs)[count++];
-            run->count = 0;
-            tile_of(at, run->tile);
+        const float from[3] = {at[0] - corner[0], at[1] - corner[1], at[2] - corner[2]};
+        uint16_t q[3];
+        if (reaches(from)) {
+            for (int a = 0; a < 3; a++) q[a] = near_quantum(from[a]);
+        } else {
+            run = begin_run(runs, at);
+            if (!run) return false;
             for (int a = 0; a < 3; a++) {
                 corner[a] = (float)(run->tile[a] * TILE_CELLS - MARGIN);
-                from[a] = at[a] - corner[a];
+                q[a] = quantum(at[a] - corner[a]);
             }
         }
-        (*runs)[count - 1].count++;
-        const uint16_t q[3] = {quantum(from[0]), quantum(from[1]), quantum(from[2])};
-        memcpy(out + 6 * i, q, sizeof q);
+        run->count++;
+        memcpy(out, q, sizeof q);
     }
-    return count;
+    return true;
 }
 
 Parcel *frame_particles(const FrameHead *h, const BrimParticles *p, int value) {
-    Run *runs = NULL;
+    Runs runs = {0};
+    float range[2] = {0, 0};
     unsigned char *positions = malloc(6 * p->count + 1);
-    int64_t count = positions ? put_positions(positions, p, h->cell, &runs) : -1;
-    size_t bytes = FRAME_HEAD + moved_bytes(h) + (size_t)(count > 0 ? count : 0) * FRAME_RUN;
-    Parcel *parcel = count >= 0 ? parcel_new(bytes + 7 * p->count, false) : NULL;
+    float *values = malloc(p->count * sizeof *values + 1);
+    bool known = positions && values && put_positions(positions, p, h->cell, &runs);
+    size_t bytes = FRAME_HEAD + moved_bytes(h) + (size_t)runs.count * FRAME_RUN;
+    Parcel *parcel = known ? parcel_new(bytes + 7 * p->count, false) : NULL;
     if (parcel) {
-        float range[2];
-        put_values(parcel->bytes + bytes + 6 * p->count, p, value, range);
+        put_values(parcel->bytes + bytes + 6 * p->count, p, value, values, range);
         unsigned char *at =
-            put_head(parcel->bytes, h, FRAME_PARTICLES, value, range, p->count, (size_t)count);
-        for (int64_t i = 0; i < count; i++) {
-            const uint16_t tile[4] = {(uint16_t)runs[i].tile[0], (uint16_t)runs[i].tile[1],
-                                      (uint16_t)runs[i].tile[2], 0};
-            at = put_word(put(at, tile, sizeof tile), runs[i].count);
+            put_head(parcel->bytes, h, FRAME_PARTICLES, value, range, p->count, (size_t)runs.count);
+        for (int64_t i = 0; i < runs.count; i++) {
+            const Run *run = &runs.run[i];
+            const uint16_t tile[4] = {(uint16_t)run->tile[0], (uint16_t)run->tile[1],
+                                      (uint16_t)run->tile[2], 0};
+            at = put_word(put(at, tile, sizeof tile), run->count);
         }
         put(at, positions, 6 * p->count);
     }
-    free(runs);
+    free(runs.run);
+    free(values);
     free(positions);
     return parcel;
 }

@@ -191,6 +191,15 @@ typedef enum BrimMotionKind {
     BRIM_MOTION_FORMULA,   ///< path and turn, from the solid's start on
 } BrimMotionKind;
 
+typedef enum BrimGlass { BRIM_GLASS_AUTO, BRIM_GLASS_NO, BRIM_GLASS_YES } BrimGlass;
+
+/// How a solid looks in ray-traced pictures.
+typedef struct BrimMaterial {
+    BrimVec3 colour; ///< share of red, green and blue light that it gives back; zeros: by its kind
+    float roughness; ///< 1 matte, 0 polished
+    BrimGlass glass; ///< auto: solids with thin walls are
+} BrimMaterial;
+
 typedef struct BrimSolidDef {
     BrimShapeDef shape;
     BrimMotionKind motion;
@@ -202,6 +211,7 @@ typedef struct BrimSolidDef {
     BrimVec3 path; ///< formula: added to the shape's own position, m
     BrimVec3 turn; ///< formula: degrees about x, then y, then z, as in a keyframe
     const char *path_formula[3], *turn_formula[3]; ///< of t; NULL: the number above
+    BrimMaterial look;                             ///< does not change the result
 } BrimSolidDef;
 
 BRIM_API BrimSolidDef brim_default_solid_def(void);
@@ -480,6 +490,33 @@ typedef enum BrimAttributeBit {
 
 /// Everything that defines a simulation. Start from brim_default_sim_def(). All pointers are
 /// read by brim_sim_create and need not outlive it.
+typedef enum BrimFraming { BRIM_FRAME_DOMAIN, BRIM_FRAME_WATER } BrimFraming;
+
+/// Where a camera stands at a time; smooth in between.
+typedef struct BrimCameraKey {
+    double time;          ///< s
+    BrimVec3 eye, target; ///< m
+    float angle;          ///< of view from bottom to top, degrees
+} BrimCameraKey;
+
+/// How ray-traced pictures of a scene look. Nothing of it changes the result.
+typedef struct BrimLookDef {
+    BrimVec3 liquid_colour; ///< share of red, green and blue light left after liquid_clarity
+    float liquid_clarity;   ///< m
+    BrimVec3 sun;           ///< towards it
+    float sun_strength, sky_strength, exposure;
+    const char *sky_picture; ///< Radiance .hdr file, all around, instead of our sky; NULL: none
+    float sky_turn;          ///< of the picture about y, degrees
+    bool ground, box, caustics;
+    BrimFraming frame;    ///< what a camera without a place of its own frames
+    BrimVec3 eye, target; ///< m; the same point: found
+    float angle;          ///< of view from bottom to top, degrees
+    float aperture;       ///< diameter of the lens, m; 0 = all is sharp
+    float focus;          ///< distance of what is sharp, m; 0 = the target's
+    const BrimCameraKey *keyframes;
+    int keyframe_count;
+} BrimLookDef;
+
 typedef struct BrimSimDef {
     int dim;           ///< 2 or 3
     BrimVec3 size;     ///< of the domain, m; cells are cubes, so size and cells must agree
@@ -571,6 +608,7 @@ typedef struct BrimSimDef {
 
     BrimOutputDef output; ///< read by brim_run_open, ignored by brim_sim_create
     BrimFoamDef foam;     ///< so too
+    BrimLookDef look;     ///< read by brim_write_picture
 
     uint32_t cookie; ///< set by brim_default_sim_def
 } BrimSimDef;
@@ -949,7 +987,7 @@ BRIM_API BrimResult brim_estimate(const BrimSimDef *def, bool calibrate, BrimEst
 typedef struct BrimRun BrimRun;
 
 typedef struct BrimRunOptions {
-    bool resume;    ///< continue from the newest sound checkpoint in the folder
+    bool resume;    ///< continue from the newest complete checkpoint in the folder
     bool overwrite; ///< empty a folder that holds an earlier run first
     int frames;     ///< stop after this many frames; 0 = the scene's duration
 } BrimRunOptions;

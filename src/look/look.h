@@ -78,6 +78,10 @@ View view_camera(BrimVec3 size, int width, int height);
 /// Over `ground` it looks down, since rivers lie below their banks.
 View view_water(BrimVec3 size, bool ground, int width, int height);
 View view_from(const BrimCamera *camera, int width, int height);
+/// The same for the box [low, high] inside a domain.
+View view_box(BrimVec3 low, BrimVec3 high, int width, int height);
+/// Where a look's camera stands at a time; eye = target when it has none.
+BrimCamera look_camera(const BrimLookDef *look, double time);
 /// Parallel view along -to_light that holds the box.
 View view_light(BrimVec3 size, BrimVec3 to_light, int resolution);
 
@@ -211,6 +215,8 @@ typedef struct Solids {
     Solid **solid;
     bool *clear;  ///< [count] thin walls are drawn clear, so that a cup does not hide its water
     bool *ground; ///< [count] height fields
+    bool *mesh;   ///< [count] triangles
+    BrimMaterial *look; ///< [count]
     int count;
     BrimVec3 size; ///< of the domain: solids are shown inside it
     float cell;    ///< m
@@ -228,6 +234,8 @@ void solids_distance_kind(const Solids *solids, bool clear, int n, const float *
                           const float *z, float *distance);
 /// Outward normal of the nearest solid, `otherwise` where its distance has no slope.
 BrimVec3 solids_normal(const Solids *solids, BrimVec3 point, BrimVec3 otherwise);
+/// Of the nearest solid's material.
+float solids_roughness(const Solids *solids, BrimVec3 point);
 /// Colour of the nearest solid's material, linear: ground is rock where steep, grass where
 /// flat, gravel under water.
 BrimVec3 solids_paint(const Solids *solids, BrimVec3 point, BrimVec3 normal, bool wet);

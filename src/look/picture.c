@@ -50,14 +50,46 @@ static BrimResult check_scene(const BrimSimDef *def, const BrimFrame *frame, Bri
     return BRIM_OK;
 }
 
+/// The picture's own camera, else the look's; eye = target when neither has one.
+static BrimCamera placed_camera(const Picture *p) {
+    const BrimCamera *own = &p->want->camera;
+    if (vec_length(vec_sub(own->target, own->eye)) > 0) return *own;
+    return look_camera(&p->def->look, p->time);
+}
+
 View picture_camera(const Picture *p, int fine, bool text) {
-    const BrimCamera *c = &p->want->camera;
+    BrimCamera c = placed_camera(p);
     int width = p->image.width * fine, height = p->image.height * fine;
-    if (vec_length(vec_sub(c->target, c->eye)) > 0) return view_from(c, width, height);
+    if (vec_length(vec_sub(c.target, c.eye)) > 0) return view_from(&c, width, height);
     bool ground = false;
     for (int i = 0; i < p->solids.count; i++) ground = ground || p->solids.ground[i];
     return text ? view_camera(p->def->size, width, height)
                 : view_water(p->def->size, ground, width, height);
+}
+
+/// The camera of a traced picture: found from the water, when the look says so and there is any.
+static View traced_camera(const Picture *p, const BrimMesh *mesh) {
+    BrimCamera c = placed_camera(p);
+    bool own = vec_length(vec_sub(c.target, c.eye)) > 0;
+    if (own || p->def->look.frame != BRIM_FRAME_WATER || !mesh->vertex_count)
+        return picture_camera(p, 1, false);
+    BrimVec3 low = vec(INFINITY, INFINITY, INFINITY), high = vec(-INFINITY, -INFINITY, -INFINITY);
+    for (size_t i = 0; i < mesh->vertex_count; i++) {
+        const float *x = mesh->position[i];
+        low = vec(fminf(low.x, x[0]), fminf(low.y, x[1]), fminf(low.z, x[2]));
+        high = vec(fmaxf(high.x, x[0]), fmaxf(high.y, x[1]), fmaxf(high.z, x[2]));
+    }
+    return view_box(low, high, p->image.width, p->image.height);
+}
+
+/// Distance along the camera's axis of what is sharp.
+static float focus_of(const Picture *p, const View *camera) {
+    const BrimLookDef *look = &p->def->look;
+    BrimCamera c = placed_camera(p);
+    if (look->focus > 0) return look->focus;
+    BrimVec3 at = vec_mul(p->def->size, 0.5f);
+    if (vec_length(vec_sub(c.target, c.eye)) > 0) at = c.target;
+    return fmaxf(vec_dot(vec_sub(at, camera->eye), camera->forward), 1e-3f);
 }
 
 static BrimResult trace_water(Picture *p, const BrimMesh *mesh, BrimError *error) {
@@ -67,11 +99,13 @@ static BrimResult trace_water(Picture *p, const BrimMesh *mesh, BrimError *error
                   .normal = (const float *)mesh->normal,
                   .velocity = (const float *)mesh->velocity,
                   .triangle = (const uint32_t *)mesh->triangle};
+    View camera = traced_camera(p, mesh);
     WaterPicture w = {.def = p->def,
                       .solids = &p->solids,
                       .water = &water,
                       .foam = p->want->foam,
-                      .camera = picture_camera(p, 1, false),
+                      .camera = camera,
+                      .focus = focus_of(p, &camera),
                       .samples = p->want->samples,
                       .blur = (float)(p->want->shutter / p->def->frame_rate),
                       .team = p->team,

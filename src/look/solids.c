@@ -13,7 +13,9 @@ BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *
     s->solid = calloc((size_t)def->solid_count, sizeof(Solid *));
     s->clear = calloc((size_t)def->solid_count, sizeof(bool));
     s->ground = calloc((size_t)def->solid_count, sizeof(bool));
-    if (!s->solid || !s->clear || !s->ground)
+    s->mesh = calloc((size_t)def->solid_count, sizeof(bool));
+    s->look = calloc((size_t)def->solid_count, sizeof *s->look);
+    if (!s->solid || !s->clear || !s->ground || !s->mesh || !s->look)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's solids");
     for (int i = 0; i < def->solid_count; i++) {
         Solid *solid = NULL;
@@ -28,6 +30,10 @@ BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *
             return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's solids");
         }
         s->clear[s->count] = solid_thickness(solid) < 0.03f * vec_length(def->size);
+        s->look[s->count] = def->solids[i].look;
+        BrimGlass glass = def->solids[i].look.glass;
+        if (glass != BRIM_GLASS_AUTO) s->clear[s->count] = glass == BRIM_GLASS_YES;
+        s->mesh[s->count] = def->solids[i].shape.kind == BRIM_SHAPE_MESH;
         s->ground[s->count] = def->solids[i].shape.kind == BRIM_SHAPE_HEIGHT_FIELD;
         s->solid[s->count++] = solid;
     }
@@ -39,6 +45,8 @@ void solids_free(Solids *s) {
     free((void *)s->solid);
     free(s->clear);
     free(s->ground);
+    free(s->mesh);
+    free(s->look);
     *s = (Solids){0};
 }
 
@@ -74,8 +82,22 @@ void solids_distance_kind(const Solids *s, bool clear, int n, const float *x, co
     }
 }
 
+/// The solid, not a clear one, that is nearest to a point.
+static int nearest_solid(const Solids *s, BrimVec3 p) {
+    int nearest = 0;
+    float least = INFINITY;
+    for (int k = 0; k < s->count; k++) {
+        float d;
+        if (s->clear[k]) continue;
+        solid_distance(s->solid[k], 1, &p.x, &p.y, &p.z, &d);
+        if (d < least) least = d, nearest = k;
+    }
+    return nearest;
+}
+
 BrimVec3 solids_normal(const Solids *s, BrimVec3 p, BrimVec3 otherwise) {
-    float h = 0.02f * s->cell, d[6];
+    // across the facets of meshes, whose true shape is smooth
+    float h = (s->count && s->mesh[nearest_solid(s, p)] ? 0.4f : 0.02f) * s->cell, d[6];
     const float x[6] = {p.x - h, p.x + h, p.x, p.x, p.x, p.x};
     const float y[6] = {p.y, p.y, p.y - h, p.y + h, p.y, p.y};
     const float z[6] = {p.z, p.z, p.z, p.z, p.z - h, p.z + h};
@@ -86,17 +108,15 @@ BrimVec3 solids_normal(const Solids *s, BrimVec3 p, BrimVec3 otherwise) {
     return sound ? vec_unit(slope) : otherwise;
 }
 
+float solids_roughness(const Solids *s, BrimVec3 p) {
+    return s->count ? s->look[nearest_solid(s, p)].roughness : 1;
+}
+
 BrimVec3 solids_paint(const Solids *s, BrimVec3 p, BrimVec3 normal, bool wet) {
-    int nearest = 0;
-    float least = INFINITY;
-    for (int k = 0; k < s->count; k++) {
-        float d;
-        if (s->clear[k]) continue;
-        solid_distance(s->solid[k], 1, &p.x, &p.y, &p.z, &d);
-        if (d < least) least = d, nearest = k;
-    }
-    BrimVec3 clay = vec(0.46f, 0.30f, 0.20f);
+    int nearest = nearest_solid(s, p);
+    BrimVec3 own = s->look[nearest].colour, clay = vec(0.46f, 0.30f, 0.20f);
     BrimVec3 rock = vec(0.17f, 0.145f, 0.12f), grass = vec(0.155f, 0.16f, 0.085f);
+    if (own.x + own.y + own.z > 0) return own;
     if (wet && s->ground[nearest]) return vec(0.15f, 0.145f, 0.13f); // gravel
     return s->ground[nearest] ? vec_mix(rock, grass, smooth_step(0.6f, 0.95f, normal.y)) : clay;
 }

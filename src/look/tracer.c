@@ -124,7 +124,7 @@ static BrimResult build_tank(Tracer *t, const WaterPicture *p, BrimError *error)
     // ground that fills the box shows by itself where it ends
     bool ground = false;
     for (int i = 0; i < t->solids->count; i++) ground = ground || t->solids->ground[i];
-    if (result == BRIM_OK && !ground) result = add_tank(t, p->def->sides, error);
+    if (result == BRIM_OK && !ground && t->look->box) result = add_tank(t, p->def->sides, error);
     return result == BRIM_OK ? ray_scene_build(t->tank, error) : result;
 }
 
@@ -157,16 +157,18 @@ BrimResult tracer_new(Tracer *t, const WaterPicture *p, BrimError *error) {
     t->cell = size.x / (float)p->def->cells[0];
     t->extent = vec_length(size);
     t->skin = 2e-3f * t->cell, t->lift = 0.03f * t->cell;
-    // the tint of a tank, whatever its size: models of large waters look as if they were large
-    t->absorption = vec_mul(vec(2.1f, 0.58f, 0.22f), 1.6f / t->extent);
+    t->look = &p->def->look;
+    t->lens = 0.5f * t->look->aperture, t->focus = p->focus;
     float largest = fmaxf(size.x, size.z), power = powf(10, floorf(log10f(largest)));
     t->line = power * (largest / power < 2.5f ? 0.2f : largest / power < 6 ? 0.5f : 1);
-    BrimResult result = build_water(t, p, error);
+    BrimResult result = tracer_light(t, error);
+    if (result == BRIM_OK) result = build_water(t, p, error);
     if (result == BRIM_OK) result = build_solids(t, &t->matte, false, error);
     if (result == BRIM_OK && any_solids(t, true)) result = build_solids(t, &t->glass, true, error);
     if (result == BRIM_OK) result = build_tank(t, p, error);
     if (result == BRIM_OK) result = build_foam(t, p, error);
-    if (result == BRIM_OK) result = tracer_light_floor(t, error);
+    if (result == BRIM_OK && t->look->ground) result = tracer_light_floor(t, error);
+    if (result == BRIM_OK && t->look->ground && t->look->caustics) result = tracer_gather(t, error);
     if (result != BRIM_OK) tracer_free(t);
     return result;
 }
@@ -177,8 +179,10 @@ void tracer_free(Tracer *t) {
     ray_scene_free(&t->tank);
     ray_scene_free(&t->glass);
     ray_scene_free(&t->white);
-    free(t->open);
-    t->open = NULL;
+    free(t->open.value);
+    free(t->lit.value);
+    free(t->sky.pixel);
+    t->open.value = t->lit.value = NULL, t->sky.pixel = NULL;
 }
 
 // ------------------------------------------------------------------------------------- pixels
@@ -189,8 +193,8 @@ static float tone(float x) {
 }
 
 /// Exposure; then, for a screen, the curve.
-static BrimVec3 tone_map(BrimVec3 c, bool scene) {
-    const float exposure = 0.80f;
+static BrimVec3 tone_map(BrimVec3 c, float exposure, bool scene) {
+    exposure *= 0.80f;
     if (scene) return vec_mul(c, exposure);
     return vec(tone(exposure * c.x), tone(exposure * c.y), tone(exposure * c.z));
 }
@@ -203,12 +207,22 @@ static float tent(float x) {
     return x < 0.5f ? sqrtf(2 * x) - 1 : 1 - sqrtf(2 - 2 * x);
 }
 
+/// From a point of the lens, by way of what is sharp. d: of depth 1 along the camera's axis.
+static void look_through_lens(const Tracer *t, BrimVec3 *origin, BrimVec3 *d, Square q) {
+    float radius = t->lens * sqrtf(q.x), angle = 6.2831853f * q.y;
+    BrimVec3 sharp = vec_add(*origin, vec_mul(*d, t->focus));
+    *origin = vec_add(*origin, vec_add(vec_mul(t->camera.right, radius * cosf(angle)),
+                                       vec_mul(t->camera.up, radius * sinf(angle))));
+    *d = vec_sub(sharp, *origin);
+}
+
 static BrimVec3 sample_pixel(const Tracer *t, int x, int y, int sample) {
     Sampler s = {.pixel = (uint32_t)y * 65536u + (uint32_t)x, .sample = sample};
     Square q = sampler_next(&s, 0, 1), shutter = sampler_next(&s, 0, 1);
     Ray ray = {.time = shutter.x};
     BrimVec3 d =
         view_ray(&t->camera, (float)x + 0.5f + tent(q.x), (float)y + 0.5f + tent(q.y), &ray.origin);
+    if (t->lens > 0) look_through_lens(t, &ray.origin, &d, sampler_next(&s, 0, 1));
     ray.direction = vec_unit(d);
     BrimVec3 c = tracer_look(t, &ray, &s);
     // one glint must not outshine a whole pixel
@@ -237,7 +251,7 @@ static void draw_tile(const Tracer *t, int samples, int left, int top, Image *im
     for (int y = top; y < top + TILE && y < image->height; y++)
         for (int x = left; x < left + TILE && x < image->width; x++)
             image->pixel[(size_t)y * (size_t)image->width + (size_t)x] =
-                tone_map(pixel_light(t, x, y, samples), image->scene);
+                tone_map(pixel_light(t, x, y, samples), t->look->exposure, image->scene);
 }
 
 /// A picture in the making.

@@ -2,7 +2,9 @@
 //
 //   tracer        meshes => tree, pixels => image
 //   tracer_path   a ray through water and glass => light
-//   tracer_light  sky, sun, floor and solids: the light that leaves a matte surface
+//   tracer_light  sun, floor and solids: the light that leaves a matte surface
+//   sky           what is around: our sky, or a picture
+//   caustics      the sun's light on the floor, gathered by the water
 #pragma once
 #include "base/hash.h"
 #include "look/contour.h"
@@ -10,8 +12,25 @@
 
 enum { MESH_WATER, MESH_SOLID, MESH_TANK, MESH_GLASS, MESH_FOAM };
 
+/// A picture of all that is around, as in Radiance's files: [height][width], top first.
+typedef struct SkyPicture {
+    int width, height;
+    BrimVec3 *pixel; ///< NULL: none
+    float turn;      ///< about y, rad
+    float strength;
+} SkyPicture;
+
+/// A map of the floor.
+typedef struct FloorMap {
+    float *value; ///< [count_z][count_x]; NULL: none
+    int count_x, count_z;
+    BrimVec3 low; ///< where it begins
+    float step;   ///< between its points, m
+} FloorMap;
+
 typedef struct Tracer {
     const Solids *solids;
+    const BrimLookDef *look;
     const Mesh *water;
     // Each by itself, since water lies on solids and on glass: what touches must not be skipped.
     RayScene *surface; ///< of the water
@@ -27,11 +46,16 @@ typedef struct Tracer {
     float skin;          ///< rays start this far from what they leave, m
     float lift;          ///< and this far from solids, whose triangles cut their true surface, m
     BrimVec3 absorption; ///< of water, 1/m
-    float line;          ///< spacing of the floor's lines, m
-    float *open;         ///< [open_z][open_x] share of the sky that the floor sees
-    int open_x, open_z;
-    BrimVec3 open_low; ///< where the map begins
-    float open_step;   ///< between its points, m
+    BrimVec3 deep;       ///< what scatters back out of deep water
+    BrimVec3 sun;        ///< towards it
+    BrimVec3
+        sun_power; ///< irradiance over pi: what a white matte surface that faces it shines with
+    BrimVec3 sky_mean, floor_mean; ///< light that a matte surface gets from above, from below
+    SkyPicture sky;
+    float lens, focus; ///< radius of the lens and distance of what is sharp, m
+    FloorMap lit;      ///< of the sun's light on the floor, 1 = all of it
+    float line;        ///< spacing of the floor's lines, m
+    FloorMap open;     ///< share of the sky that the floor sees
     Team *team;
 } Tracer;
 
@@ -64,18 +88,24 @@ static inline Square sampler_next(Sampler *s, int k, int of) {
 
 // --------------------------------------------------------------------------------------- light
 
-BrimVec3 tracer_sun(void);
+/// Sun, sky and water as the look has them. BRIM_ERROR_IO or _INPUT: the sky's picture.
+BrimResult tracer_light(Tracer *t, BrimError *error);
 /// Light that arrives from a direction when nothing is in its way.
-BrimVec3 sky_light(BrimVec3 direction, bool with_sun);
-/// What scatters back out of deep water.
-BrimVec3 deep_water(void);
+BrimVec3 sky_light(const Tracer *t, BrimVec3 direction, bool with_sun);
+BrimResult sky_picture_read(const char *path, SkyPicture *sky, BrimError *error);
+/// Follows photons from the sun through water to the floor. (t->lit)
+BrimResult tracer_gather(Tracer *t, BrimError *error);
+/// Value at a place; `otherwise` beyond the map, without an edge.
+float floor_map_at(const FloorMap *map, BrimVec3 p, float otherwise);
+/// The floor around the domain, points as many as a picture needs; nothing allocated yet.
+void floor_map_place(const Tracer *t, int points, FloorMap *map);
 /// Share of light that is left after a way through water.
 BrimVec3 water_filter(const Tracer *t, float distance);
 /// Share that water, n = 1.333, reflects; from inside when `wet`. *bent is the cosine of the ray
 /// that goes on, 0 when all is reflected.
 float water_mirror(float cosine, bool wet, float *bent);
 
-/// Fills t->open.
+/// Fills t->open
 BrimResult tracer_light_floor(Tracer *t, BrimError *error);
 
 /// A point of a matte surface that a ray met.
@@ -97,6 +127,7 @@ BrimVec3 light_tank(const Tracer *t, const Spot *spot, Sampler *sampler);
 /// skins below y = 0, so that water's underside is met before it.
 static inline float floor_distance(const Tracer *t, const Ray *ray) {
     float above = ray->origin.y + 4 * t->skin;
+    if (!t->look->ground) return INFINITY;
     return ray->direction.y < 0 && above > 0 ? -above / ray->direction.y : INFINITY;
 }
 

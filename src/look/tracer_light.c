@@ -7,40 +7,9 @@
 enum { CROSSINGS_MOST = 24, OPEN_RAYS = 40 };
 
 static const float pi = 3.14159265f;
-/// Irradiance of the sun over pi: a white matte surface that faces it shines with this.
-static const BrimVec3 sun_power = {2.30f, 2.08f, 1.74f};
 static const float sun_radius = 0.022f; ///< rad; wider than the true sun: softer shadows
-
-BrimVec3 tracer_sun(void) {
-    return vec_unit(vec(-0.50f, 0.68f, 0.54f));
-}
-
-// ---------------------------------------------------------------------------------------- sky
-
-BrimVec3 sky_light(BrimVec3 direction, bool with_sun) {
-    BrimVec3 d = vec_unit(direction);
-    float up = fmaxf(d.y, 0);
-    BrimVec3 horizon = vec(0.56f, 0.69f, 0.83f), zenith = vec(0.07f, 0.19f, 0.48f);
-    BrimVec3 sky = vec_mix(horizon, zenith, powf(up, 0.5f));
-    float toward = fmaxf(0, vec_dot(d, tracer_sun()));
-    float glow_8 = toward * toward * toward * toward, glow_64;
-    glow_8 *= glow_8, glow_64 = glow_8 * glow_8 * glow_8 * glow_8, glow_64 *= glow_64;
-    float glow = 0.22f * glow_8 + 0.35f * glow_64;
-    sky = vec_add(sky, vec_mul(vec(1.0f, 0.92f, 0.78f), glow));
-    if (with_sun) {
-        float disk = 14 * smooth_step(0.9988f, 0.9997f, toward);
-        sky = vec_add(sky, vec_mul(vec(1.0f, 0.95f, 0.86f), disk));
-    }
-    return sky;
-}
-
-/// Means over the sky and over the lit floor: what a matte surface gets from above and below.
-static const BrimVec3 sky_mean = {0.33f, 0.45f, 0.66f};
-static const BrimVec3 floor_mean = {0.42f, 0.40f, 0.36f};
-
-BrimVec3 deep_water(void) {
-    return vec(0.010f, 0.105f, 0.155f);
-}
+/// Of the light that is kept from a place some comes all the same, by way of other surfaces.
+static const float bounced = 0.3f;
 
 // -------------------------------------------------------------------------------------- water
 
@@ -100,7 +69,7 @@ static BrimVec3 light_through(const Tracer *t, const Ray *ray, bool wet, float *
 
 static BrimVec3 sun_at(const Tracer *t, const Spot *spot, BrimVec3 normal, Sampler *sampler,
                        float *under) {
-    BrimVec3 sun = tracer_sun(), u, v;
+    BrimVec3 sun = t->sun, u, v;
     Square q = sampler_next(sampler, 0, 1);
     float radius = sun_radius * sqrtf(q.x), angle = 2 * pi * q.y;
     across(sun, &u, &v);
@@ -110,7 +79,7 @@ static BrimVec3 sun_at(const Tracer *t, const Spot *spot, BrimVec3 normal, Sampl
     float facing = vec_dot(normal, ray.direction);
     if (facing <= 0) return vec(0, 0, 0);
     ray.origin = vec_add(spot->point, vec_mul(spot->normal, t->lift));
-    return vec_mul(vec_tint(sun_power, light_through(t, &ray, spot->wet, under)), facing);
+    return vec_mul(vec_tint(t->sun_power, light_through(t, &ray, spot->wet, under)), facing);
 }
 
 /// A direction above a surface, more often where it counts more.
@@ -125,24 +94,48 @@ static BrimVec3 above(BrimVec3 normal, Square q) {
 /// Light from one direction of the surroundings.
 static BrimVec3 surroundings(const Tracer *t, const Ray *ray) {
     float ground = floor_distance(t, ray);
-    if (ray_blocked(t->matte, ray, t->skin, ground)) return vec(0.10f, 0.10f, 0.10f);
+    if (ray_blocked(t->matte, ray, t->skin, ground)) return vec_mul(t->sky_mean, bounced);
     BrimVec3 light =
-        ground < INFINITY ? vec_mul(floor_mean, 0.85f) : sky_light(ray->direction, false);
+        ground < INFINITY ? vec_mul(t->floor_mean, 0.85f) : sky_light(t, ray->direction, false);
     bool water = ray_blocked(t->surface, ray, t->skin, ground);
     return water ? vec_tint(light, vec(0.62f, 0.74f, 0.78f)) : light;
 }
 
 // -------------------------------------------------------------------------------------- floor
 
+void floor_map_place(const Tracer *t, int points, FloorMap *m) {
+    float margin = 0.8f * t->size.y;
+    m->low = vec(-margin, 0, -margin);
+    float wide = t->size.x + 2 * margin, deep = t->size.z + 2 * margin;
+    m->step = fmaxf(wide, deep) / (float)points;
+    m->count_x = (int)ceilf(wide / m->step) + 1, m->count_z = (int)ceilf(deep / m->step) + 1;
+}
+
+float floor_map_at(const FloorMap *m, BrimVec3 p, float otherwise) {
+    float x = (p.x - m->low.x) / m->step, z = (p.z - m->low.z) / m->step;
+    if (!(x >= 0 && z >= 0 && x < (float)(m->count_x - 1) && z < (float)(m->count_z - 1)))
+        return otherwise;
+    int i = (int)x, k = (int)z;
+    float fx = x - (float)i, fz = z - (float)k;
+    const float *row = m->value + k * m->count_x + i, *next = row + m->count_x;
+    float inside =
+        (1 - fz) * ((1 - fx) * row[0] + fx * row[1]) + fz * ((1 - fx) * next[0] + fx * next[1]);
+    // no edge where the map ends
+    float edge =
+        fminf(fminf(x, (float)(m->count_x - 1) - x), fminf(z, (float)(m->count_z - 1) - z));
+    float share = smooth_step(0, 0.1f * (float)m->count_x, edge);
+    return otherwise + share * (inside - otherwise);
+}
+
 static float open_at(const Tracer *t, int x, int z, int ray_count) {
-    BrimVec3 p = vec(t->open_low.x + t->open_step * (float)x, t->skin,
-                     t->open_low.z + t->open_step * (float)z);
-    Sampler sampler = {.pixel = (uint32_t)(z * t->open_x + x)};
+    BrimVec3 p = vec(t->open.low.x + t->open.step * (float)x, t->skin,
+                     t->open.low.z + t->open.step * (float)z);
+    Sampler sampler = {.pixel = (uint32_t)(z * t->open.count_x + x)};
     float sum = 0;
     for (int k = 0; k < ray_count; k++) {
         Ray ray = {p, above(vec(0, 1, 0), sampler_next(&sampler, k, ray_count)), 0.5f};
         bool water = ray_blocked(t->surface, &ray, t->skin, INFINITY);
-        float share = ray_blocked(t->matte, &ray, t->skin, INFINITY) ? 0 : water ? 0.8f : 1;
+        float share = ray_blocked(t->matte, &ray, t->skin, INFINITY) ? bounced : water ? 0.8f : 1;
         sum += share;
     }
     return sum / (float)ray_count;
@@ -159,39 +152,22 @@ static void soften(const float *from, float *to, int count, int stride) {
 
 static void light_point(void *context, int index, int thread) {
     Tracer *t = context;
-    t->open[index] = open_at(t, index % t->open_x, index / t->open_x, OPEN_RAYS);
+    int x = index % t->open.count_x;
+    t->open.value[index] = open_at(t, x, index / t->open.count_x, OPEN_RAYS);
 }
 
 BrimResult tracer_light_floor(Tracer *t, BrimError *error) {
-    float margin = 0.8f * t->size.y;
-    t->open_low = vec(-margin, 0, -margin);
-    float wide = t->size.x + 2 * margin, deep = t->size.z + 2 * margin;
     // 112 points for a picture of the usual size
-    t->open_step =
-        fmaxf(wide, deep) / (float)(31 + (t->camera.width < 1280 ? t->camera.width : 1280) / 16);
-    t->open_x = (int)ceilf(wide / t->open_step) + 1,
-    t->open_z = (int)ceilf(deep / t->open_step) + 1;
-    int n = t->open_x * t->open_z;
-    t->open = memory_new(2 * (size_t)n * sizeof(float));
-    if (!t->open) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's floor");
+    FloorMap *m = &t->open;
+    floor_map_place(t, 31 + (t->camera.width < 1280 ? t->camera.width : 1280) / 16, m);
+    int n = m->count_x * m->count_z, wide = m->count_x;
+    m->value = memory_new(2 * (size_t)n * sizeof(float));
+    if (!m->value) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's floor");
     team_for(t->team, n, 16, light_point, t);
-    for (int z = 0; z < t->open_z; z++)
-        soften(t->open + z * t->open_x, t->open + n + z * t->open_x, t->open_x, 1);
-    for (int x = 0; x < t->open_x; x++) soften(t->open + n + x, t->open + x, t->open_z, t->open_x);
+    for (int z = 0; z < m->count_z; z++)
+        soften(m->value + z * wide, m->value + n + z * wide, wide, 1);
+    for (int x = 0; x < wide; x++) soften(m->value + n + x, m->value + x, m->count_z, wide);
     return BRIM_OK;
-}
-
-static float floor_open(const Tracer *t, BrimVec3 p) {
-    float x = (p.x - t->open_low.x) / t->open_step, z = (p.z - t->open_low.z) / t->open_step;
-    if (!(x >= 0 && z >= 0 && x < (float)(t->open_x - 1) && z < (float)(t->open_z - 1))) return 1;
-    int i = (int)x, k = (int)z;
-    float fx = x - (float)i, fz = z - (float)k;
-    const float *row = t->open + k * t->open_x + i, *next = row + t->open_x;
-    float inside =
-        (1 - fz) * ((1 - fx) * row[0] + fx * row[1]) + fz * ((1 - fx) * next[0] + fx * next[1]);
-    // no edge where the map ends
-    float edge = fminf(fminf(x, (float)(t->open_x - 1) - x), fminf(z, (float)(t->open_z - 1) - z));
-    return 1 + smooth_step(0, 12, edge) * (inside - 1);
 }
 
 /// Share of a footprint of `blur` metres that lines cover.
@@ -213,17 +189,38 @@ BrimVec3 light_floor(const Tracer *t, const Spot *spot, Sampler *sampler) {
     float dx = spot->point.x - 0.5f * t->size.x, dz = spot->point.z - 0.5f * t->size.z;
     float away = hypotf(dx, dz) / t->extent,
           haze = 1 - expf(-0.006f * fmaxf(0, away - 1.5f) * away);
-    BrimVec3 far = sky_light(vec(spot->direction.x, 0, spot->direction.z), false);
+    BrimVec3 far = sky_light(t, vec(spot->direction.x, 0, spot->direction.z), false);
     if (haze > 0.995f) return far;
     float under;
     BrimVec3 light = sun_at(t, spot, spot->normal, sampler, &under);
-    BrimVec3 ambient = vec_mul(sky_mean, floor_open(t, spot->point));
+    if (t->lit.value) {
+        float most = fmaxf(0, t->sun.y), share = floor_map_at(&t->lit, spot->point, -1);
+        if (share >= 0)
+            light = vec_mul(vec_tint(t->sun_power, water_filter(t, under)), most * share);
+    }
+    BrimVec3 ambient = vec_mul(t->sky_mean, floor_map_at(&t->open, spot->point, 1));
     if (spot->wet) ambient = vec_tint(ambient, water_filter(t, under));
     light = vec_tint(floor_paint(t, spot), vec_add(light, ambient));
     return vec_mix(light, far, haze);
 }
 
 // ------------------------------------------------------------------------------------- solids
+
+/// A coat over a matte surface: the rougher, the wider and fainter what it mirrors.
+static BrimVec3 polished(const Tracer *t, const Spot *spot, BrimVec3 matte, float roughness,
+                         Sampler *sampler) {
+    float cosine = clampf(-vec_dot(spot->normal, spot->direction), 0, 1), away = 1 - cosine;
+    float mirror = (0.04f + 0.96f * away * away * away * away * away) * (1 - roughness);
+    Ray ray = {.time = spot->time};
+    BrimVec3 straight = vec_add(spot->direction, vec_mul(spot->normal, 2 * cosine));
+    BrimVec3 aside = above(spot->normal, sampler_next(sampler, 0, 1));
+    ray.origin = vec_add(spot->point, vec_mul(spot->normal, t->lift));
+    ray.direction = vec_unit(vec_mix(straight, aside, roughness * roughness));
+    BrimVec3 seen = surroundings(t, &ray);
+    if (!ray_blocked(t->matte, &ray, t->skin, INFINITY) && ray.direction.y > 0)
+        seen = sky_light(t, ray.direction, true);
+    return vec_add(vec_mul(matte, 1 - mirror), vec_mul(seen, mirror));
+}
 
 BrimVec3 light_solid(const Tracer *t, const Spot *spot, Sampler *sampler) {
     BrimVec3 paint = solids_paint(t->solids, spot->point, spot->normal, spot->wet);
@@ -237,16 +234,18 @@ BrimVec3 light_solid(const Tracer *t, const Spot *spot, Sampler *sampler) {
         around = vec_add(around, vec_mul(surroundings(t, &ray), 1 / (float)rays));
     }
     if (spot->wet) around = vec_tint(around, water_filter(t, under));
-    return vec_tint(paint, vec_add(light, around));
+    BrimVec3 matte = vec_tint(paint, vec_add(light, around));
+    float roughness = solids_roughness(t->solids, spot->point);
+    return roughness < 1 ? polished(t, spot, matte, roughness, sampler) : matte;
 }
 
 /// White, and lit from all around as what scatters within is: half by the way the ball faces, half
 /// as if it faced the light.
 BrimVec3 light_foam(const Tracer *t, const Spot *spot, Sampler *sampler) {
     float under;
-    BrimVec3 normal = vec_unit(vec_add(spot->normal, tracer_sun()));
+    BrimVec3 normal = vec_unit(vec_add(spot->normal, t->sun));
     BrimVec3 sun = sun_at(t, spot, normal, sampler, &under);
-    BrimVec3 around = vec_mix(floor_mean, sky_mean, 0.65f + 0.35f * spot->normal.y);
+    BrimVec3 around = vec_mix(t->floor_mean, t->sky_mean, 0.65f + 0.35f * spot->normal.y);
     if (spot->wet) around = vec_tint(around, water_filter(t, under));
     return vec_mul(vec_add(sun, around), 0.9f);
 }
@@ -254,6 +253,6 @@ BrimVec3 light_foam(const Tracer *t, const Spot *spot, Sampler *sampler) {
 BrimVec3 light_tank(const Tracer *t, const Spot *spot, Sampler *sampler) {
     float under;
     BrimVec3 sun = sun_at(t, spot, spot->normal, sampler, &under);
-    BrimVec3 around = vec_mix(floor_mean, sky_mean, 0.5f + 0.5f * spot->normal.y);
+    BrimVec3 around = vec_mix(t->floor_mean, t->sky_mean, 0.5f + 0.5f * spot->normal.y);
     return vec_tint(vec(0.20f, 0.23f, 0.26f), vec_add(sun, around));
 }

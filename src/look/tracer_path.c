@@ -112,7 +112,7 @@ static void pass_glass(const Tracer *t, Path *p, float end, BrimVec3 *light, Bri
         float mirror = 0.04f + 0.6f * away * away * away * away * away;
         BrimVec3 bounce = vec_sub(d, vec_mul(n, 2 * cosine));
         bounce.y = fabsf(bounce.y);
-        *light = vec_add(*light, vec_mul(vec_tint(*filter, sky_light(bounce, !p->wet)), mirror));
+        *light = vec_add(*light, vec_mul(vec_tint(*filter, sky_light(t, bounce, !p->wet)), mirror));
         *filter = vec_mul(vec_tint(*filter, vec(0.955f, 0.975f, 0.972f)), 1 - mirror);
         p->pane = hit.distance + t->skin;
     }
@@ -142,7 +142,7 @@ static BrimVec3 mirrored(const Tracer *t, const Path *p, BrimVec3 point, BrimVec
     turn(t, &q, point, normal, cosine, 0);
     if (q.weight > 0.015f) return trace(t, q, sampler);
     q.ray.direction.y = fabsf(q.ray.direction.y);
-    return q.wet ? deep_water() : sky_light(q.ray.direction, true);
+    return q.wet ? t->deep : sky_light(t, q.ray.direction, true);
 }
 
 /// At the water's surface. Adds the light of the lesser way and goes on along the other.
@@ -174,11 +174,11 @@ static BrimVec3 trace(const Tracer *t, Path p, Sampler *sampler) {
         if (p.wet) {
             BrimVec3 left = water_filter(t, fminf(hit.distance, t->extent));
             BrimVec3 lost = vec_sub(vec(1, 1, 1), left);
-            light = vec_add(light, vec_tint(vec_tint(filter, lost), deep_water()));
+            light = vec_add(light, vec_tint(vec_tint(filter, lost), t->deep));
             filter = vec_tint(filter, left);
         }
         if (met == MET_SKY)
-            return vec_add(light, vec_tint(filter, sky_light(p.ray.direction, !p.wet)));
+            return vec_add(light, vec_tint(filter, sky_light(t, p.ray.direction, !p.wet)));
         bool water = met == MET_MESH && hit.mesh == MESH_WATER;
         if (!water) return vec_add(light, vec_tint(filter, light_matte(t, &p, &hit, met, sampler)));
         bool enters = vec_dot(hit.normal, p.ray.direction) < 0;
@@ -189,7 +189,7 @@ static BrimVec3 trace(const Tracer *t, Path p, Sampler *sampler) {
         p.travelled += hit.distance;
         p.ray.origin = at(&p, hit.distance), p.begin = p.pane = t->skin;
     }
-    return vec_add(light, vec_tint(filter, p.wet ? deep_water() : sky_light(vec(0, 1, 0), false)));
+    return vec_add(light, vec_tint(filter, p.wet ? t->deep : sky_light(t, vec(0, 1, 0), false)));
 }
 
 BrimVec3 tracer_look(const Tracer *t, const Ray *ray, Sampler *sampler) {

@@ -1,5 +1,6 @@
 // Where the camera and the light stand.
 #include "look/look.h"
+#include <stddef.h>
 
 static const float degree = 0.01745329252f;
 
@@ -98,6 +99,50 @@ View view_water(BrimVec3 size, bool ground, int width, int height) {
                              .side = 0.06f,
                              .centre = ground ? 0.5f : 0.62f};
     return frame_box(size, width, height, &framing);
+}
+
+View view_box(BrimVec3 low, BrimVec3 high, int width, int height) {
+    BrimVec3 size = vec_sub(high, low);
+    View v = view_water(size, false, width, height);
+    v.eye = vec_add(v.eye, low);
+    return v;
+}
+
+/// Slope of a smooth curve through three keys, 0 at the ends of the way.
+static float slope(float before, float after, double time_before, double time_after) {
+    return time_after > time_before ? (after - before) / (float)(time_after - time_before) : 0;
+}
+
+/// A number between keys k and k + 1 of `count`, by Hermite's cubic.
+static float between(const BrimCameraKey *keys, int count, int k, size_t offset, double time) {
+    const BrimCameraKey *a = &keys[k], *b = &keys[k + 1];
+    const BrimCameraKey *before = k > 0 ? a - 1 : a, *after = k + 2 < count ? b + 1 : b;
+#define AT_KEY(KEY) (*(const float *)((const char *)(KEY) + offset))
+    float gap = (float)(b->time - a->time), t = (float)(time - a->time) / gap;
+    float from = k > 0 ? slope(AT_KEY(before), AT_KEY(b), before->time, b->time) : 0;
+    float to = k + 2 < count ? slope(AT_KEY(a), AT_KEY(after), a->time, after->time) : 0;
+    float t2 = t * t, t3 = t2 * t;
+    return (2 * t3 - 3 * t2 + 1) * AT_KEY(a) + (t3 - 2 * t2 + t) * gap * from +
+           (3 * t2 - 2 * t3) * AT_KEY(b) + (t3 - t2) * gap * to;
+#undef AT_KEY
+}
+
+BrimCamera look_camera(const BrimLookDef *look, double time) {
+    const BrimCameraKey *keys = look->keyframes;
+    int n = look->keyframe_count, k = 0;
+    if (n == 0) return (BrimCamera){look->eye, look->target, look->angle};
+    while (k < n - 1 && keys[k + 1].time <= time) k++;
+    if (time <= keys[0].time || k == n - 1)
+        return (BrimCamera){keys[k].eye, keys[k].target, keys[k].angle};
+    BrimCamera c;
+    float *const to[7] = {&c.eye.x,    &c.eye.y,    &c.eye.z, &c.target.x,
+                          &c.target.y, &c.target.z, &c.angle};
+    const size_t from[7] = {offsetof(BrimCameraKey, eye.x),    offsetof(BrimCameraKey, eye.y),
+                            offsetof(BrimCameraKey, eye.z),    offsetof(BrimCameraKey, target.x),
+                            offsetof(BrimCameraKey, target.y), offsetof(BrimCameraKey, target.z),
+                            offsetof(BrimCameraKey, angle)};
+    for (int i = 0; i < 7; i++) *to[i] = between(keys, n, k, from[i], time);
+    return c;
 }
 
 View view_from(const BrimCamera *camera, int width, int height) {

@@ -8,6 +8,7 @@ typedef struct WaterPicture {
     const Mesh *water;
     const BrimFoamFrame *foam; ///< NULL: none
     View camera;
+    float focus;                ///< distance along the camera's axis of what is sharp, m
     int samples;                ///< a pixel, before more are taken where they differ
     float blur;                 ///< s that the shutter is open
     Team *team;                 ///< NULL: the caller alone

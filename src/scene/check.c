@@ -575,6 +575,23 @@ static bool check_tracking(Problem *problem, const BrimSimDef *def) {
                  "speeds (m/s)");
 }
 
+static bool check_look(Problem *problem, const BrimSimDef *def) {
+    const BrimLookDef *look = &def->look;
+    if (def->dim == 2) return false;
+    if (is_zero(look->sun, 3))
+        return found(problem, "look.sun", "direction", "0 is not allowed: a direction");
+    for (int i = 0; i < look->keyframe_count; i++) {
+        const BrimCameraKey *key = &look->keyframes[i];
+        char at[64];
+        snprintf(at, sizeof at, "look.camera.keyframes[%d]", i);
+        if (i > 0 && key->time <= key[-1].time)
+            return found(problem, at, "time", "must be later than the keyframe before it");
+        if (memcmp(&key->eye, &key->target, sizeof key->eye) == 0)
+            return found(problem, at, "target", "is where the camera stands: it needs a direction");
+    }
+    return false;
+}
+
 static bool check_output(Problem *problem, const BrimSimDef *def) {
     if (def->output.paraview && !def->output.particles)
         return found(problem, "output", "paraview",
@@ -623,9 +640,9 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
     if (check_names(problem, &def->names)) return true;
     if (check_table(problem, &table_sim, def, def->dim, "")) return true;
     if (check_cells(problem, def) || check_per_cell(problem, def) || check_time(problem, def) ||
-        check_gravity(problem, def) || check_output(problem, def) || check_foam(problem, def) ||
-        check_warp(problem, def) || check_tracking(problem, def) || check_band(problem, def) ||
-        check_mpm(problem, def) || check_walls(problem, def))
+        check_gravity(problem, def) || check_look(problem, def) || check_output(problem, def) ||
+        check_foam(problem, def) || check_warp(problem, def) || check_tracking(problem, def) ||
+        check_band(problem, def) || check_mpm(problem, def) || check_walls(problem, def))
         return true;
     for (int i = 0; i < table_sim.count; i++)
         if (table_sim.fields[i].store == STORE_LIST &&

@@ -1,4 +1,5 @@
 #include "scene/fields.h"
+#include "scene/fields_look.h"
 #include "scene/row.h"
 #include <stddef.h>
 #include <string.h>
@@ -323,6 +324,8 @@ static const Field sim_fields[] = {
      AT(INT, SIM(foam.most)),
      .flags = FIELD_ASIDE},
 
+    LOOK_FIELDS,
+
     {{"output.particles", "flag", "true", "true, false", "", "write particles/NNNNNN.ply"},
      AT(FLAG, SIM(output.particles)),
      .flags = FIELD_ASIDE},
@@ -465,6 +468,7 @@ static const Field solid_fields[] = {
      .flags = FIELD_QUIET},
     {{"solids[].start", "number", "0", ">= 0", "s", "the solid exists from this time on"},
      AT(DOUBLE, offsetof(BrimSolidDef, start))},
+    SOLID_LOOK_FIELDS,
 };
 const Table table_solid = {"solids[].",
                            solid_fields,
@@ -748,6 +752,7 @@ static const Table *const item_tables[] = {
     &table_force,
     &table_force_point,
     &table_gauge,
+    &table_camera_key,
     &table_placement,
     &table_shape[BRIM_SHAPE_BOX],
     &table_shape[BRIM_SHAPE_SPHERE],

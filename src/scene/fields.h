@@ -82,7 +82,7 @@ typedef struct Fall {
 
 extern const Table table_sim, table_gravity, table_liquid, table_solid, table_keyframe, table_body,
     table_pin, table_pin_key, table_grab, table_grab_key, table_named, table_source, table_drain,
-    table_gauge, table_canyon, table_fall, table_force, table_force_point;
+    table_gauge, table_camera_key, table_canyon, table_fall, table_force, table_force_point;
 /// By BrimShapeKind; the prefix without its dot is the name of the kind. Struct: ShapeRead.
 extern const Table table_shape[SHAPE_KINDS];
 /// Rotation and scale, which all shapes have.

@@ -38,6 +38,7 @@ BrimSolidDef brim_default_solid_def(void) {
         .shape = brim_default_shape_def(),
         .motion = BRIM_MOTION_STILL,
         .axis = {0, 1, 0},
+        .look.roughness = 1,
     };
 }
 

@@ -13,6 +13,7 @@
 //   flood SECONDS     sends messages as fast as they go; opens again when shut out
 //   rubbish SECONDS   sends random bytes, as messages, as frames and as requests
 //   latency N         moves solid 0 N times; prints how long it took until a frame showed it, ms
+//   seeks N           recordings: goes to N frames by chance; prints how long that took, ms
 //   measure SECONDS   takes frames; prints how many, their bytes, steps and particles
 #include <arpa/inet.h>
 #include <errno.h>
@@ -322,6 +323,33 @@ static void latency(Viewer *v, long count) {
            took[n / 2], took[n - 1]);
 }
 
+static void seeks(Viewer *v, long count) {
+    double took[1000];
+    uint32_t frames = 0;
+    if (count < 1 || count > 1000) give_up("seeks needs 1 to 1000");
+    while (!frames && comes(v, 5) && hear(v))
+        if (is_frame(v)) frames = word_at(v, 56), acknowledge(v);
+    if (!frames) give_up("no frame");
+    for (long k = 0; k < count; k++) {
+        char text[32];
+        uint32_t to = (uint32_t)(chance(v) % frames);
+        snprintf(text, sizeof text, "seek %u", to);
+        double start = now();
+        bool there = false;
+        if (!say(v, text)) give_up("the connection is lost");
+        while (!there && comes(v, 10) && hear(v)) {
+            if (!is_frame(v)) continue;
+            there = word_at(v, 52) == to;
+            acknowledge(v);
+        }
+        if (!there) give_up("a frame did not come");
+        took[k] = 1000 * (now() - start);
+    }
+    qsort(took, (size_t)count, sizeof *took, by_size);
+    printf("%ld seeks among %u frames: median %.1f, longest %.1f ms\n", count, frames,
+           took[count / 2], took[count - 1]);
+}
+
 static void measure(Viewer *v, double seconds) {
     long frames = v->frames, bytes = v->bytes;
     uint32_t first = 0, last = 0, count = 0;
@@ -372,6 +400,8 @@ static void act(Viewer *v, const char *what, const char *with) {
         rubbish(v, atof(with));
     else if (strcmp(what, "latency") == 0)
         latency(v, atol(with));
+    else if (strcmp(what, "seeks") == 0)
+        seeks(v, atol(with));
     else if (strcmp(what, "measure") == 0)
         measure(v, atof(with));
     else

@@ -3,8 +3,9 @@
 #
 #   tests/live/load.sh BUILD [SECONDS]      SECONDS of hostile clients in all; default 60
 #
-# Steps with and without clients that flood, stall and send rubbish, in turns: by the wall clock and,
-# since other programs take their share of that, by the processor time of the thread that simulates.
+# Steps with and without clients that flood, stall and send rubbish, in turns, while a viewer looks on:
+# by the wall clock and, since other programs take their share of that, by the processor time of the
+# thread that simulates.
 # Then memory, and the processor time of the thread that serves, with a viewer that takes all frames.
 set -eu
 build=$(realpath "${1:-build}")
@@ -51,15 +52,21 @@ count() {
     eval "$1_steps=\$(($1_steps + $(rows) - steps)) $1_ms=\$(($1_ms + $(ran "$engine") - ms))"
 }
 
+# somebody who behaves looks on all the time
+"$client" "$url" open measure $((13 * turn)) >/dev/null &
+sleep 2
 start=$(memory)
 served=$(ran $server)
 for _ in 1 2 3 4 5 6; do
     count quiet
-    nice -n 19 "$client" "$url" flood "$turn" >>clients &
-    nice -n 19 "$client" "$url" rubbish "$turn" >>clients &
-    nice -n 19 "$client" "$url" open stall "$turn" >>clients &
+    hostile=()
+    for what in "flood $turn" "rubbish $turn" "open stall $turn"; do
+        # shellcheck disable=SC2086
+        nice -n 19 "$client" "$url" $what >>clients &
+        hostile+=($!)
+    done
     count hostile
-    wait %2 %3 %4 2>/dev/null || true
+    wait "${hostile[@]}" 2>/dev/null || true
 done
 served=$(($(ran $server) - served))
 end=$(memory)

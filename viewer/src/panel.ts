@@ -228,9 +228,11 @@ export class Panel {
     document.body.dataset.state = state;
   }
 
-  say(text: string) {
+  /** A notice; it goes after some seconds unless it is to stay. */
+  say(text: string, stays = false) {
     this.notice.textContent = text;
     clearTimeout(this.noticeTimer);
+    if (stays) return;
     this.noticeTimer = window.setTimeout(() => (this.notice.textContent = ""), 8000);
   }
 
@@ -243,8 +245,9 @@ export class Panel {
     document.body.dataset.playing = String(s.playing);
     this.speedSelect.value = String(s.speed);
     this.timeline.max = String(Math.max(s.frames - 1, 0));
-    if (s.failure) this.say(s.failure);
-    else if (s.ended && this.hello?.live) this.say("The simulation has come to its end.");
+    document.body.dataset.ended = String(s.ended);
+    if (s.failure) this.say(s.failure, true);
+    else if (s.ended && this.hello?.live) this.say("The simulation has come to its end.", true);
     this.changeSettings(s.settings);
   }
 

@@ -100,6 +100,29 @@ function surfaceMaterial(sky: ColourUniform) {
   return material;
 }
 
+/** Triangles that fill the outlines of a body in 2D, whose segments are triangles without area. */
+export function fillOutlines(mesh: Mesh): Uint32Array {
+  const next = new Map<number, number>();
+  for (let i = 0; i < mesh.triangles.length; i += 3)
+    next.set(mesh.triangles[i], mesh.triangles[i + 1]);
+  const filled: number[] = [];
+  while (next.size) {
+    const loop: number[] = [];
+    let [at] = next.keys();
+    for (let to = next.get(at); to !== undefined; to = next.get(at)) {
+      next.delete(at);
+      loop.push(at);
+      at = to;
+    }
+    const outline = loop.map(
+      (i) => new THREE.Vector2(mesh.positions[3 * i], mesh.positions[3 * i + 1]),
+    );
+    for (const t of THREE.ShapeUtils.triangulateShape(outline, []))
+      filled.push(loop[t[0]], loop[t[1]], loop[t[2]]);
+  }
+  return Uint32Array.from(filled);
+}
+
 /** A floor with lines every so many metres, which fades into the background. */
 function groundMaterial(
   paint: ColourUniform,
@@ -143,6 +166,7 @@ export class Stage {
   private readonly surface: THREE.Mesh;
   private readonly water: Water;
   private radius = 0.01;
+  private flat = false; // 2D
   private length = 1; // over which water takes on its colour, m
   positions: Float32Array = new Float32Array(0); // of particles, m
   private newest: "particles" | "surface" = "particles"; // what came last
@@ -181,6 +205,7 @@ export class Stage {
 
   /** Sets the stage for a scene; the camera stays where it is when it is the same one. */
   begin(hello: Hello, again: boolean) {
+    this.flat = hello.dim === 2;
     const [x, y, z] = hello.size;
     const cell = x / hello.cells[0];
     const deep = hello.dim === 3 ? z : cell;
@@ -254,7 +279,10 @@ export class Stage {
     }
     this.solids.length = this.bodies.length = 0;
     for (const mesh of geometry.solids) this.addMesh(mesh, 0xb9a88f, true, this.solids);
-    for (const mesh of geometry.bodies) this.addMesh(mesh, 0xd9773f, false, this.bodies);
+    for (const mesh of geometry.bodies) {
+      const triangles = this.flat ? fillOutlines(mesh) : mesh.triangles;
+      this.addMesh({ ...mesh, triangles }, 0xd9773f, false, this.bodies);
+    }
   }
 
   private place(solids: Placement[], bodies: Float32Array[]) {

@@ -1,0 +1,43 @@
+#include "preview.h"
+#include <math.h>
+
+static const double GAP = 3;       ///< least time between two pictures, s
+static const double SHARE = 0.045; ///< most of the time that they take: below 5 %
+
+void preview_start(Preview *p, bool on, const char *folder, const BrimSimDef *def) {
+    *p = (Preview){.on = on, .def = def};
+    if (snprintf(p->path, sizeof p->path, "%s/preview.png", folder) >= (int)sizeof p->path)
+        p->on = false;
+}
+
+/// The particles as they are, for a picture.
+static BrimFrame frame_of(const BrimSim *sim) {
+    BrimParticles q = brim_sim_particles(sim);
+    return (BrimFrame){.count = q.count,
+                       .x = (float *)q.x,
+                       .y = (float *)q.y,
+                       .z = (float *)q.z,
+                       .vx = q.vx,
+                       .vy = q.vy,
+                       .vz = q.vz,
+                       .id = (uint32_t *)q.id,
+                       .spray = q.spray};
+}
+
+void preview_step(Preview *p, const BrimSim *sim) {
+    double start = wall_clock();
+    if (!p->on || start < p->due) return;
+    BrimError error;
+    BrimFrame frame = frame_of(sim);
+    BrimPictureDef picture = brim_default_picture_def();
+    picture.width = 640, picture.height = 360, picture.style = BRIM_STYLE_PARTICLES;
+    picture.threads = p->def->threads;
+    BrimResult r =
+        brim_write_picture(p->def, &frame, NULL, brim_sim_time(sim), &picture, p->path, &error);
+    double took = wall_clock() - start;
+    p->spent += took, p->count++;
+    p->due = start + took + fmax(GAP, took * (1 - SHARE) / SHARE);
+    if (r == BRIM_OK) return;
+    report_warning("no more previews: %s", error.message);
+    p->on = false;
+}
