@@ -94,11 +94,14 @@ static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *er
     return streams_place(s, 0, 0, error);
 }
 
-/// Whether particles differ in mass: liquids or sources have a density of their own.
+/// Whether particles differ in mass: liquids or sources have a density of their own, or bodies are
+/// full of particles.
 static bool masses_differ(const BrimSimDef *def) {
     bool differ = false;
     for (int i = 0; i < def->liquid_count; i++) differ |= def->liquid[i].density > 0;
     for (int i = 0; i < def->source_count; i++) differ |= def->sources[i].density > 0;
+    for (int i = 0; i < def->body_count; i++)
+        differ |= def->bodies[i].coupling == BRIM_COUPLING_IMMERSED;
     return differ;
 }
 

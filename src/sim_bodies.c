@@ -70,3 +70,22 @@ BrimResult brim_sim_body_surface(const BrimSim *sim, int index, BrimBodySurface 
         (const float(*)[3])b->velocity, (const uint32_t(*)[3])b->surface.triangles};
     return BRIM_OK;
 }
+
+BrimResult brim_sim_body_distance(const BrimSim *sim, int index, size_t count, const float *x,
+                                  const float *y, const float *z, float *distance,
+                                  BrimError *error) {
+    enum { PIECE = 4096 };
+    const Body *b = NULL;
+    NEED(sim, error);
+    BrimResult r = find(sim, index, &b, error);
+    if (r != BRIM_OK || count == 0) return r;
+    NEED(x, error);
+    NEED(y, error);
+    NEED(z, error);
+    NEED(distance, error);
+    for (size_t from = 0; from < count; from += PIECE) {
+        size_t n = count - from < PIECE ? count - from : PIECE;
+        body_distance(b, (int)n, x + from, y + from, z + from, distance + from);
+    }
+    return BRIM_OK;
+}

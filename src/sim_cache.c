@@ -21,6 +21,7 @@ BodyKey body_key(const BrimSimDef *def, const BrimBodyDef *body) {
         h = add_number(add_number(h, body->density), body->young);
         h = add_number(add_number(h, body->poisson), body->modes);
         h = add_number(add_number(h, body->elements), body->pin_count);
+        if (body->solver == BRIM_BODY_PROJECTIVE) h = add_number(add_number(h, 1), body->samples);
         if (body->subspace == BRIM_SUBSPACE_HANDLES) {
             h = add_number(add_number(h, body->handles), body->handle_radius);
             h = add_number(h, body->order);

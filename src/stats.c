@@ -45,6 +45,7 @@ static const StatsColumn columns[] = {
     COUNT(memory_bytes),
     REAL(ms_total),
     STAGE("solids", BRIM_STAGE_SOLIDS),
+    STAGE("bodies", BRIM_STAGE_BODIES),
     STAGE("emit", BRIM_STAGE_EMIT),
     STAGE("advect", BRIM_STAGE_ADVECT),
     STAGE("band", BRIM_STAGE_BAND),

@@ -487,7 +487,7 @@ TEST(io_vti_box) {
     "volume_cells,volume,kinetic_energy,potential_energy,max_speed,max_divergence,iterations,"    \
     "residual,density_error_mean,density_error_max,density_error_mean_after,"                     \
     "density_error_max_after,displaced_mean,displaced_max,particles_in_solids,"                   \
-    "density_iterations,tiles,memory_bytes,ms_total,ms_solids,ms_emit,ms_advect,ms_band,ms_sort," \
+    "density_iterations,tiles,memory_bytes,ms_total,ms_solids,ms_bodies,ms_emit,ms_advect,ms_band,ms_sort," \
     "ms_density,ms_to_grid,ms_surface,ms_forces,ms_project,ms_extrapolate,ms_to_particles,"       \
     "ms_measure\n"
 

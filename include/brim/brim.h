@@ -237,6 +237,12 @@ typedef struct BrimGrabDef {
 BRIM_API BrimGrabDef brim_default_grab_def(void);
 
 /// A body that swims: it moves, turns and bends as water, weight and walls make it.
+/// How a body and the liquid move one another: as a moving wall inside the pressure solve, or by
+/// particles that fill the body and take part in the transfers (Brandt et al. 2019).
+typedef enum BrimCoupling { BRIM_COUPLING_STRONG, BRIM_COUPLING_IMMERSED } BrimCoupling;
+/// How an elastic step is solved: Newton's method for the midpoint rule, or projective dynamics for
+/// implicit Euler's, which is for immersed bodies alone.
+typedef enum BrimBodySolver { BRIM_BODY_NEWTON, BRIM_BODY_PROJECTIVE } BrimBodySolver;
 /// What a body's motions are made of: its vibrations, or motions of handles blended over it.
 typedef enum BrimSubspace { BRIM_SUBSPACE_MODES, BRIM_SUBSPACE_HANDLES } BrimSubspace;
 
@@ -246,16 +252,22 @@ typedef struct BrimBodyDef {
     bool rigid;         ///< keeps its shape; the following four are not read
     float young;        ///< Young's modulus, Pa
     float poisson;      ///< Poisson's ratio, 0 to 0.49; 2D is plane strain
+    BrimCoupling coupling;
+    float flip;    ///< immersed: share of FLIP in what its particles take from the grid, 0 to 1
+    bool keep_out; ///< immersed: liquid and other bodies beside it do not move into it
     BrimSubspace subspace;
     int modes;           ///< vibrations that it can be bent by; 0 = 12 with pins, 24 without
     int handles;         ///< points whose motions are blended
     float handle_radius; ///< of their reach, over their largest distance
     int order;           ///< of their motions: 1 affine, 2 quadratic
-    int elements;        ///< of its lattice, at most; 0 = 150, 2D: 400
-    float damping;       ///< of all motion, 1/s
-    float friction;      ///< Coulomb's coefficient against walls, solids and other bodies
-    BrimVec3 velocity;   ///< at the start, m/s
-    BrimVec3 spin;       ///< at the start, rad/s about its centre of mass
+    BrimBodySolver solver;
+    int iterations;    ///< of a projective step
+    int samples;       ///< points that a projective step looks at; 0 = all
+    int elements;      ///< of its lattice, at most; 0 = 150, 2D: 400
+    float damping;     ///< of all motion, 1/s
+    float friction;    ///< Coulomb's coefficient against walls, solids and other bodies
+    BrimVec3 velocity; ///< at the start, m/s
+    BrimVec3 spin;     ///< at the start, rad/s about its centre of mass
     const BrimPinDef *pins;
     int pin_count;
     const BrimGrabDef *grabs;
@@ -718,6 +730,12 @@ BRIM_API BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyS
 BRIM_API BrimResult brim_sim_body_surface(const BrimSim *sim, int index, BrimBodySurface *surface,
                                           BrimError *error);
 
+/// Distance to the surface of a body at points, m, negative inside; of elastic bodies cut at three and
+/// a half cells. (x, y, z) [count] => distance [count]
+BRIM_API BrimResult brim_sim_body_distance(const BrimSim *sim, int index, size_t count,
+                                           const float *x, const float *y, const float *z,
+                                           float *distance, BrimError *error);
+
 /// Takes hold of the first body that a ray meets, at the point where it meets it, which stays where
 /// it is until it is dragged. *grab names the hold; *point (may be NULL) is that point. In 2D a ray
 /// that leaves the plane takes the body that it goes through, at the nearest point of its outline.
@@ -855,6 +873,7 @@ BRIM_API void brim_events_free(BrimEvents *events);
 
 typedef enum BrimStage {
     BRIM_STAGE_SOLIDS,
+    BRIM_STAGE_BODIES, ///< immersed ones
     BRIM_STAGE_EMIT,
     BRIM_STAGE_ADVECT,
     BRIM_STAGE_BAND,

@@ -2,6 +2,7 @@
 #include "bodies/bodies.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "bodies/immersed.h"
 #include "bodies/pins.h"
 #include <math.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ static ElasticParams params_of(const BrimBodyDef *def, int dim) {
     p.young = def->young, p.poisson = def->poisson, p.damping = def->damping;
     p.modes = def->modes ? def->modes : def->pin_count ? MODES_PINNED : MODES_FREE;
     if (def->subspace == BRIM_SUBSPACE_HANDLES) p.subspace = ELASTIC_HANDLES;
+    if (def->solver == BRIM_BODY_PROJECTIVE) p.solver = ELASTIC_PROJECTIVE;
+    p.iterations = def->iterations, p.samples = def->samples;
     p.handles = def->handles, p.radius = def->handle_radius, p.order = def->order;
     p.elements = def->elements ? def->elements
                  : def->rigid  ? ELEMENTS_RIGID
@@ -101,6 +104,14 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const Body
                     "the body is %.3g m thick and cells are %.3g m: it would leak. Make it at "
                     "least as thick as a cell, or cells smaller than %.3g m",
                     (double)thickness, (double)s->dx, (double)thickness);
+    bool immersed = def->coupling == BRIM_COUPLING_IMMERSED;
+    if (immersed && thickness < 1.999f * s->dx)
+        return fail(
+            error, BRIM_ERROR_INPUT,
+            "the body is %.3g m thick and cells are %.3g m: water would pass through an "
+            "immersed body thinner than two cells. Make it %.3g m thick, or cells %.3g m, or "
+            "take coupling: strong",
+            (double)thickness, (double)s->dx, 2 * (double)s->dx, 0.5 * (double)thickness);
     r = make_elastic(b, def, s->team, store, key, error);
     if (r != BRIM_OK) return r;
     double spacing = fmin(s->dx, 0.45 * thickness);
@@ -108,6 +119,8 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const Body
     if (r == BRIM_OK) r = pins_of_def(b, def, error);
     if (r != BRIM_OK) return r;
     start_moving(b->elastic, def);
+    if (immersed) r = twins_new(s, b, def->flip, def->keep_out, error);
+    if (r != BRIM_OK) return r;
     return body_place(b) ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory");
 }
 
@@ -134,9 +147,10 @@ BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store,
         BrimResult r = make_body(s, &def->bodies[i], store, key, body, error);
         SolidBody solid = {body_distance, body_velocity, body_bounds,
                            body->shape ? shape_thickness(body->shape) : 0, body};
-        if (r == BRIM_OK) r = solid_new_body(&solid, s->dim, &s->solids[s->solid_count], error);
+        bool wall = r == BRIM_OK && !body->twins;
+        if (wall) r = solid_new_body(&solid, s->dim, &s->solids[s->solid_count], error);
         if (r != BRIM_OK) return of_body(r, i, error);
-        s->solid_count++;
+        s->solid_count += wall;
         r = hands_of_def(s, &def->bodies[i], i, error);
         if (r != BRIM_OK) return of_body(r, i, error);
     }
@@ -154,7 +168,7 @@ void bodies_free(BrimSim *s) {
     hands_free(&b->hands);
     joint_free(&b->joint);
     free(b->body), free(b->at), free(b->cell), free(b->flow), free(b->sway);
-    free(b->out), free(b->kept);
+    free(b->out), free(b->kept), free(b->before);
     free(b);
     s->bodies = NULL;
 }

@@ -47,6 +47,9 @@ struct Bodies {
     size_t cell_count, cell_room[5];
     double mass;  ///< of a cell of liquid, kg
     bool counted; ///< whether outflow counts `flow`
+
+    float *before; ///< [3][before_count] places of the liquid before it moved; immersed bodies
+    size_t before_count, before_room;
 };
 
 /// store: of what is pre-computed; NULL: none.

@@ -1,6 +1,7 @@
 #include "bodies/body.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "bodies/immersed.h"
 #include "bodies/pins.h"
 #include "look/contour.h"
 #include "solid/triangle.h"
@@ -12,6 +13,7 @@
 static const float REACH = 7;
 
 void body_free(Body *b) {
+    twins_free(b);
     elastic_free(&b->elastic);
     shape_free(&b->shape);
     pins_free(b);
@@ -28,7 +30,7 @@ void body_free(Body *b) {
 size_t body_bytes(const Body *b) {
     size_t r = b->elastic ? (size_t)b->elastic->r : 0, rest = 1;
     for (int a = 0; a < 3; a++) rest *= (size_t)b->rest_grid.n[a];
-    return (b->elastic ? elastic_bytes(b->elastic) : 0) + shape_bytes(b->shape) +
+    return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
            b->surface.vertex_count * (52 + 4 * r) + b->surface.triangle_count * 12 +
            b->grid_room * 4 + b->nearest_room * 4 + b->inside_room + rest * 4 +
            b->cell_room * sizeof(BodyCell) + b->row_room * 4;

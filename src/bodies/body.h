@@ -51,18 +51,19 @@ typedef struct Body {
     BodyCell *cell;
     float *cell_row; ///< [cells][r]
     size_t cell_count, cell_room, row_room;
-    double *force;    ///< [r][dim] all but elastic ones, N: of the step
-    double *pressure; ///< [r][dim] of the liquid's pressure, N
-    double *contact;  ///< [r][dim] of walls, solids and other bodies, N
-    double *hand;     ///< [r][dim] of hands and of pins that move, N
-    double *extra;    ///< [dofs][dofs] what contact adds to A
-    double *work;     ///< [r][dim]
-    double *step;     ///< [r][dim] scratch of Newton's method and the pressure solve
-    double *pulled;   ///< [r][dim] scratch
-    double *residual; ///< [r][dim] impulses that do not yet balance, but for the pressure's
-    double *change;   ///< [r][dim] of v in the last pass
-    bool touching;    ///< contact acts
-    int first;        ///< of its unknowns among those of all bodies that meet; -1: it meets none
+    double *force;       ///< [r][dim] all but elastic ones, N: of the step
+    double *pressure;    ///< [r][dim] of the liquid's pressure, N
+    double *contact;     ///< [r][dim] of walls, solids and other bodies, N
+    double *hand;        ///< [r][dim] of hands and of pins that move, N
+    double *extra;       ///< [dofs][dofs] what contact adds to A
+    double *work;        ///< [r][dim]
+    double *step;        ///< [r][dim] scratch of Newton's method and the pressure solve
+    double *pulled;      ///< [r][dim] scratch
+    double *residual;    ///< [r][dim] impulses that do not yet balance, but for the pressure's
+    double *change;      ///< [r][dim] of v in the last pass
+    bool touching;       ///< contact acts
+    int first;           ///< of its unknowns among those of all bodies that meet; -1: it meets none
+    struct Twins *twins; ///< immersed bodies: see immersed.h; else NULL
 } Body;
 
 /// Makes the surface of a body from its shape; `spacing` of its vertices, m.

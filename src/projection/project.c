@@ -10,6 +10,7 @@
 #include "band/band.h"
 #include "base/error.h"
 #include "bodies/bodies.h"
+#include "bodies/immersed.h"
 #include "projection/mixed.h"
 #include "projection/weight.h"
 #include "step/stages.h"
@@ -286,8 +287,9 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
                             .preconditioner = s->def.preconditioner};
     PoissonReport report = {0};
     bool memory = false;
-    bool finite = s->bodies ? bodies_solve(s, s->kick_now, &params, &report, &memory)
-                            : poisson_solve(s->poisson, s->rhs, s->pressure, &params, &report);
+    bool walls = s->bodies && !bodies_immersed(s);
+    bool finite = walls ? bodies_solve(s, s->kick_now, &params, &report, &memory)
+                        : poisson_solve(s->poisson, s->rhs, s->pressure, &params, &report);
     if (memory)
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project, bodies",
                     (long long)s->step + 1);

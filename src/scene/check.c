@@ -257,6 +257,12 @@ static bool check_grab(Problem *problem, const BrimGrabDef *grab, int dim, const
 }
 
 static bool check_body(Problem *problem, const BrimBodyDef *body, int dim, const char *path) {
+    bool immersed = body->coupling == BRIM_COUPLING_IMMERSED;
+    if (immersed && body->rigid)
+        return found(problem, path, "coupling",
+                     "immersed is for elastic bodies: leave out rigid, or coupling");
+    if (!immersed && body->solver == BRIM_BODY_PROJECTIVE && !body->rigid)
+        return found(problem, path, "solver", "projective needs coupling: immersed");
     if (check_list(problem, path, "pins", body->pins, body->pin_count)) return true;
     if (body->rigid && body->pin_count > 0)
         return found(problem, path, "pins",
@@ -555,6 +561,27 @@ static bool check_walls(Problem *problem, const BrimSimDef *def) {
                  "them");
 }
 
+/// What immersed bodies do not go with.
+static bool check_immersed(Problem *problem, const BrimSimDef *def) {
+    int immersed = 0;
+    for (int i = 0; i < def->body_count && def->bodies; i++)
+        immersed += def->bodies[i].coupling == BRIM_COUPLING_IMMERSED;
+    if (!immersed) return false;
+    if (immersed < def->body_count)
+        return found(problem, "bodies[0]", "coupling",
+                     "must be the same for all bodies of a scene: strong or immersed");
+    const char *other = def->band_width > 0                  ? "band.width"
+                        : def->mpm_substeps > 0              ? "mpm.substeps"
+                        : def->viscosity > 0                 ? "viscosity"
+                        : def->surface_tension > 0           ? "surface_tension"
+                        : def->tracking != BRIM_TRACKING_OFF ? "surface.tracking"
+                        : def->spray_speed[1] > 0            ? "spray.speed"
+                                                             : NULL;
+    return other &&
+           found(problem, "bodies[0]", "coupling",
+                 "immersed does not go with %s: leave one of them out, or take strong", other);
+}
+
 /// What tracking needs to tell calm water by.
 static bool check_tracking(Problem *problem, const BrimSimDef *def) {
     if (def->tracking == BRIM_TRACKING_OFF) return false;
@@ -648,7 +675,7 @@ bool def_has_problem(const BrimSimDef *def, Problem *problem) {
         if (table_sim.fields[i].store == STORE_LIST &&
             check_items(problem, &table_sim.fields[i], def))
             return true;
-    return check_densities(problem, def);
+    return check_densities(problem, def) || check_immersed(problem, def);
 }
 
 BrimResult foam_def_check(const BrimFoamDef *foam, BrimError *error) {

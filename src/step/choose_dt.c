@@ -1,4 +1,5 @@
 // Stage 1: how long the step is.
+#include "bodies/immersed.h"
 #include "liquid/force_fields.h"
 #include "step/stages.h"
 #include "step/stream.h"
@@ -46,7 +47,8 @@ static bool moving_corners(const BrimSim *s, const Solid *solid, double time, fl
     return true;
 }
 
-/// The fastest corner of the boxes around moving solids, m/s: they push water to that speed.
+/// The fastest corner of the boxes around moving solids, and vertex of immersed bodies, m/s: they
+/// push water to that speed.
 static double solid_speed(const BrimSim *s) {
     double fastest = 0;
     float at[8][3];
@@ -58,7 +60,7 @@ static double solid_speed(const BrimSim *s) {
             fastest =
                 fmax(fastest, own + length(solid_velocity(solid, at[n][0], at[n][1], at[n][2])));
     }
-    return fastest;
+    return bodies_immersed(s) ? fmax(fastest, immersed_speed(s)) : fastest;
 }
 
 /// The longest way of such a corner over a step, m.

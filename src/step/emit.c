@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "bodies/bodies.h"
+#include "bodies/immersed.h"
 #include "gauge/gauge.h"
 #include "particles/seed.h"
 #include "step/stream.h"
@@ -141,6 +143,8 @@ static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
     for (int k = 0; k < a->s->solid_count && !a->past_solids; k++)
         if (solid_exists(a->s->solids[k], a->s->solid_time))
             leave_out_solid(a, a->s->solids[k], b, in);
+    for (int k = 0; bodies_immersed(a->s) && k < a->s->bodies->count; k++)
+        leave_out_solid(a, a->s->bodies->body[k].twins->solid, b, in);
     const Grid *g = &a->s->grid;
     for (int i = 0; i < b->count; i++)
         in[i] &= b->x[i] > 0 && b->y[i] > 0 && b->x[i] < (float)g->cells[0] * a->s->dx &&

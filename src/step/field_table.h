@@ -13,12 +13,14 @@ typedef enum StageId {
     AT_EMIT,
     AT_LAND,
     AT_EXCHANGE,
+    AT_IMMERSE,
     AT_SORT,
     AT_STRESS,
     AT_WEIGH,
     AT_SPREAD,
     AT_SHIFT,
     AT_SWAP,
+    AT_DEFORM,
     AT_TO_GRID,
     AT_SURFACE,
     AT_COMBINE,
@@ -30,7 +32,9 @@ typedef enum StageId {
     AT_SUBTRACT,
     AT_EXTRAPOLATE,
     AT_TO_PARTICLES,
+    AT_SYNC,
     AT_WEIGH_AFTER,
+    AT_EMERGE,
     AT_MEASURE,
     AT_REST,
     STAGE_IDS
@@ -159,8 +163,8 @@ typedef enum StageId {
     F(full, uint8_t, 1, ROW, ALL, BAND, FROM(WEIGH, REST), NO, "", "interior or with particles")   \
     F(below, uint8_t, 1, ROW, ALL, BAND, SPAN(WEIGH, WEIGH_AFTER), NO, "",                         \
       "full for the density: hidden, and slivers inside solids beside such")                       \
-    F(rigid, uint8_t, 1, ROW, ALL, BAND, SPAN(WEIGH, WEIGH_AFTER), NO, "",                         \
-      "those that no displacement enters: all but near sources")                                   \
+    F(rigid, uint8_t, 1, ROW, ALL, RIGID, SPAN(WEIGH, WEIGH_AFTER), NO, "",                        \
+      "those that no displacement enters: all but near sources; cells in immersed bodies")         \
     F(traced, uint8_t, 1, TILE, ALL, BAND, FROM(REST, COMBINE), NO, "",                            \
       "how much of the tile's velocity was carried along: TRACED_NONE, _SOME, _ALL")               \
     F(reached, uint8_t, 1, TILE, ALL, BAND, SPAN(TO_GRID, COMBINE), NO, "",                        \

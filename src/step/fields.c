@@ -34,6 +34,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return moving;
     case WHEN_BAND:
         return s->band;
+    case WHEN_RIGID:
+        return s->band || particles_carry(&s->particles, ROW_MASS);
     case WHEN_BAND_WEIGHT:
         return s->band && s->def.band_combine == BRIM_BAND_DENSITY;
     case WHEN_VOLUME:

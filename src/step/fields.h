@@ -32,6 +32,7 @@ typedef enum FieldWhen {
     WHEN_READ,        ///< gauges, or fields in frames, read the pressure
     WHEN_SPRAY,       ///< fast ones fly by themselves
     WHEN_MATERIAL,    ///< particles differ in mass
+    WHEN_RIGID,       ///< cells may be full and stay: a band, or immersed bodies
 } FieldWhen;
 /// In checkpoints: not, always, once there is a flow; or not, and it does not follow its tiles.
 typedef enum FieldKeep { KEEP_NO, KEEP_YES, KEEP_PRIMED, KEEP_HERE } FieldKeep;

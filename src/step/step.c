@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/timer.h"
 #include "bodies/bodies.h"
+#include "bodies/immersed.h"
 #include "step/guard.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
@@ -55,6 +56,7 @@ static const Stage step_stages[] = {
      "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine path "
      "next_interior next_hidden rim edge",
      "interior hidden risen"},
+    {AT_IMMERSE, "immerse", BRIM_STAGE_BODIES, stage_immerse, bodies_immersed, "velocity", ""},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
     {AT_STRESS, "stress", BRIM_STAGE_FORCES, stage_stress, mpm_on,
      "tile_solid solid_at solid_phi solid_volume fine_at solid_fine hidden",
@@ -74,6 +76,7 @@ static const Stage step_stages[] = {
      "shift shift_known shift_most shift_sizes shift_sums"},
     {AT_SORT, "sort again", BRIM_STAGE_DENSITY, stage_sort, density_moves, "", ""},
     {AT_SWAP, "swap", BRIM_STAGE_BAND, stage_swap, has_band, "", ""},
+    {AT_DEFORM, "deform", BRIM_STAGE_BODIES, stage_deform, bodies_immersed, "", ""},
     {AT_TO_GRID, "to_grid", BRIM_STAGE_TO_GRID, stage_to_grid, NULL,
      "solid_at foreign solid_phi fine_at interior",
      "velocity old known scatter_at scatter_rows reached weight inverse_density mixed"},
@@ -112,11 +115,13 @@ static const Stage step_stages[] = {
      "velocity old known tile_speed grown slid"},
     {AT_TO_PARTICLES, "to_particles", BRIM_STAGE_TO_PARTICLES, stage_to_particles, NULL,
      "velocity old scatter_at scatter_rows phi deepest", ""},
+    {AT_SYNC, "sync", BRIM_STAGE_BODIES, stage_sync, bodies_immersed, "velocity", ""},
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, stage_weigh_after, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
      "scatter_at full below rigid settled pressed hidden_part weighed errors push push_depth "
      "pushed"},
+    {AT_EMERGE, "emerge", BRIM_STAGE_BODIES, stage_emerge, bodies_immersed, "", ""},
     {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, stage_measure, NULL,
      "velocity tile_solid solid_at rock solid_volume phi liquid interior hidden shallowest",
      "tile_sums"},
@@ -157,6 +162,7 @@ BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error)
     const Stage *table = table_of(s, &count);
     for (int i = 0; i < count && result == BRIM_OK; i++) {
         const Stage *stage = &table[i];
+        if (stage->id > last) break;
         within |= stage->id >= first;
         if (within && (!stage->when || stage->when(s))) {
             double begin = timer_ms();
@@ -164,7 +170,6 @@ BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error)
             result = stage->run(s, error);
             s->stats.ms[stage->column] += timer_ms() - begin;
         }
-        if (within && stage->id == last) break;
     }
     stage_begin(s, AT_REST);
     return result;
@@ -178,11 +183,17 @@ static BrimResult prime(BrimSim *s, BrimError *error) {
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     result = stages_run(s, AT_SOLIDS, AT_SOLIDS, error);
     if (result != BRIM_OK) return result;
+    if (bodies_immersed(s)) {
+        for (int i = 0; i < s->grid.tile_count; i++) find_keys(s, i);
+        result = stages_run(s, AT_IMMERSE, AT_SORT, error);
+    }
+    if (result != BRIM_OK) return result;
     find_foreign(s); // solids may have come since the particles were sorted
     int reach = reach_cells(reach_estimate(s)); // no flow tells it by tile yet
     for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
     s->kick_now = 0.5 * s->dt;
-    result = stages_run(s, AT_SWAP, AT_TO_PARTICLES, error);
+    result = stages_run(s, AT_SWAP, AT_SYNC, error);
+    if (result == BRIM_OK) result = stages_run(s, AT_EMERGE, AT_EMERGE, error);
     s->primed = result == BRIM_OK;
     return result;
 }
@@ -202,7 +213,8 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     s->kick_now = next + 0.5 * s->dt_next - s->velocity_time;
 
     if (s->bodies && !bodies_move(s, s->dt)) return step_out_of_memory(s, "bodies", error);
-    result = stages_run(s, AT_SOLIDS, AT_TO_PARTICLES, error);
+    if (bodies_immersed(s) && !immersed_remember(s)) return step_out_of_memory(s, "bodies", error);
+    result = stages_run(s, AT_SOLIDS, AT_SYNC, error);
     if (result != BRIM_OK) return result;
     s->time = next, s->frame = frame;
     s->step++;

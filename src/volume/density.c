@@ -29,10 +29,10 @@ static const float SHIFT_MAX = 1;
 
 // ------------------------------------------------------------------------------- the system
 
-/// Rigid cells below a band are as walls.
+/// Rigid cells, below a band or in immersed bodies, are as walls.
 static Around look_around(const BrimSim *s, int slot) {
     Around a = around_tile(&s->grid, s->weighed, slot);
-    for (int n = 0; n < 2 * s->dim && s->band; n++) {
+    for (int n = 0; n < 2 * s->dim && has_rigid(s); n++) {
         TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= below.slice[z];
     }
@@ -172,7 +172,7 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_side_faces(g, slot, a), faces;
-        if (s->band) shut_below(s, slot, a, &known);
+        if (has_rigid(s)) shut_below(s, slot, a, &known);
         float *d = s->shift[a] + base;
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
         TileMask cut = cut_faces(s, slot, a), beside = {{0}};
@@ -427,7 +427,7 @@ static bool due(BrimSim *s) {
     if (s->def.volume == BRIM_VOLUME_NONE || !pressure_acts(s)) return false;
     if (s->def.volume != BRIM_VOLUME_DENSITY) return true;
     s->travelled += s->max_speed * s->dt * s->inv_dx;
-    bool moving = false;
+    bool moving = bodies_immersed(s);
     for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
     return moving || s->crowded || s->travelled >= TRAVEL_MAX;
 }
@@ -448,6 +448,7 @@ BrimResult stage_weigh(BrimSim *s, BrimError *error) {
         return BRIM_OK;
     }
     s->inside = push_out_find(s);
+    if (bodies_immersed(s) && !immersed_remember(s)) return out_of_memory(s, error);
     redistribute(s);
     return BRIM_OK;
 }
@@ -467,6 +468,7 @@ BrimResult stage_spread(BrimSim *s, BrimError *error) {
 
 BrimResult stage_shift(BrimSim *s, BrimError *error) {
     move_particles(s, s->potential);
+    if (bodies_immersed(s)) immersed_restore(s);
     if (s->band && !band_swallow(s)) return out_of_memory(s, error);
     s->travelled = s->waited = 0;
     s->crowded =
@@ -517,10 +519,12 @@ static void press_tile(BrimSim *s, int slot, int thread, void *context) {
     if (most <= 1) return; // as in spray
     block_load(g, slot, s->settled, PLACE_CELL, &s->sides, 1, 0, block);
     mean_around(block, s->dim, mean);
+    TileMask body = bodies_immersed(s) ? mask_load(g, s->rigid, slot) : (TileMask){{0}};
     for (int r = 0; r < g->tile_rows; r++) {
         float sum = 0;
         for (int x = 0; x < TILE; x++) {
             float over = mean[r * TILE + x] - 1;
+            if (mask_bits(&body, r) >> x & 1) continue; // that is not liquid
             sum += over > 0 ? over : 0;
         }
         *pressed += sum;
@@ -548,6 +552,7 @@ BrimResult stage_weigh_after(BrimSim *s, BrimError *error) {
         s->stats.particles_in_solids = push_out_find(s);
     if (!errors && !due_account(s)) return BRIM_OK;
     if (!density_measure(s, s->settled)) return out_of_memory(s, error);
+    if (bodies_immersed(s)) immersed_rigid(s);
     s->pressed_cells = density_pressed(s);
     if (!errors) return BRIM_OK;
     density_wet(s, s->weighed);

@@ -1,6 +1,12 @@
 // The parts of the density projection, stage 6.
 #pragma once
+#include "bodies/immersed.h"
 #include "step/stages.h"
+
+/// Whether cells may be rigid: below a band, or in immersed bodies.
+static inline bool has_rigid(const BrimSim *s) {
+    return s->band || bodies_immersed(s);
+}
 
 /// Displacements take no particle into a solid, but for rounding: so deep, cells, it is not inside.
 #define SHIFT_DEPTH 1e-3f

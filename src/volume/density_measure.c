@@ -136,7 +136,7 @@ static void wet_tile(BrimSim *s, int slot, int thread, void *context) {
             }
     }
     TileMask below = {{0}}, foreign = {{0}};
-    if (s->band) below = mask_load(g, s->below, slot);
+    if (has_rigid(s)) below = mask_load(g, s->band ? s->below : s->rigid, slot);
     if (s->fine_count) foreign = mask_load(g, s->foreign, slot);
     for (int z = 0; z < g->tile_depth; z++)
         held.slice[z] &= may.slice[z] & ~(below.slice[z] | foreign.slice[z]);
@@ -145,6 +145,7 @@ static void wet_tile(BrimSim *s, int slot, int thread, void *context) {
 
 void density_wet(BrimSim *s, uint8_t *wet) {
     if (s->band) band_full(s), band_below(s);
+    if (bodies_immersed(s)) immersed_rigid(s);
     tiles_for(s, wet_tile, wet);
 }
 
@@ -161,7 +162,7 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
     for (int n = 0; n < 2 * s->dim; n++) {
         TileMask near = mask_neighbour(g, wet, slot, n >> 1, n & 1 ? 1 : -1);
         TileMask closed = shut(s, slot, n);
-        if (s->band) add_below(s, slot, n, &near);
+        if (has_rigid(s)) add_below(s, slot, n, &near);
         for (int z = 0; z < g->tile_depth; z++) m.slice[z] |= ~(near.slice[z] | closed.slice[z]);
     }
     return m;
