@@ -32,7 +32,12 @@ void picture_take(Result *r, const BrimSim *sim, const char *colour, double high
     picture.colour = colour;
     picture.low = 0, picture.high = high;
     picture.threads = r->threads;
+    const char *bodies = result_path(r, "-bodies.ply");
+    BrimError error;
+    if (brim_sim_body_count(sim) > 0 && brim_write_bodies(sim, bodies, &error) == BRIM_OK)
+        picture.bodies = bodies;
     picture_write(r, r->def, &frame, brim_sim_time(sim), NULL, &picture);
+    if (picture.bodies) unlink(bodies);
 }
 
 void picture_water(Result *r, const BrimSim *sim, const BrimMesh *mesh, const BrimCamera *camera) {

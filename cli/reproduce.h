@@ -122,4 +122,5 @@ extern const Experiment idp_experiments[]; ///< each list ends with an empty nam
 extern const Experiment nbflip_experiments[];
 extern const Experiment warp_experiments[];
 extern const Experiment rim_experiments[];
+extern const Experiment rim_immersed_experiments[];
 extern const Experiment rst_experiments[];
