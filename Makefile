@@ -385,12 +385,13 @@ help:
 	@echo 'make validate       water against exact and measured answers; VALIDATE="NAME ..."'
 	@echo 'make bench-river    the river at full size: long, several GiB'
 	@echo 'make lib            build/libbrim.so and build/libbrim.a'
+	@echo 'make addon          build/brim-blender.zip, the add-on for Blender'
 	@echo 'make examples       build/examples/*, programs that use the library'
 	@echo 'make install        to PREFIX=$(PREFIX) (DESTDIR for staging); uninstall takes it away'
 	@echo 'make setup          installs the Debian packages that a full build wants'
 	@echo 'make format         clang-format; check-format only looks'
 	@echo 'make clean          removes $(BUILD)/'
 
-.PHONY: all lib examples tests fuzzers setup $(STAGED) install uninstall format check-format \
+.PHONY: all lib examples tests addon fuzzers setup $(STAGED) install uninstall format check-format \
         clean help
 .SECONDARY:
