@@ -17,10 +17,8 @@ static const Field camera_key_fields[] = {
       "of view, from bottom to top"},
      AT(FLOAT, offsetof(BrimCameraKey, angle))},
 };
-const Table table_camera_key = {"look.camera.keyframes[].",
-                                camera_key_fields,
-                                COUNT(camera_key_fields),
-                                sizeof(BrimCameraKey),
-                                NO_SHAPE,
-                                NULL,
-                                0};
+const Table table_camera_key = {.prefix = "look.camera.keyframes[].",
+                                .fields = camera_key_fields,
+                                .count = COUNT(camera_key_fields),
+                                .size = sizeof(BrimCameraKey),
+                                .shape_offset = NO_SHAPE};
