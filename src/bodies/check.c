@@ -2,6 +2,7 @@
 // pins hold may be anywhere.
 #include "base/error.h"
 #include "bodies/bodies.h"
+#include "bodies/immersed.h"
 #include <math.h>
 
 /// Depth that contact takes back by itself, in cells.
@@ -55,6 +56,13 @@ BrimResult bodies_check(const BrimSim *s, int index, BrimError *error) {
             error, BRIM_ERROR_INPUT,
             "the body stands %.3g m deep in %s[%d], which would throw it out: move one of them",
             (double)depth, other >= 0 ? "bodies" : "solids", other >= 0 ? other : k);
+    }
+    for (int k = 0; r == BRIM_OK && b->twins && k < index; k++) {
+        float depth = depth_in(b, bodies->body[k].twins->solid);
+        if (depth > DEPTH * s->dx)
+            r = fail(error, BRIM_ERROR_INPUT,
+                     "the body stands %.3g m deep in bodies[%d]: move one of them", (double)depth,
+                     k);
     }
     return r;
 }
