@@ -88,9 +88,6 @@ BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_
     if (added) *added = 0;
     BrimResult r = sim_check_intact(sim, error);
     if (r != BRIM_OK) return r;
-    if (sim->warp)
-        return fail(error, BRIM_ERROR_INPUT,
-                    "liquid cannot be added on a warped grid yet: set grid.warp to 0");
     r = liquid_check(liquid, sim->dim, error);
     if (r != BRIM_OK) return r;
     Shape *shape = NULL;

@@ -771,8 +771,8 @@ BRIM_API BrimVec3 brim_sim_gravity(const BrimSim *sim);
 /// positions: it acts from the middle of the next step on.
 BRIM_API BrimResult brim_sim_set_gravity(BrimSim *sim, BrimVec3 gravity, BrimError *error);
 /// Adds liquid where its shape holds neither liquid nor solids. The particles come in with the next
-/// step, and count as emitted; *added tells how many, 0 when there is no room. Not on a warped
-/// grid. Their attribute `source` counts on behind the def's liquids and sources.
+/// step, and count as emitted; *added tells how many, 0 when there is no room. Their attribute
+/// `source` counts on behind the def's liquids and sources.
 BRIM_API BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_t *added,
                                         BrimError *error);
 /// How many changes were made by this and the following functions, since the start of what was

@@ -6,6 +6,7 @@
 // as the particles that they stand for.
 #include "band/band.h"
 #include "gauge/gauge.h"
+#include "warp/stage.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,14 +57,16 @@ static double hidden_flow(const BrimSim *s, const Gate *g, int slot, int cell) {
 /// What a particle adds, m^3/s.
 static double particle_flow(const BrimSim *s, const Gate *g, size_t i) {
     const Particles *p = &s->particles;
+    float *const *place = s->warp ? s->warp->space : p->attr + ATTR_X;
     bool inside = true;
     for (int a = 0; a < s->dim; a++) {
-        double x = p->attr[ATTR_X + a][i];
+        double x = place[a][i];
         inside &= a == g->normal || (x >= g->from[a] && x < g->to[a]);
     }
-    double way = fabs(p->attr[ATTR_X + g->normal][i] - g->from[g->normal]) * s->inv_dx;
+    double way = fabs(place[g->normal][i] - g->from[g->normal]) * s->inv_dx;
     if (!inside || way >= 1) return 0;
-    double volume = s->cell_volume / s->def.particles_per_cell;
+    double volume =
+        s->warp ? s->cell_volume * warp_volume(s, i) : s->cell_volume / s->def.particles_per_cell;
     return volume * p->attr[ATTR_VX + g->normal][i] * (1 - way) * s->inv_dx;
 }
 
@@ -73,7 +76,7 @@ static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
     const Particles *p = &s->particles;
     TileCoord c = s->grid.coord[slot];
     const int corner[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    for (int a = 0; a < s->dim; a++) {
+    for (int a = 0; a < s->dim && !s->warp; a++) {
         double low = (corner[a] - 1) * (double)s->dx, high = (corner[a] + TILE + 1) * (double)s->dx;
         if (g.to[a] < low || g.from[a] > high) return;
     }

@@ -1,5 +1,6 @@
 // Position of a front: how far along an axis the level set says that there is water, in a box.
 #include "gauge/gauge.h"
+#include "warp/space.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,6 +13,40 @@ static double way_to_surface(const BrimSim *s, int slot, int cell, int axis, int
     return outside < 0 ? -1 : inside / (inside - outside);
 }
 
+/// On a warped grid: by the liquid nodes, and where edges from them meet the surface.
+static void share_of_nodes(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
+                           TileShare *share) {
+    const float from[3] = {gauge->from.x, gauge->from.y, gauge->from.z};
+    const float to[3] = {gauge->to.x, gauge->to.y, gauge->to.z};
+    const int axis = gauge->towards >> 1, direction = gauge->towards & 1 ? 1 : -1;
+    const TileCoord c = s->grid.coord[slot];
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        const float here = s->phi[(int64_t)slot * s->grid.tile_cells + i];
+        if (here >= 0) continue;
+        for (int n = 0; n < 2 * s->dim; n++) {
+            const int64_t next = grid_step(&s->grid, slot, i, n >> 1, n & 1 ? 1 : -1);
+            const float there = next < 0 ? LEVEL_SET_CUT : s->phi[next];
+            float at[3] = {(float)(c.x * TILE + (i & 7)), (float)(c.y * TILE + (i >> 3 & 7)),
+                           s->dim == 3 ? (float)(c.z * TILE + (i >> 6)) : 0};
+            const float way = there < 0 ? 0 : here / (here - there);
+            at[n >> 1] += n & 1 ? way : -way;
+            bool inside = at[n >> 1] >= 0 && at[n >> 1] <= (float)s->grid.cells[n >> 1];
+            warp_to_place(s, at);
+            for (int a = 0; a < s->dim; a++) {
+                at[a] *= s->dx;
+                if (a != axis) inside &= at[a] >= from[a] && at[a] <= to[a];
+            }
+            if (!inside || (double)(direction * at[axis]) <
+                               direction * (double)(direction > 0 ? from : to)[axis])
+                continue;
+            const double place = fmin(fmax((double)at[axis], (double)from[axis]), (double)to[axis]);
+            if (share->value[1] == 0 || direction * place > direction * share->value[0])
+                share->value[0] = place;
+            share->value[1] = 1;
+        }
+    }
+}
+
 /// value[0]: the farthest place along the direction, m; value[1]: whether there is water.
 static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge, TileShare *share) {
     const float from[3] = {gauge->from.x, gauge->from.y, gauge->from.z};
@@ -20,6 +55,10 @@ static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
     TileCoord c = s->grid.coord[slot];
     const int corner[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
     bool any = false;
+    if (s->warp) {
+        share_of_nodes(s, slot, gauge, share);
+        return;
+    }
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         const int local[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
         double middle[3];

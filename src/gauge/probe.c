@@ -2,6 +2,8 @@
 #include "gauge/gauge.h"
 #include "projection/weight.h"
 #include "step/stages.h"
+#include "warp/space.h"
+#include "warp/stage.h"
 #include <math.h>
 
 /// The 2^dim places around a point, on faces along `axis` or, with -1, in cell centres.
@@ -42,7 +44,19 @@ static bool is_rock(const BrimSim *s, int64_t cell) {
     return s->solid_count && cell_in(s->rock, cell);
 }
 
+/// A place on a warped grid, cells of reference space.
+static void reference_of(const BrimSim *s, const double at[3], double xi[3]) {
+    const double x[3] = {at[0] * (double)s->inv_dx, at[1] * (double)s->inv_dx,
+                         at[2] * (double)s->inv_dx};
+    warp_from_place(s, x, xi);
+}
+
 double probe_level(const BrimSim *s, const double at[3]) {
+    double xi[3];
+    if (s->warp) {
+        reference_of(s, at, xi);
+        return warp_level_at(s, xi);
+    }
     Stencil stencil = stencil_at(s, at, -1);
     double sum = 0, weights = 0;
     for (int i = 0; i < stencil.count; i++) {
@@ -74,6 +88,11 @@ static double ghost_pressure(const BrimSim *s, const int at[3], int64_t cell) {
 }
 
 double probe_pressure(const BrimSim *s, const double at[3]) {
+    double xi[3];
+    if (s->warp) {
+        reference_of(s, at, xi);
+        return fmax(0, pressure_unit(s) * warp_pressure_at(s, xi));
+    }
     Stencil stencil = stencil_at(s, at, -1);
     double sum = 0, weights = 0, unit = pressure_unit(s), weight[3];
     bool wet = false;
@@ -127,7 +146,13 @@ static double face_velocity(const BrimSim *s, const double at[3], int axis) {
 void probe_velocity(const BrimSim *s, const double at[3], double velocity[3]) {
     int which;
     double slope[3], length = 0, towards = 0, d = probe_solid(s, at, &which);
-    for (int a = 0; a < 3; a++) velocity[a] = a < s->dim ? face_velocity(s, at, a) : 0;
+    double xi[3];
+    if (s->warp) {
+        reference_of(s, at, xi);
+        if (!warp_sample(s, s->velocity, xi, velocity))
+            velocity[0] = velocity[1] = velocity[2] = NAN;
+    }
+    for (int a = 0; a < 3 && !s->warp; a++) velocity[a] = a < s->dim ? face_velocity(s, at, a) : 0;
     // within half a cell of a solid the normal component goes over into the solid's
     if (which < 0 || d >= 0.5 * s->dx) return;
     for (int a = 0; a < s->dim; a++) {

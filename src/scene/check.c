@@ -634,15 +634,12 @@ static bool check_output(Problem *problem, const BrimSimDef *def) {
 static bool check_warp(Problem *problem, const BrimSimDef *def) {
     const char *key = def->warp > 0 ? "warp" : "nodal";
     if (!(def->warp > 0) && !def->nodal) return false;
-    bool open = false;
-    for (int i = 0; i < 2 * def->dim; i++) open |= def->sides[i] == BRIM_SIDE_OPEN;
+    bool force = false;
+    for (int i = 0; i < def->gauge_count; i++) force |= def->gauges[i].kind == BRIM_GAUGE_FORCE;
     const char *other = def->band_width > 0        ? "band.width"
                         : def->body_count > 0      ? "bodies"
-                        : def->source_count > 0    ? "sources"
-                        : def->drain_count > 0     ? "drains"
-                        : def->gauge_count > 0     ? "gauges"
                         : def->force_count > 0     ? "forces"
-                        : open                     ? "open sides"
+                        : force                    ? "gauges of force"
                         : def->spray_speed[1] > 0  ? "spray.speed"
                         : def->mpm_substeps > 0    ? "mpm.substeps"
                         : def->viscosity > 0       ? "viscosity"

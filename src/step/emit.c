@@ -12,6 +12,7 @@
 #include "gauge/gauge.h"
 #include "particles/seed.h"
 #include "step/stream.h"
+#include "warp/space.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,7 @@ static void append(Appender *a, float x, float y, float z) {
     if (p->attr[ATTR_MASS] && a->density > 0)
         p->attr[ATTR_MASS][i] = (float)(a->density / s->def.density);
     p->key[i] = cell_key(&s->grid, s->space, at[0], at[1], at[2]);
+    if (s->warp && !a->to) warp_take_in(s, i);
 }
 
 /// Index of the cell of a point, -1 without a tile.
@@ -451,6 +453,7 @@ static bool come_in(BrimSim *s) {
     for (int a = 0; a < ATTR_MAX; a++)
         if (p->attr[a]) memcpy(p->attr[a] + p->count, w->attr[a], w->count * sizeof(float));
     memcpy(p->key + p->count, w->key, w->count * sizeof *w->key);
+    for (size_t i = 0; s->warp && i < w->count; i++) warp_take_in(s, p->count + i);
     p->count += w->count;
     s->emitted += (int64_t)w->count;
     particles_free(w);
@@ -597,6 +600,13 @@ static bool emit_source(BrimSim *s, Source *source) {
 
 /// Whether a tile meets a box.
 static bool meets(const BrimSim *s, int slot, const float low[3], const float high[3]) {
+    float first[3], last[3];
+    if (s->warp) {
+        warp_tile_box(s, slot, TILE, first, last);
+        for (int a = 0; a < s->dim; a++)
+            if (high[a] < first[a] || low[a] > last[a]) return false;
+        return true;
+    }
     const int16_t c[3] = {s->grid.coord[slot].x, s->grid.coord[slot].y, s->grid.coord[slot].z};
     for (int a = 0; a < s->dim; a++) // particles may have moved out of their tile: one tile more
         if (high[a] < (float)(c[a] - 1) * TILE * s->dx || low[a] > (float)(c[a] + 2) * TILE * s->dx)
@@ -611,6 +621,20 @@ typedef struct Draining {
     TeamCount taken;
 } Draining;
 
+/// Where particles are in space, m.
+static void find_places(const BrimSim *s, uint32_t first, int n, float *const x[3]) {
+    for (int i = 0; i < n; i++) {
+        float at[3];
+        for (int a = 0; a < 3; a++) at[a] = s->particles.attr[ATTR_X + a][first + (uint32_t)i];
+        if (s->warp) {
+            for (int a = 0; a < 3; a++) at[a] *= s->inv_dx;
+            warp_to_place(s, at);
+            for (int a = 0; a < 3; a++) at[a] *= s->dx;
+        }
+        for (int a = 0; a < 3; a++) x[a][i] = at[a];
+    }
+}
+
 /// Marks the sorted particles inside a drain.
 static void drain_tile(BrimSim *s, int slot, int thread, void *context) {
     Draining *d = context;
@@ -621,9 +645,9 @@ static void drain_tile(BrimSim *s, int slot, int thread, void *context) {
     uint32_t end = tile_end(p, &s->grid, slot);
     for (uint32_t i = tile_first(p, &s->grid, slot); i < end; i += SEED_BATCH) {
         int n = end - i < SEED_BATCH ? (int)(end - i) : SEED_BATCH;
-        float distance[SEED_BATCH];
-        port_distance(drain->shape, drain->mover, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
-                      p->attr[ATTR_Z] + i, distance);
+        float x[3][SEED_BATCH], distance[SEED_BATCH];
+        find_places(s, i, n, (float *const[3]){x[0], x[1], x[2]});
+        port_distance(drain->shape, drain->mover, n, x[0], x[1], x[2], distance);
         for (int k = 0; k < n; k++) {
             uint32_t at = i + (uint32_t)k;
             if (!(distance[k] < 0) || p->key[at] >= KEY_LEFT) continue;

@@ -80,3 +80,52 @@ void warp_reference_distance(const BrimSim *s, int edge, float *phi) {
         phi[i] = here / fminf(fmaxf(slope, LEAST), MOST);
     }
 }
+
+void warp_from_place(const BrimSim *s, const double x[3], double xi[3]) {
+    for (int a = 0; a < 3; a++) xi[a] = a < s->dim ? fmin(fmax(x[a], 0), s->grid.cells[a]) : 0;
+    const double to[3] = {xi[0], xi[1], xi[2]};
+    map_to_reference(&s->warp->mesh.map, to, xi, 1e-6, 50);
+}
+
+void warp_take_in(BrimSim *s, size_t i) {
+    Particles *p = &s->particles;
+    double x[3], xi[3];
+    for (int a = 0; a < 3; a++) x[a] = (double)(p->attr[ATTR_X + a][i] * s->inv_dx);
+    warp_from_place(s, x, xi);
+    for (int a = 0; a < s->dim; a++) {
+        const double in =
+            fmin(fmax(xi[a], (double)WARP_SIDE), s->grid.cells[a] - (double)WARP_SIDE);
+        p->attr[ATTR_X + a][i] = (float)(in * (double)s->dx);
+    }
+    p->attr[ATTR_VOLUME][i] = 1.0f / (float)s->def.particles_per_cell;
+    warp_key(s, i);
+}
+
+/// Between the values of a field of nodes; `missing` where there is no tile.
+static double between_nodes(const BrimSim *s, const float *field, const double xi[3],
+                            double missing) {
+    double sum = 0;
+    int low[3] = {0};
+    double t[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        const int last = s->grid.cells[a] - 1, c = (int)floor(xi[a]);
+        low[a] = c < 0 ? 0 : c > last ? last : c;
+        t[a] = xi[a] - low[a];
+    }
+    for (int c = 0; c < 1 << s->dim; c++) {
+        const int64_t at = grid_cell(&s->grid, low[0] + (c & 1), low[1] + (c >> 1 & 1),
+                                     low[2] + (s->dim == 3 ? c >> 2 : 0));
+        double w = 1;
+        for (int a = 0; a < s->dim; a++) w *= c >> a & 1 ? t[a] : 1 - t[a];
+        sum += w * (at < 0 ? missing : (double)field[at]);
+    }
+    return sum;
+}
+
+double warp_level_at(const BrimSim *s, const double xi[3]) {
+    return between_nodes(s, s->phi, xi, (double)LEVEL_SET_CUT);
+}
+
+double warp_pressure_at(const BrimSim *s, const double xi[3]) {
+    return between_nodes(s, s->pressure, xi, 0);
+}

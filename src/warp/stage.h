@@ -36,6 +36,8 @@ typedef struct WarpState {
     size_t rest_at;   ///< where in `work` the blocks of the density at rest begin
     uint32_t *splits; ///< [tiles + 1] particles to split, then where they begin
     size_t splits_capacity;
+    double *gone; ///< [tiles] liquid that leaves, cells
+    size_t gone_capacity;
     double stretch;    ///< largest factor from a speed in space to one in reference space
     float *stretch_at; ///< [centres] the same by coarse cell
     float
@@ -68,6 +70,8 @@ BrimResult warp_advect(BrimSim *s, BrimError *error);
 /// Towards the wanted number of particles a cell of the mesh. (xi, volume) => (xi, volume, tail,
 /// key)
 BrimResult warp_resample(BrimSim *s, BrimError *error);
+/// After the density projection, which may have moved some over open sides.
+BrimResult warp_sort_again(BrimSim *s, BrimError *error);
 /// (xi) => density, when it is due
 BrimResult warp_weigh(BrimSim *s, BrimError *error);
 /// (xi, v) => (velocity, old, known)

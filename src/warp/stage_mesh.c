@@ -42,7 +42,7 @@ void warp_destroy(BrimSim *s) {
     nodal_free(&w->op);
     nodal_solver_free(&w->solver);
     free(w->q), free(w->distance), free(w->speed), free(w->closest[0]), free(w->f);
-    free(w->stretch_at), free(w->splits), free(w->solid_memory);
+    free(w->stretch_at), free(w->splits), free(w->gone), free(w->solid_memory);
     for (int a = 0; a < 3; a++) free(w->space[a]);
     free(w);
     s->warp = NULL;
@@ -124,6 +124,9 @@ static void find_points(BrimSim *s) {
                 int64_t next = grid_step(g, slot, i, a, 1);
                 float there = next < 0 ? LEVEL_SET_CUT : s->phi[next];
                 if ((here < 0) == (there < 0)) continue;
+                // open sides are no surface
+                if (at[a] == 0 && s->sides.open[2 * a]) continue;
+                if (at[a] + 1 == g->cells[a] && s->sides.open[2 * a + 1]) continue;
                 double xi[3] = {at[0], at[1], at[2]};
                 xi[a] += (double)(here / (here - there));
                 add_point(w, xi);

@@ -123,10 +123,42 @@ static void split_tile(BrimSim *s, int slot, int thread, void *context) {
         }
 }
 
+/// What particles that go stand for. context: [tiles]
+static void sum_gone(BrimSim *s, int slot, int thread, void *context) {
+    const Particles *p = &s->particles;
+    double sum = 0;
+    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++)
+        if (p->key[i] >= KEY_GONE) sum += warp_volume(s, i);
+    ((double *)context)[slot] = sum;
+}
+
+/// The liquid that there ought to be changes by what comes and goes. => start_volume. False: out of
+/// memory.
+static bool book(BrimSim *s) {
+    WarpState *w = s->warp;
+    bool open = false;
+    for (int n = 0; n < 2 * s->dim; n++) open |= s->sides.open[n];
+    for (size_t i = s->particles.sorted; i < s->particles.count; i++)
+        s->start_volume += warp_volume(s, i);
+    if (!open && !s->drain_count) return true;
+    if (!memory_fit((void **)&w->gone, &w->gone_capacity, sizeof *w->gone,
+                    (size_t)s->grid.tile_count))
+        return false;
+    tiles_for(s, sum_gone, w->gone);
+    for (int t = 0; t < s->grid.tile_count; t++) s->start_volume -= w->gone[t];
+    return true;
+}
+
+BrimResult warp_sort_again(BrimSim *s, BrimError *error) {
+    if (!book(s)) return step_out_of_memory(s, "density", error);
+    return stage_sort(s, error);
+}
+
 BrimResult warp_resample(BrimSim *s, BrimError *error) {
     WarpState *w = s->warp;
     Particles *p = &s->particles;
     const int tiles = s->grid.tile_count;
+    if (!book(s)) return step_out_of_memory(s, "resample", error);
     if (w->mesh.strength == 0) return BRIM_OK;
     if (!memory_fit((void **)&w->splits, &w->splits_capacity, sizeof *w->splits, (size_t)tiles + 1))
         return step_out_of_memory(s, "resample", error);

@@ -356,6 +356,19 @@ static void find_slivers(BrimSim *s, int slot, int thread, void *context) {
     nodal_find_slivers(&s->grid, s->phi, context, slot);
 }
 
+/// Pressure is 0 on open sides: their nodes are on the surface, or in air.
+static void open_sides(BrimSim *s, int slot, int thread, void *context) {
+    const TileCoord t = s->grid.coord[slot];
+    const int tile[3] = {t.x * TILE, t.y * TILE, t.z * TILE};
+    float *phi = s->phi + (size_t)slot * (size_t)s->grid.tile_cells;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        const int a = n >> 1, node = (n & 1 ? s->grid.cells[a] : 0) - tile[a];
+        if (!s->sides.open[n] || node < 0 || node >= TILE) continue;
+        for (int i = 0; i < s->grid.tile_cells; i++)
+            if ((i >> 3 * a & 7) == node) phi[i] = fmaxf(phi[i], 0);
+    }
+}
+
 static void drop_slivers(BrimSim *s, int slot, int thread, void *context) {
     const uint8_t *sliver = (const uint8_t *)context + (size_t)slot * (size_t)s->grid.tile_rows;
     float *phi = s->phi + (size_t)slot * (size_t)s->grid.tile_cells;
@@ -375,6 +388,7 @@ BrimResult warp_surface(BrimSim *s, BrimError *error) {
     }
     if (from != s->phibar) memcpy(s->phibar, from, sim_cells(s) * sizeof(float));
     tiles_for(s, foot_tile, NULL);
+    tiles_for(s, open_sides, NULL);
     tiles_for(s, find_slivers, s->sliver);
     tiles_for(s, drop_slivers, s->sliver);
     return BRIM_OK;

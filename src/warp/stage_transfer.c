@@ -27,7 +27,8 @@ static Around8 around_point(const BrimSim *s, const double xi[3]) {
         a.weight[k][1] = at - low, a.weight[k][0] = 1 - a.weight[k][1];
         for (int i = 0; i < 2; i++) {
             int c = low + i, in = c < 0 ? 0 : c > last ? last : c;
-            a.cell[k][i] = in, a.sign[k][i] = in == c ? 1 : -1;
+            const bool open = s->sides.open[2 * k + (c > last)];
+            a.cell[k][i] = in, a.sign[k][i] = in == c || open ? 1 : -1;
         }
     }
     return a;
@@ -103,7 +104,7 @@ void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, floa
         block_load(&s->grid, slot, field[a], PLACE_CELL, &s->sides, halo, NAN, to[a]);
         layers_beyond(s, slot, a, halo, &low, &high);
         for (int k = 0; k < edge; k++) {
-            if (k >= low && k < high) continue;
+            if ((k >= low && k < high) || s->sides.open[2 * a + (k >= high)]) continue;
             EACH_IN_LAYER(s->dim, edge, a, k, i) {
                 to[a][i] *= s->warp->walls_move ? side_sign(s, slot, a, halo, i) : -1;
             }
@@ -128,7 +129,8 @@ void warp_fold(const BrimSim *s, int slot, int numbers, float *block) {
                 int step =
                     layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
                 float *ghost = block + numbers * i, *own = ghost + numbers * step;
-                const float sign = s->warp->walls_move ? side_sign(s, slot, a, 1, i) : -1;
+                float sign = s->warp->walls_move ? side_sign(s, slot, a, 1, i) : -1;
+                if (s->sides.open[2 * a + far]) sign = 1;
                 for (int k = 0; k < numbers; k++)
                     own[k] += k == 1 + a ? sign * ghost[k] : ghost[k], ghost[k] = 0;
             }
@@ -379,6 +381,22 @@ static bool flow_at(const void *context, const double xi[3], double u[3]) {
     return warp_sample(s, s->velocity, xi, u);
 }
 
+/// What came to an open side, where advection holds it, goes beyond. => x
+static void leave_sides(BrimSim *s, int slot) {
+    const Particles *p = &s->particles;
+    const float gap = 2 * WARP_SIDE;
+    for (int a = 0; a < s->dim; a++) {
+        const float end = (float)s->grid.cells[a];
+        float *x = p->attr[ATTR_X + a];
+        if (!s->sides.open[2 * a] && !s->sides.open[2 * a + 1]) continue;
+        for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++) {
+            const float at = x[i] * s->inv_dx;
+            if (s->sides.open[2 * a] && at < gap) x[i] = -0.5f * s->dx;
+            if (s->sides.open[2 * a + 1] && at > end - gap) x[i] = (end + 0.5f) * s->dx;
+        }
+    }
+}
+
 /// Moves in space along the flow of the old mesh, then finds the place in the new one.
 static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     const uint32_t first = tile_first(&s->particles, &s->grid, slot);
@@ -402,6 +420,7 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     int count = s->warp->kernels->move(&span, &m, far);
     for (int i = 0; i < count; i++) warp_move_one(&m, &span, (int)far[i], flow_at, s);
     warp_leave_solids(s, slot, reach);
+    leave_sides(s, slot);
     find_keys(s, slot);
 }
 

@@ -13,6 +13,7 @@ const Stage warped_stages[] = {
      "wall_speed fine_at fine_from fine_slot solid_fine"},
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, warp_advect, NULL,
      "velocity tile_speed tile_solid solid_at", "tile_reach"},
+    {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
     {AT_EXCHANGE, "resample", BRIM_STAGE_BAND, warp_resample, NULL, "", ""},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
     {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, warp_weigh, NULL,
@@ -25,7 +26,7 @@ const Stage warped_stages[] = {
      "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine weighed "
      "weighed_tile push push_depth pushed potential",
      "shift shift_known shift_most shift_sizes shift_sums"},
-    {AT_SORT, "sort again", BRIM_STAGE_DENSITY, stage_sort, moves, "", ""},
+    {AT_SORT, "sort again", BRIM_STAGE_DENSITY, warp_sort_again, moves, "", ""},
     {AT_TO_GRID, "to_grid", BRIM_STAGE_TO_GRID, warp_to_grid, NULL, "tile_solid solid_at solid_phi",
      "velocity old known block_at own"},
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, warp_surface, NULL,
