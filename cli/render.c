@@ -67,14 +67,14 @@ typedef struct Loaded {
     BrimFrame frame;
     BrimMesh mesh;
     BrimFoamFrame foam;
-    float *values;
+    float *values, *nodes;
 } Loaded;
 
 static void loaded_free(Loaded *l) {
     brim_frame_free(&l->frame);
     brim_mesh_free(&l->mesh);
     brim_foam_free(&l->foam);
-    free(l->values);
+    free(l->values), free(l->nodes);
     *l = (Loaded){0};
 }
 
@@ -98,6 +98,32 @@ static BrimResult load_mesh(Job *job, int index, Loaded *l, BrimError *error) {
     if (surface_path(job, index, path)) return brim_mesh_read(path, &l->mesh, error);
     BrimParticles particles = brim_frame_particles(&l->frame);
     return brim_mesher_mesh(job->mesher, &particles, frame_time(job, index), &l->mesh, error);
+}
+
+/// The corners of a warped grid's cells, from the fields of the frame.
+static BrimResult load_nodes(const Job *job, int index, Loaded *l, BrimError *error) {
+    const int *n = job->def.cells;
+    char path[PATH_MAX];
+    size_t count, wanted = (size_t)(n[0] + 1) * (size_t)(n[1] + 1);
+    if (!job->picture.grid || !(job->def.warp > 0)) return BRIM_OK;
+    if (job->def.dim == 3) wanted *= (size_t)(n[2] + 1);
+    error->result = BRIM_ERROR_INPUT;
+    if (snprintf(path, PATH_MAX, "%s/fields/%06d.vts", job->frames.folder,
+                 job->frames.number[index]) >= PATH_MAX ||
+        access(path, F_OK) != 0) {
+        snprintf(
+            error->message, sizeof error->message,
+            "--grid draws a warped grid from the run's fields, and there are none of frame %d: "
+            "run with --set output.fields=true",
+            job->frames.number[index]);
+        return error->result;
+    }
+    BrimResult result = brim_read_nodes(path, &l->nodes, &count, error);
+    if (result != BRIM_OK || count == wanted) return result;
+    error->result = BRIM_ERROR_INPUT;
+    snprintf(error->message, sizeof error->message,
+             "%.400s: holds a part of the domain only: --grid needs all of it", path);
+    return error->result;
 }
 
 /// Where the foam of a frame is; false when there is none, or none is wanted.
@@ -177,11 +203,13 @@ static int draw(Job *job, int index, const char *path) {
     if (result == BRIM_OK) result = load_values(job, from, &l, &error);
     if (result == BRIM_OK) result = load_mesh(job, index, &l, &error);
     if (result == BRIM_OK) result = load_foam(job, index, &l, &error);
+    if (result == BRIM_OK) result = load_nodes(job, index, &l, &error);
     if (result == BRIM_OK) {
         BrimPictureDef picture = job->picture;
         write_note(job, index, note);
         char bodies[PATH_MAX];
         picture.note = note, picture.values = l.values, picture.foam = &l.foam;
+        picture.nodes = l.nodes;
         picture.bodies = bodies_path(job, index, bodies) ? bodies : NULL;
         picture.progress = on_progress, picture.progress_context = &job->progress;
         result = brim_write_picture(&job->def, &l.frame, job->surface ? &l.mesh : NULL,
@@ -411,9 +439,12 @@ static int prepare(Job *job, bool many) {
     if (code != EXIT_DONE) return code;
     p->samples = (int)a->samples, p->threads = (int)a->threads, p->shutter = a->shutter;
     p->grid = a->grid, p->level_set = a->level_set;
-    if (job->def.warp > 0 && (a->grid || a->level_set)) {
-        report_error("--grid and --level-set do not know a warped grid: its frames do not hold the "
-                     "mesh; leave them out");
+    if (job->def.warp > 0 && a->level_set) {
+        report_error("--level-set does not know a warped grid: leave it out");
+        return EXIT_INPUT;
+    }
+    if (job->def.warp > 0 && a->grid && !job->frames.scene) {
+        report_error("--grid draws a warped grid from the fields of a run: give the run's folder");
         return EXIT_INPUT;
     }
     if (!parse_size(a->size, p) || !parse_camera(a->camera, job->def.size, &p->camera) ||
@@ -508,7 +539,8 @@ int command_render(int argc, char **argv) {
         {"colour", 0, OPTION_TEXT, &a.colour, "WHAT",
          "speed, density, id or a property of the particles", 0, 0},
         {"range", 0, OPTION_TEXT, &a.range, "LOW:HIGH", "ends of the colour scale", 0, 0},
-        {"grid", 0, OPTION_FLAG, &a.grid, NULL, "2D: draw the cells", 0, 0},
+        {"grid", 0, OPTION_FLAG, &a.grid, NULL,
+         "draw the cells; in 3D those of a warped grid, as a slice", 0, 0},
         {"level-set", 0, OPTION_FLAG, &a.level_set, NULL, "2D: draw the line of the surface", 0, 0},
         {"no-foam", 0, OPTION_FLAG, &a.no_foam, NULL, "leave out the foam of DIR/foam", 0, 0},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "threads; default one for each core", 0,

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const Experiment *const papers[] = {idp_experiments,  nbflip_experiments,
-                                           warp_experiments, rim_experiments,
-                                           rst_experiments,  rim_immersed_experiments};
+static const Experiment *const papers[] = {
+    idp_experiments, nbflip_experiments, warp_experiments,        warp_scene_experiments,
+    rim_experiments, rst_experiments,    rim_immersed_experiments};
 enum { PAPERS = sizeof papers / sizeof *papers };
 
 // ------------------------------------------------------------------------------------- result

@@ -120,7 +120,7 @@ void pictures_discard(Result *r);
 
 extern const Experiment idp_experiments[]; ///< each list ends with an empty name
 extern const Experiment nbflip_experiments[];
-extern const Experiment warp_experiments[];
+extern const Experiment warp_experiments[], warp_scene_experiments[];
 extern const Experiment rim_experiments[];
 extern const Experiment rim_immersed_experiments[];
 extern const Experiment rst_experiments[];

@@ -197,6 +197,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.forces = NULL, s->def.force_count = 0;
     s->def.gravity_keys = s->gravity_keys;
     memset((void *)s->def.gravity_formula, 0, sizeof s->def.gravity_formula);
+    memset((void *)s->def.focus_formula, 0, sizeof s->def.focus_formula);
     s->def.names = (BrimNames){0};
     s->def.threads = s->threads_most, s->def.isa = s->isa;
     *sim = s;

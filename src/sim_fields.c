@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "projection/weight.h"
 #include "sim.h"
+#include "warp/space.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
@@ -179,9 +180,12 @@ static void solid_row(const BrimSim *s, const Box *box, int y, int z, float *out
         int count = n - first < BATCH ? n - first : BATCH;
         float px[BATCH], py[BATCH], pz[BATCH], d[BATCH];
         for (int i = 0; i < count; i++) {
-            px[i] = space_middle(s->space, box->low[0] + first + i);
-            py[i] = space_middle(s->space, y);
-            pz[i] = s->dim == 3 ? space_middle(s->space, z) : 0;
+            float at[3] = {(float)(box->low[0] + first + i) + 0.5f, (float)y + 0.5f,
+                           (float)z + 0.5f};
+            if (s->warp) warp_to_place(s, at);
+            px[i] = at[0] * s->dx;
+            py[i] = at[1] * s->dx;
+            pz[i] = s->dim == 3 ? at[2] * s->dx : 0;
             out[first + i] = INFINITY;
         }
         for (int k = 0; k < s->solid_count; k++) {
@@ -254,6 +258,34 @@ BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *out, size_
     return brim_sim_field_box(sim, field, zero, sim->grid.cells, out, out_floats, error);
 }
 
+BrimResult brim_sim_nodes(const BrimSim *sim, const int low[3], const int high[3], float *out,
+                          size_t out_floats, BrimError *error) {
+    NEED(sim, error);
+    NEED(low, error);
+    NEED(high, error);
+    NEED(out, error);
+    size_t need = 3, k = 0;
+    for (int a = 0; a < 3; a++) {
+        const int most = a < sim->dim ? sim->grid.cells[a] : 0;
+        if (low[a] < 0 || high[a] < low[a] || high[a] > most)
+            return fail(error, BRIM_ERROR_INPUT,
+                        "brim_sim_nodes: nodes %d to %d along axis %d, allowed 0 to %d", low[a],
+                        high[a], a, most);
+        need *= (size_t)(high[a] - low[a] + 1);
+    }
+    if (out_floats < need)
+        return fail(error, BRIM_ERROR_INPUT, "brim_sim_nodes: needs %zu floats, got %zu", need,
+                    out_floats);
+    for (int z = low[2]; z <= high[2]; z++)
+        for (int y = low[1]; y <= high[1]; y++)
+            for (int x = low[0]; x <= high[0]; x++) {
+                float at[3] = {(float)x, (float)y, (float)z};
+                if (sim->warp) warp_to_place(sim, at);
+                for (int a = 0; a < 3; a++) out[k++] = at[a] * sim->dx;
+            }
+    return BRIM_OK;
+}
+
 /// Where there is no tile: from the shapes themselves.
 static float distance_of_shapes(const BrimSim *s, const float at[3]) {
     float nearest = SOLID_REACH * s->dx;
@@ -285,7 +317,7 @@ static void measure_points(void *context, int index, int thread) {
         float gradient[3];
         int64_t cell = grid_cell(&s->grid, space_cell(s->space, at[0]), space_cell(s->space, at[1]),
                                  space_cell(s->space, at[2]));
-        bool sampled = cell >= 0 && s->solid_count;
+        bool sampled = cell >= 0 && s->solid_count && !s->warp; // there nodes are elsewhere
         p->out[i] = sampled ? solid_lookup(s, at, gradient) : distance_of_shapes(s, at);
     }
 }

@@ -2,7 +2,25 @@
 #include "base/error.h"
 #include "mesh/mesher.h"
 #include "sim.h"
+#include "warp/stage.h"
+#include <math.h>
 #include <stdlib.h>
+
+/// A vertex of reference space => where it is; its normal as that of a gradient, J^-1 n.
+static void to_space(const BrimSim *s, BrimMesh *mesh, size_t i) {
+    double xi[3], x[3], J[3][3], inverse[3][3], n[3] = {0}, length = 0;
+    for (int a = 0; a < 3; a++) xi[a] = (double)(mesh->position[i][a] * s->inv_dx);
+    map_point(&s->warp->mesh.map, xi, x, J);
+    matrix_invert(J, inverse);
+    for (int a = 0; a < 3; a++) {
+        for (int k = 0; k < 3; k++) n[a] += inverse[a][k] * (double)mesh->normal[i][k];
+        length += n[a] * n[a];
+    }
+    for (int a = 0; a < 3; a++) {
+        mesh->position[i][a] = (float)(x[a] * (double)s->dx);
+        if (length > 0) mesh->normal[i][a] = (float)(n[a] / sqrt(length));
+    }
+}
 
 BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMesh *mesh,
                          BrimError *error) {
@@ -17,10 +35,17 @@ BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMe
         if (solid_exists(sim->solids[i], sim->time)) present[count++] = sim->solids[i];
     BrimParticles particles = brim_sim_particles(sim);
     particles.count -= particles.spray, particles.spray = 0;
+    if (sim->warp) { // there cells hold as many particles everywhere; solids are given in space
+        const float *const *x = (const float *const *)sim->particles.attr + ATTR_X;
+        particles.x = x[0], particles.y = x[1], particles.z = x[2];
+        count = 0;
+    }
     FilledCells below = {&sim->grid, sim->band ? sim->hidden : NULL};
     BrimSimDef def = sim->def;
     def.tracking_speed[0] = (float)sim->speed_low, def.tracking_speed[1] = (float)sim->speed_high;
     BrimResult result = mesh_make(&def, mesh_def, present, count, &particles, below, mesh, error);
     free((void *)present);
+    for (size_t i = 0; result == BRIM_OK && sim->warp && i < mesh->vertex_count; i++)
+        to_space(sim, mesh, i);
     return result;
 }

@@ -8,7 +8,7 @@
     { #NAME, offsetof(BrimStats, NAME), false }
 #define STAGE(NAME, INDEX) \
     { "ms_" NAME, offsetof(BrimStats, ms[INDEX]), false }
-enum { FIRST_STAGE = 33 };
+enum { FIRST_STAGE = 35 };
 
 static const StatsColumn columns[] = {
     COUNT(step),
@@ -41,6 +41,8 @@ static const StatsColumn columns[] = {
     REAL(displaced_max),
     COUNT(particles_in_solids),
     COUNT(density_iterations),
+    REAL(cell_least),
+    REAL(cell_most),
     COUNT(tiles),
     COUNT(memory_bytes),
     REAL(ms_total),

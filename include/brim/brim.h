@@ -418,6 +418,12 @@ BRIM_API BrimGaugeDef brim_default_gauge_def(void);
 
 // ------------------------------------------------------------------------------ simulation
 
+/// Points at which the cells of a nodal pressure are integrated.
+typedef enum BrimQuadrature {
+    BRIM_QUADRATURE_GAUSS,   ///< 2 along each axis
+    BRIM_QUADRATURE_CORNERS, ///< the corners: 7 neighbours a node where the grid is regular
+} BrimQuadrature;
+
 typedef enum BrimTransfer { BRIM_TRANSFER_FLIP, BRIM_TRANSFER_APIC } BrimTransfer;
 /// How the liquid keeps its volume. DENSITY: implicit density projection, which moves particles and
 /// leaves velocities alone, and pushes out what is inside solids. For comparison: NONE; DIRECT, the
@@ -566,8 +572,14 @@ typedef struct BrimSimDef {
     double volume_time;      ///< of BRIM_VOLUME_AVERAGED, s
     double pressure_from;    ///< before this time nothing keeps the liquid apart, s
 
-    double warp; ///< strength of a grid that bends towards the surface, 0 to 0.9; 0 = regular
-    bool nodal;  ///< pressure at nodes, velocity at cell centres, also on a regular grid
+    double warp;     ///< strength of a grid that bends towards the surface, 0 to 0.9; 0 = regular
+    bool nodal;      ///< pressure at nodes, velocity at cell centres, also on a regular grid
+    bool warp_still; ///< the mesh stays as it was made at the start
+    BrimQuadrature quadrature;                    ///< of the pressure on such grids
+    double warp_surface, warp_speed, warp_solids; ///< weights of what the grid bends towards
+    double focus;                                 ///< weight of a region of interest; 0 = none
+    BrimVec3 focus_center, focus_size;            ///< of that region, a box, m
+    const char *focus_formula[3];                 ///< of t; NULL: the component of focus_center
 
     BrimTracking tracking;    ///< whether particles carry the surface along
     BrimRough tracking_rough; ///< what it is without memory
@@ -683,6 +695,15 @@ typedef enum BrimField {
     BRIM_FIELD_SOLID,     ///< m, signed distance to the solids, negative inside
 } BrimField;
 
+/// Where the nodes of the grid are, m: from node low to node high of each axis, both included, x
+/// fastest => out [nodes][3]. Node i is the low corner of cell i. A regular grid's are evenly
+/// apart.
+BRIM_API BrimResult brim_sim_nodes(const BrimSim *sim, const int low[3], const int high[3],
+                                   float *out, size_t out_floats, BrimError *error);
+/// Reads the nodes from a file of fields of a warped grid (.vts) => new array [nodes][3], for
+/// free().
+BRIM_API BrimResult brim_read_nodes(const char *path, float **nodes, size_t *count,
+                                    BrimError *error);
 BRIM_API int brim_field_components(BrimField field);
 /// The smallest box of cells that holds all liquid, also that below a narrow band: low[] <= cell <
 /// high[]. False when there is none.
@@ -912,6 +933,8 @@ typedef struct BrimStats {
     double displaced_mean, displaced_max; ///< by the density projection, cells
     int64_t particles_in_solids; ///< at the end of the step; counted by the density projection
     int64_t density_iterations;
+    double cell_least, cell_most; ///< volume of the smallest and largest cell of a warped grid, of
+                                  ///< a regular one's; 1 without
     int64_t tiles;
     int64_t memory_bytes;
     double ms_total;
@@ -1308,14 +1331,16 @@ typedef struct BrimCamera {
 typedef struct BrimPictureDef {
     int width, height; ///< 16 to 16384
     BrimStyle style;
-    BrimCamera camera;         ///< 3D
-    int samples;               ///< water: rays a pixel, 1 to 4096; half to three times, as needed
-    double shutter;            ///< water: share of a frame's time that motion blurs over, 0 to 1
-    const char *colour;        ///< particles: "speed", "density", "id", or a name for `values`
-    const float *values;       ///< [particles] with any other colour
-    const char *unit;          ///< of the values, for the legend; may be NULL
-    double low, high;          ///< ends of the colour scale; low = high: from the frame
-    bool grid, level_set;      ///< 2D: lines between cells; line of the surface
+    BrimCamera camera;    ///< 3D
+    int samples;          ///< water: rays a pixel, 1 to 4096; half to three times, as needed
+    double shutter;       ///< water: share of a frame's time that motion blurs over, 0 to 1
+    const char *colour;   ///< particles: "speed", "density", "id", or a name for `values`
+    const float *values;  ///< [particles] with any other colour
+    const char *unit;     ///< of the values, for the legend; may be NULL
+    double low, high;     ///< ends of the colour scale; low = high: from the frame
+    bool grid, level_set; ///< lines between cells, in 3D of `nodes` alone; 2D: of the surface
+    const float *nodes;   ///< [z][y][x][3] of a warped grid, cells + 1 along each axis (2D: one
+                          ///< along z), m; in 3D its middle slice is drawn. NULL: regular
     const BrimFoamFrame *foam; ///< drawn white, bubbles faint; NULL: none
     const char *bodies;        ///< file that brim_write_bodies wrote, drawn as solids; NULL: none
     int threads;               ///< 0 = one for each core; the bytes are the same for any number

@@ -29,8 +29,8 @@ char *particles_path(const char *folder, int frame) {
     return path_new("%s/" PARTICLES "/%06d.ply", folder, frame);
 }
 
-char *fields_path(const char *folder, int frame) {
-    return path_new("%s/" FIELDS "/%06d.vti", folder, frame);
+char *fields_path(const char *folder, int frame, bool warped) {
+    return path_new("%s/" FIELDS "/%06d.%s", folder, frame, warped ? "vts" : "vti");
 }
 
 char *bodies_path(const char *folder, int frame, const char *ending) {
@@ -106,7 +106,9 @@ static bool is_ours(const char *part, const char *name) {
                is_numbered(name, n, "surface_", 6, ".vtp", NULL) ||
                is_numbered(name, n, "foam_", 6, ".vtp", NULL) ||
                (n == 7 && strncmp(name, "run.pvd", n) == 0);
-    if (strcmp(part, FIELDS) == 0) return is_numbered(name, n, "", 6, ".vti", NULL);
+    if (strcmp(part, FIELDS) == 0)
+        return is_numbered(name, n, "", 6, ".vti", NULL) ||
+               is_numbered(name, n, "", 6, ".vts", NULL);
     if (strcmp(part, SURFACE) == 0)
         return is_numbered(name, n, "", 6, ".ply", NULL) ||
                is_numbered(name, n, "", 6, ".obj", NULL);
@@ -246,10 +248,10 @@ void folder_sweep(const char *folder) {
 
 /// A frame later than the first, which every run writes before its first step.
 static bool see_frame(const char *name, void *context) {
-    static const char *const suffix[] = {".ply", ".vti", ".obj", ".vdb"};
+    static const char *const suffix[] = {".ply", ".vti", ".obj", ".vdb", ".vts"};
     bool *any = context;
     int64_t number;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         *any |= is_numbered(name, strlen(name), "", 6, suffix[i], &number) && number > 0;
     return !*any;
 }

@@ -53,7 +53,8 @@ void folder_prune(const char *folder);
 /// Paths in new memory; NULL when out of memory.
 char *checkpoint_path(const char *folder, int64_t step);
 char *particles_path(const char *folder, int frame);
-char *fields_path(const char *folder, int frame);
+/// warped: a structured grid instead of an image.
+char *fields_path(const char *folder, int frame, bool warped);
 char *foam_path(const char *folder, int frame);
 char *bodies_path(const char *folder, int frame, const char *ending);
 char *vdb_path(const char *folder, int frame);

@@ -96,7 +96,8 @@ enum { KINDS = sizeof kinds / sizeof *kinds, FIELDS = KINDS };
 
 /// A file of the series.
 typedef struct Entry {
-    int frame, kind; ///< FIELDS: a .vti
+    int frame, kind; ///< FIELDS: a .vti or .vts
+    bool warped;
 } Entry;
 
 typedef struct Series {
@@ -111,6 +112,11 @@ static bool note_entry(const char *name, void *context) {
     bool found = false;
     int used = 0;
     if (s->fields) found = sscanf(name, "%6d.vti%n", &e.frame, &used) == 1 && used && !name[used];
+    if (s->fields && !found) {
+        used = 0;
+        found = sscanf(name, "%6d.vts%n", &e.frame, &used) == 1 && used && !name[used];
+        e.warped = found;
+    }
     for (int k = 0; k < KINDS && !s->fields && !found; k++) {
         size_t n = strlen(kinds[k].name);
         if (strncmp(name, kinds[k].name, n) != 0) continue;
@@ -172,7 +178,7 @@ static BrimResult write_pvd(const Series *s, double frame_rate, const char *path
                    e->frame / frame_rate, e->kind,
                    e->kind == FIELDS ? "fields" : kinds[e->kind].name);
         if (e->kind == FIELDS)
-            file_print(w, "../fields/%06d.vti", e->frame);
+            file_print(w, "../fields/%06d.%s", e->frame, e->warped ? "vts" : "vti");
         else
             file_print(w, "%s_%06d.vtp", kinds[e->kind].name, e->frame);
         file_print(w, "\"/>\n");

@@ -323,7 +323,8 @@ static BrimResult write_bodies(const BrimRun *r, int frame, BrimError *error) {
 
 static BrimResult write_frame(const BrimRun *r, BrimError *error) {
     int frame = brim_sim_frame(r->sim);
-    char *particles = particles_path(r->folder, frame), *fields = fields_path(r->folder, frame);
+    char *particles = particles_path(r->folder, frame), *fields;
+    fields = fields_path(r->folder, frame, brim_sim_def(r->sim)->warp > 0);
     BrimResult result = particles && fields ? BRIM_OK : no_memory(r, error);
     if (result == BRIM_OK && r->output.particles)
         result = brim_write_particles(r->sim, particles, error);

@@ -27,6 +27,13 @@ static size_t box_cells(const CellBox *box) {
     return n;
 }
 
+/// Corners of its cells; in 2D they lie in one plane.
+static size_t box_nodes(const BrimSimDef *def, const CellBox *box) {
+    size_t n = 1;
+    for (int a = 0; a < def->dim; a++) n *= (size_t)(box->last[a] - box->first[a] + 1);
+    return n;
+}
+
 static double cell_size(const BrimSimDef *def) {
     return (double)def->size.x / def->cells[0];
 }
@@ -51,19 +58,30 @@ static void write_xml(FileWriter *w, const BrimSim *sim, const CellBox *box) {
     char extent[128];
     snprintf(extent, sizeof extent, "%d %d %d %d %d %d", box->first[0], box->last[0], box->first[1],
              box->last[1], box->first[2], def->dim == 2 ? 0 : box->last[2]);
+    const char *kind = def->warp > 0 ? "StructuredGrid" : "ImageData";
     file_print(w,
                "<?xml version=\"1.0\"?>\n"
                "<!-- brim %s, frame %d -->\n"
-               "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"%s\" "
+               "<VTKFile type=\"%s\" version=\"1.0\" byte_order=\"%s\" "
                "header_type=\"UInt64\">\n"
-               "<ImageData WholeExtent=\"%s\" Origin=\"0 0 0\" Spacing=\"%.9g %.9g %.9g\">\n"
+               "<%s WholeExtent=\"%s\"",
+               BRIM_VERSION_STRING, brim_sim_frame(sim), kind,
+               __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "LittleEndian" : "BigEndian", kind,
+               extent);
+    if (!(def->warp > 0)) file_print(w, " Origin=\"0 0 0\" Spacing=\"%.9g %.9g %.9g\"", h, h, h);
+    file_print(w,
+               ">\n"
                "<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" "
                "format=\"ascii\">%.17g</DataArray>\n</FieldData>\n"
-               "<Piece Extent=\"%s\">\n<CellData Scalars=\"level_set\" Vectors=\"velocity\">\n",
-               BRIM_VERSION_STRING, brim_sim_frame(sim),
-               __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "LittleEndian" : "BigEndian", extent, h,
-               h, h, brim_sim_time(sim), extent);
+               "<Piece Extent=\"%s\">\n",
+               brim_sim_time(sim), extent);
     size_t offset = 0;
+    if (def->warp > 0) {
+        file_print(w, "<Points>\n<DataArray type=\"Float32\" Name=\"points\" "
+                      "NumberOfComponents=\"3\" format=\"appended\" offset=\"0\"/>\n</Points>\n");
+        offset = sizeof(uint64_t) + 3 * box_nodes(def, box) * sizeof(float);
+    }
+    file_print(w, "<CellData Scalars=\"level_set\" Vectors=\"velocity\">\n");
     for (int i = 0; i < FIELDS; i++) {
         int components = brim_field_components(fields[i].field);
         file_print(w,
@@ -72,7 +90,7 @@ static void write_xml(FileWriter *w, const BrimSim *sim, const CellBox *box) {
                    fields[i].name, components, offset);
         offset += sizeof(uint64_t) + box_cells(box) * (size_t)components * sizeof(float);
     }
-    file_print(w, "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_");
+    file_print(w, "</CellData>\n</Piece>\n</%s>\n<AppendedData encoding=\"raw\">\n_", kind);
 }
 
 /// A dense field may be larger than memory although the water is not; the system would only tell
@@ -105,6 +123,31 @@ static BrimResult write_field(FileWriter *w, const BrimSim *sim, const CellBox *
     return result;
 }
 
+/// Where the corners of a warped grid's cells are.
+static BrimResult write_points(FileWriter *w, const BrimSim *sim, const CellBox *box,
+                               BrimError *error) {
+    const BrimSimDef *def = brim_sim_def(sim);
+    size_t floats = 3 * box_nodes(def, box);
+    const int high[3] = {box->last[0], box->last[1], def->dim == 3 ? box->last[2] : 0};
+    float *points = fits_in_memory(sim, (double)floats * sizeof *points)
+                        ? memory_new(floats * sizeof *points)
+                        : NULL;
+    if (!points)
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "the corners of a warped grid need %.1f GB for output, which is more than "
+                    "there is: set output.fields to false",
+                    4e-9 * (double)floats);
+    BrimResult result = brim_sim_nodes(sim, box->first, high, points, floats, error);
+    uint64_t bytes = floats * sizeof *points;
+    if (result == BRIM_OK) {
+        file_write(w, &bytes, sizeof bytes);
+        file_write(w, points, floats * sizeof *points);
+        result = file_status(w, error);
+    }
+    free(points);
+    return result;
+}
+
 BrimResult brim_write_fields(const BrimSim *sim, const char *path, BrimError *error) {
     NEED(sim, error);
     NEED(path, error);
@@ -115,6 +158,7 @@ BrimResult brim_write_fields(const BrimSim *sim, const char *path, BrimError *er
     bool any = brim_sim_bounds(sim, liquid.first, liquid.last);
     CellBox box = vti_box(brim_sim_def(sim), any ? &liquid : NULL);
     write_xml(w, sim, &box);
+    if (brim_sim_def(sim)->warp > 0) result = write_points(w, sim, &box, error);
     for (int i = 0; i < FIELDS && result == BRIM_OK; i++)
         result = write_field(w, sim, &box, fields[i].field, error);
     if (result != BRIM_OK) {

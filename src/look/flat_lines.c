@@ -112,8 +112,28 @@ BrimResult flat_level_set(const Flat *f, Image *image, BrimError *error) {
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's level set");
 }
 
+/// A warped grid: from node to node.
+static void bent_grid(const Flat *f, Image *image, const float *nodes) {
+    const int nx = f->picture->def->cells[0] + 1, ny = f->picture->def->cells[1] + 1;
+    BrimVec3 ink = colour_hex(0x3c4854);
+    for (int i = 0; i < nx * ny; i++) {
+        const float *here = nodes + 3 * (size_t)i;
+        BrimVec3 a = to_image(f, here[0], here[1]);
+        for (int k = 0; k < 2; k++) {
+            if (k == 0 ? i % nx == nx - 1 : i / nx == ny - 1) continue;
+            const float *next = here + 3 * (size_t)(k == 0 ? 1 : nx);
+            BrimVec3 b = to_image(f, next[0], next[1]);
+            image_line(image, a.x, a.y, b.x, b.y, 1, ink, 0.3f);
+        }
+    }
+}
+
 void flat_grid(const Flat *f, Image *image) {
     const BrimSimDef *def = f->picture->def;
+    if (f->picture->want->nodes) {
+        bent_grid(f, image, f->picture->want->nodes);
+        return;
+    }
     BrimVec3 ink = colour_hex(0x3c4854);
     for (int i = 1; i < def->cells[0]; i++) {
         BrimVec3 a = to_image(f, (float)i * f->picture->cell, 0);

@@ -138,11 +138,37 @@ static BrimResult make_solids(Picture *p, BrimError *error) {
     return result;
 }
 
+/// The middle slice of a warped grid in 3D, over all that is drawn.
+static void draw_slice(Picture *p, bool text) {
+    const View v = picture_camera(p, 1, text);
+    const int nx = p->def->cells[0] + 1, ny = p->def->cells[1] + 1;
+    const float *nodes =
+        p->want->nodes + 3 * (size_t)(p->def->cells[2] / 2) * (size_t)nx * (size_t)ny;
+    for (int i = 0; i < nx * ny; i++)
+        for (int k = 0; k < 2; k++) {
+            if (k == 0 ? i % nx == nx - 1 : i / nx == ny - 1) continue;
+            float x[2], y[2];
+            bool seen = true;
+            for (int e = 0; e < 2; e++) {
+                const float *at = nodes + 3 * (size_t)(i + (e == 0 ? 0 : k == 0 ? 1 : nx));
+                BrimVec3 d = vec_sub(vec(at[0], at[1], at[2]), v.eye);
+                float depth = vec_dot(d, v.forward);
+                seen = seen && depth > 1e-3f;
+                x[e] = v.centre_x + v.scale * vec_dot(d, v.right) / depth;
+                y[e] = v.centre_y - v.scale * vec_dot(d, v.up) / depth;
+            }
+            if (seen)
+                image_line(&p->image, x[0], y[0], x[1], y[1], 1, vec(0.9f, 0.35f, 0.1f), 0.5f);
+        }
+}
+
 static BrimResult draw(Picture *p, const BrimMesh *mesh, const char *path, BrimError *error) {
     bool traced =
         p->def->dim == 3 && p->want->style == BRIM_STYLE_WATER && mesh && brim_traces_rays();
     BrimResult result = make_solids(p, error);
     if (result == BRIM_OK) result = traced ? trace_water(p, mesh, error) : draw_particles(p, error);
+    if (result == BRIM_OK && p->def->dim == 3 && p->want->grid && p->want->nodes)
+        draw_slice(p, !traced);
     return result == BRIM_OK ? picture_write(&p->image, p->want->note, path, error) : result;
 }
 

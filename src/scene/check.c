@@ -648,10 +648,8 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->wall_roughness > 0  ? "walls.roughness"
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
                             ? "solver.volume: direct or averaged"
-                        : def->output.fields                              ? "output.fields"
-                        : def->output.vdb                                 ? "output.vdb"
-                        : def->output.surface != BRIM_SURFACE_OUTPUT_NONE ? "output.surface"
-                                                                          : NULL;
+                        : def->output.vdb ? "output.vdb"
+                                          : NULL;
     return other &&
            found(problem, "grid", key, "does not go with %s yet: leave one of them out", other);
 }

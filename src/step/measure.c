@@ -182,6 +182,8 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] + g.z * all.position[2]);
     o->max_speed = s->max_speed;
     if (s->warp) s->max_speed = (double)all.rate; // what steps and reaches go by
+    o->cell_least = s->warp ? s->warp->motion.least : 1;
+    o->cell_most = s->warp ? s->warp->motion.most : 1;
     o->tiles = tiles;
     o->memory_bytes = (int64_t)memory_used(s);
     if (!isfinite(all.speed2) || !isfinite(o->potential_energy))

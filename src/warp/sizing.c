@@ -11,8 +11,11 @@ WarpSizing warp_default_sizing(const int cells[3], double gravity, double cell_w
     double scale = sqrt(gravity * longest * cell_width);
     return (WarpSizing){.surface = 7,
                         .speed = scale > 0 ? 1.57 : 0.5,
+                        .solid = 7,
                         .length = longest,
-                        .unit_speed = scale > 0 ? scale : 1};
+                        .unit_speed = scale > 0 ? scale : 1,
+                        .of_surface = 1,
+                        .of_speed = 1};
 }
 
 // ------------------------------------------------------------------------------------------- blur
@@ -56,9 +59,10 @@ BrimResult warp_size(Warp *w, const WarpSizing *z, const float *distance, const 
                      const float *solid, const float *extra, double *f, BrimError *error) {
     size_t n = warp_centres(w);
     for (size_t i = 0; i < n; i++) {
-        f[i] = falloff(z->speed, speed, i, z->unit_speed) -
-               falloff(z->surface, distance, i, z->length) -
-               falloff(z->solid, solid, i, z->length) + (extra ? (double)extra[i] : 0);
+        f[i] = z->of_speed * falloff(z->speed, speed, i, z->unit_speed) -
+               z->of_surface * falloff(z->surface, distance, i, z->length) -
+               z->of_solid * falloff(z->solid, solid, i, z->length) +
+               (extra ? (double)extra[i] : 0);
         if (!isfinite(f[i]))
             return fail(error, BRIM_ERROR_INPUT,
                         "grid.warp: the sizing function is not a number at cell %zu of the "

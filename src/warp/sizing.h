@@ -8,15 +8,16 @@ typedef struct WarpSizing {
     double solid;   ///< gamma, of the distance to solids; 0 = not at all
     double length;  ///< longest edge of the domain, cells
     double unit_speed;
+    double of_surface, of_speed, of_solid; ///< weights of the three
 } WarpSizing;
 
-/// alpha 7, beta 1.57 of sqrt(g L), no solids.
+/// alpha 7, beta 1.57 of sqrt(g L), gamma 7; weights 1, of solids 0.
 WarpSizing warp_default_sizing(const int cells[3], double gravity, double cell_width);
 
-/// f [centres] = - exp(-alpha distance / L) + exp(-beta speed / unit) - exp(-gamma solid / L) +
-/// extra, blurred by a Gaussian of one coarse cell, mean zero, scaled to a least value of
-/// -strength. distance, solid: cells; speed: as unit_speed; extra: any; each [centres] or NULL.
-/// Fails on values that are not finite.
+/// f [centres] = - exp(-alpha distance / L) + exp(-beta speed / unit) - exp(-gamma solid / L), each
+/// times its weight, + extra, blurred by a Gaussian of one coarse cell, mean zero, scaled to a
+/// least value of -strength. distance, solid: cells; speed: as unit_speed; extra: any; each
+/// [centres] or NULL. Fails on values that are not finite.
 BrimResult warp_size(Warp *w, const WarpSizing *sizing, const float *distance, const float *speed,
                      const float *solid, const float *extra, double *f, BrimError *error);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 bool warp_bends(const BrimSim *s) {
-    return s->warp->mesh.strength > 0;
+    return s->warp->mesh.strength > 0 && !s->def.warp_still;
 }
 
 void warp_to_place(const BrimSim *s, float p[3]) {
@@ -64,7 +64,7 @@ void warp_reference_distance(const BrimSim *s, int edge, float *phi) {
     const int stride[3] = {1, edge, edge * edge};
     const int count = edge * edge * (s->dim == 3 ? edge : 1);
     float in_space[EDGE_MOST * EDGE_MOST * EDGE_MOST];
-    if (!warp_bends(s)) return;
+    if (s->warp->mesh.strength == 0) return;
     memcpy(in_space, phi, (size_t)count * sizeof *phi);
     for (int i = 0; i < count; i++) {
         const int at[3] = {i % edge, i / edge % edge, i / edge / edge};

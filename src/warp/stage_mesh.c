@@ -6,6 +6,7 @@
 #include "step/emit.h"
 #include "step/stages.h"
 #include "warp/nodal_kernels.h"
+#include "warp/space.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,18 +20,27 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
     BrimVec3 g = s->def.gravity;
     double pull = sqrt((double)g.x * g.x + (double)g.y * g.y + (double)g.z * g.z);
     w->sizing = warp_default_sizing(s->grid.cells, pull, (double)s->dx);
+    w->sizing.of_surface = s->def.warp_surface, w->sizing.of_speed = s->def.warp_speed;
+    w->sizing.of_solid = s->def.warp_solids;
+    for (int a = 0; a < s->dim; a++)
+        if (s->def.focus_formula[a] && (r = formula_new(s->def.focus_formula[a], &s->def.names,
+                                                        FORMULA_T, &w->focus[a], error)) != BRIM_OK)
+            return r;
     w->stretch = 1;
     w->motion = (WarpMotion){1, 0, 1, 1};
     size_t n = warp_centres(&w->mesh);
     w->distance = memory_zero(n * sizeof(float)), w->speed = memory_zero(n * sizeof(float));
     w->closest[0] = memory_zero(3 * n * sizeof(float)), w->f = memory_zero(n * sizeof(double));
     w->stretch_at = memory_zero(n * sizeof(float));
+    if (s->def.warp_solids > 0) w->solid = memory_zero(n * sizeof(float));
+    if (s->def.focus > 0) w->extra = memory_zero(n * sizeof(float));
+    bool more = (w->solid || !(s->def.warp_solids > 0)) && (w->extra || !(s->def.focus > 0));
     for (size_t i = 0; w->stretch_at && i < n; i++) w->stretch_at[i] = 1;
     w->kernels = warp_kernels_for(s->isa), w->level = warp_level_kernels_for(s->isa);
     w->nodal = nodal_kernels_for(s->isa);
     w->solver = nodal_solver_new(s->isa, s->team);
     for (size_t a = 1; a < 3 && w->closest[0]; a++) w->closest[a] = w->closest[0] + a * n;
-    if (w->distance && w->speed && w->closest[0] && w->f && w->stretch_at && w->solver)
+    if (w->distance && w->speed && w->closest[0] && w->f && w->stretch_at && w->solver && more)
         return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
 }
@@ -42,6 +52,8 @@ void warp_destroy(BrimSim *s) {
     nodal_free(&w->op);
     nodal_solver_free(&w->solver);
     free(w->q), free(w->distance), free(w->speed), free(w->closest[0]), free(w->f);
+    for (int a = 0; a < 3; a++) formula_free(&w->focus[a]);
+    free(w->solid), free(w->extra);
     free(w->stretch_at), free(w->splits), free(w->gone), free(w->solid_memory);
     for (int a = 0; a < 3; a++) free(w->space[a]);
     free(w);
@@ -159,13 +171,60 @@ static void find_speed(BrimSim *s) {
         memset(w->speed, 0, warp_centres(&w->mesh) * sizeof(float));
 }
 
+/// Distance to the solids of a slice of the coarse lattice. => solid
+static void slice_solids(void *context, int z, int thread) {
+    BrimSim *s = context;
+    WarpState *w = s->warp;
+    const WarpMap *m = &w->mesh.map;
+    const size_t n = (size_t)m->coarse[0] * (size_t)m->coarse[1];
+    for (size_t i = (size_t)z * n; i < (size_t)(z + 1) * n; i++) {
+        float x[3], least = (float)w->sizing.length * s->dx;
+        for (int a = 0; a < 3; a++) x[a] = a < s->dim ? w->mesh.place[a][i] * s->dx : 0;
+        for (int k = 0; k < s->solid_count; k++) {
+            float d;
+            if (!solid_exists(s->solids[k], s->time)) continue;
+            solid_distance(s->solids[k], 1, &x[0], &x[1], &x[2], &d);
+            least = fminf(least, fabsf(d));
+        }
+        w->solid[i] = least * s->inv_dx;
+    }
+}
+
+/// What the region of interest adds. => extra
+static BrimResult find_focus(BrimSim *s, BrimError *error) {
+    WarpState *w = s->warp;
+    const BrimVec3 middle = s->def.focus_center, size = s->def.focus_size;
+    double at[3] = {middle.x, middle.y, middle.z};
+    const double half[3] = {0.5 * (double)size.x, 0.5 * (double)size.y, 0.5 * (double)size.z};
+    for (int a = 0; a < s->dim; a++) {
+        if (w->focus[a]) at[a] = formula_at(w->focus[a], 0, 0, 0, s->time + s->dt);
+        if (!isfinite(at[a]))
+            return fail(error, s->primed ? BRIM_LOST_DIVERGED : BRIM_ERROR_INPUT,
+                        "grid.focus.center: not a number at t = %.6g s: change its formulas",
+                        s->time + s->dt);
+    }
+    for (size_t i = 0; i < warp_centres(&w->mesh); i++) {
+        double square = 0;
+        for (int a = 0; a < s->dim; a++) {
+            double off = fabs((double)(w->mesh.place[a][i] * s->dx) - at[a]) - half[a];
+            square += off > 0 ? off * off : 0;
+        }
+        w->extra[i] = (float)(-s->def.focus * exp(-w->sizing.surface * sqrt(square) /
+                                                  (w->sizing.length * (double)s->dx)));
+    }
+    return BRIM_OK;
+}
+
 /// closest is kept: the next iteration of the start moves the mesh below the same points.
 static BrimResult size_mesh(void *context, const Warp *mesh, double *f, BrimError *error) {
     BrimSim *s = context;
     WarpState *w = s->warp;
     (void)mesh;
     warp_sweep_distance(&w->mesh, w->closest, w->sizing.length, w->distance);
-    return warp_size(&w->mesh, &w->sizing, w->distance, w->speed, NULL, NULL, f, error);
+    if (w->solid) team_for(s->team, w->mesh.map.coarse[2], 1, slice_solids, s);
+    BrimResult r = w->extra ? find_focus(s, error) : BRIM_OK;
+    if (r != BRIM_OK) return r;
+    return warp_size(&w->mesh, &w->sizing, w->distance, w->speed, w->solid, w->extra, f, error);
 }
 
 static void find_stretch(WarpState *w) {
@@ -193,7 +252,7 @@ float warp_tile_stretch(const BrimSim *s, int slot) {
 
 BrimResult warp_move_mesh(BrimSim *s, BrimError *error) {
     WarpState *w = s->warp;
-    if (w->mesh.strength == 0) return BRIM_OK;
+    if (!warp_bends(s)) return BRIM_OK;
     find_points(s);
     find_speed(s);
     BrimResult r = size_mesh(s, &w->mesh, w->f, error);

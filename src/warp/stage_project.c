@@ -59,7 +59,8 @@ static Projection projection(const BrimSim *s) {
     return (Projection){
         .problem = {.grid = &s->grid,
                     .map = &s->warp->mesh.map,
-                    .rule = WARP_RULE_GAUSS,
+                    .rule = s->def.quadrature == BRIM_QUADRATURE_CORNERS ? WARP_RULE_CORNERS
+                                                                         : WARP_RULE_GAUSS,
                     .surface = {.order = s->def.surface == BRIM_SURFACE_FLAGS ? 1 : 2,
                                 .limit = GHOST_LIMIT},
                     .phi = s->phi,
