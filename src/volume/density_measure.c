@@ -77,8 +77,8 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->band) band_weigh(s, slot, sums);
     if (!solid_here(s, slot)) return;
     const float *part = s->solid_part + solid_cell(s, (int64_t)slot * g->tile_cells);
-    for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
     if (fine_near(s, slot)) part_density(s, slot, sums);
+    for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
 }
 
 /// A tile's particles into its block.

@@ -10,19 +10,18 @@ enum { AROUND = 27, MIDDLE = 13 };
 /// Which of them open faces join to the one in the middle, as bits. cell: their indices, -1: none
 static uint32_t joined(const BrimSim *s, const int64_t cell[AROUND]) {
     static const int stride[3] = {1, 3, 9};
-    uint32_t found = 1u << MIDDLE, before;
+    uint32_t found = 1u << MIDDLE, before, link[3] = {0}; // link: over the lower face
+    for (int n = 0; n < AROUND; n++) {
+        const int at[3] = {n % 3, n / 3 % 3, n / 9};
+        int64_t i = cell[n];
+        for (int a = 0; a < s->dim && i >= 0; a++)
+            if (at[a] > 0 && cell[n - stride[a]] >= 0 && !(s->shut[a][i >> 3] >> (i & 7) & 1))
+                link[a] |= 1u << n;
+    }
     do {
         before = found;
-        for (int n = 0; n < AROUND; n++) {
-            if (cell[n] < 0) continue;
-            const int at[3] = {n % 3, n / 3 % 3, n / 9};
-            for (int a = 0; a < s->dim; a++) { // over its lower face
-                int below = n - stride[a];
-                if (at[a] == 0 || cell[below] < 0) continue;
-                if (((found >> n ^ found >> below) & 1) && open_part(s, a, cell[n]) > 0)
-                    found |= 1u << n | 1u << below;
-            }
-        }
+        for (int a = 0; a < s->dim; a++)
+            found |= (found << stride[a] & link[a]) | (found & link[a]) >> stride[a];
     } while (found != before);
     return found;
 }
@@ -49,7 +48,9 @@ static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) 
     const Grid *g = &s->grid;
     const uint32_t *start = s->particles.cell_start;
     TileCoord c = g->coord[slot];
-    bool any = false;
+    const int64_t base = (int64_t)slot * g->tile_cells;
+    bool any = false, within = true; // all in the cell's own tile
+    for (int a = 0; a < s->dim; a++) within &= (cell >> 3 * a & 7) > 0 && (cell >> 3 * a & 7) < 7;
     around->own[0] = c.x * TILE + (cell & 7), around->own[1] = c.y * TILE + (cell >> 3 & 7);
     around->own[2] = c.z * TILE + (cell >> 6);
     for (int n = 0; n < AROUND; n++) {
@@ -57,7 +58,9 @@ static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) 
                            around->own[2] + n / 9 - 1};
         bool inside = true;
         for (int a = 0; a < 3; a++) inside &= at[a] >= 0 && at[a] < g->cells[a];
-        int64_t i = inside ? grid_cell(g, at[0], at[1], at[2]) : -1;
+        int64_t i = !inside  ? -1
+                    : within ? base + cell + n % 3 - 1 + (n / 3 % 3 - 1) * TILE + (n / 9 - 1) * 64
+                             : grid_cell(g, at[0], at[1], at[2]);
         any |= i >= 0 && (start[i + 1] > start[i] || (s->band && band_bit(s->hidden, i)));
         around->cell[n] = i;
     }
@@ -101,18 +104,13 @@ float liquid_part(const BrimSim *s, int slot, int cell) {
     return sum < room ? sum / room : sum > 0 ? 1 : 0;
 }
 
-/// Whether a solid may stand between a cell and those around it.
-static bool wall_near(const BrimSim *s, int slot, int cell) {
-    float value[8], least = INFINITY;
-    if (!solid_corners(s, slot, cell, value)) return false;
-    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) least = fminf(least, value[n]);
-    return least < s->dx;
-}
-
 void part_density(const BrimSim *s, int slot, float *density) {
     Around27 around;
+    const float *part = s->solid_part + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
-        if (!wall_near(s, slot, cell) || !look_around(s, slot, cell, &around)) continue;
+        // without a solid in its kernel all hangs together; without liquid there is nothing to part
+        if (!(part[cell] > 0 && density[cell] > 0)) continue;
+        if (!look_around(s, slot, cell, &around)) continue;
         for (int n = 0; n < AROUND; n++) {
             if (around.joined >> n & 1 || around.cell[n] < 0) continue;
             density[cell] += share_of(s, n) * (1 - solid_volume_of(s, around.cell[n])) -

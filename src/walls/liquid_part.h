@@ -8,7 +8,7 @@
 /// none of it.
 float liquid_part(const BrimSim *s, int slot, int cell);
 
-/// Takes what lies beyond thin walls out of the density of a tile's cells [cells]: the liquid
-/// there, and, as if it were solid, the room. So that water on one side of a wall does not press on
-/// the other.
+/// Takes what lies beyond thin walls out of the density of a tile's cells, before that of solids
+/// [cells]: the liquid there, and, as if it were solid, the room. So that water on one side of a
+/// wall does not press on the other.
 void part_density(const BrimSim *s, int slot, float *density);
