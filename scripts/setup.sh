@@ -51,7 +51,7 @@ fi
 if asked_for --clients; then
     need libopenvdb-tools "reads .vdb files" command -v vdb_print
     need blender "opens frames and .vdb files" command -v blender
-    need python3-numpy "the add-on for Blender reads frames with it" python3 -c "import numpy"
+    need python3-numpy "the add-on for Blender reads frames with it" /usr/bin/python3 -c "import numpy"
     need paraview "plays runs" command -v paraview
     need python3-paraview "tests ParaView" command -v pvpython
     need xvfb "a screen for ParaView to draw on" command -v xvfb-run
