@@ -180,7 +180,7 @@ static int check_folder(const Job *job) {
     const Arguments *a = job->arguments;
     if (a->resume && a->overwrite) {
         report_error("choose one of --resume (keep the files in %s) and --overwrite (make them "
-                     "anew)",
+                     "again)",
                      job->folder);
         return EXIT_INPUT;
     }
@@ -188,7 +188,7 @@ static int check_folder(const Job *job) {
         char path[PATH_MAX];
         if (!file_path(job, i, path)) return EXIT_INPUT;
         if (!is_there(path)) continue;
-        report_error("%s is already there: make only what is missing (--resume), make all anew "
+        report_error("%s is already there: make only what is missing (--resume), make all again "
                      "(--overwrite), or choose another folder (-o DIR)",
                      path);
         return EXIT_INPUT;
@@ -261,7 +261,7 @@ static int convert_frames(Job *job, const char *from) {
             count_progress_end(&progress);
             if (!a->quiet)
                 say(stderr,
-                    "Interrupted; %d files are complete. To go on: brim convert %s --to %s "
+                    "Interrupted; %d files are complete. To continue: brim convert %s --to %s "
                     "--resume\n",
                     job->made + job->kept, from, a->to);
             return signal_code();
@@ -318,7 +318,7 @@ int command_convert(int argc, char **argv) {
          1024},
         {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep files that are there, make the others", 0,
          0},
-        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all files anew", 0, 0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all files again", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
          "print one JSON object a line: frames, summary, errors", 0, 0},

@@ -71,7 +71,7 @@ static int check_folder(const Job *job) {
     const Arguments *a = job->arguments;
     if (a->resume && a->overwrite) {
         report_error("choose one of --resume (go on with the foam in %s) and --overwrite (make it "
-                     "anew)",
+                     "again)",
                      job->folder);
         return EXIT_INPUT;
     }
@@ -79,9 +79,10 @@ static int check_folder(const Job *job) {
         char path[PATH_MAX];
         if (!foam_path(job, i, path)) return EXIT_INPUT;
         if (!is_there(path)) continue;
-        report_error("%s is already there: go on after it (--resume), make all anew (--overwrite), "
-                     "or choose another folder (-o DIR)",
-                     path);
+        report_error(
+            "%s is already there: go on after it (--resume), make all again (--overwrite), "
+            "or choose another folder (-o DIR)",
+            path);
         return EXIT_INPUT;
     }
     return EXIT_DONE;
@@ -254,7 +255,7 @@ static void tell_totals(const Job *job) {
 static int leave(const Job *job, const char *from) {
     int code = signal_code();
     if (!job->arguments->quiet)
-        fprintf(stderr, "Interrupted; %d frames are complete. To go on: brim foam %s --resume\n",
+        fprintf(stderr, "Interrupted; %d frames are complete. To continue: brim foam %s --resume\n",
                 job->totals.made + job->totals.kept, from);
     return code;
 }
@@ -286,7 +287,7 @@ int command_foam(int argc, char **argv) {
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},
         {"resume", 0, OPTION_FLAG, &a.resume, NULL, "go on after the frames that are there", 0, 0},
-        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all frames anew", 0, 0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all frames again", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
          "print one JSON object a line: frames, summary, errors", 0, 0},

@@ -7,7 +7,7 @@
 static const Command commands[] = {
     {"run", "simulate a scene into a folder", command_run},
     {"live", "run a scene and touch it in a browser", command_live},
-    {"check", "validate a scene and tell what it will cost", command_check},
+    {"check", "validate a scene and estimate its cost", command_check},
     {"info", "describe a checkpoint or a frame", command_info},
     {"fields", "list the keys of scene files", command_fields},
     {"mesh", "turn frames into closed surfaces", command_mesh},
@@ -17,7 +17,7 @@ static const Command commands[] = {
     {"tets", "fill a mesh or a body with tetrahedra", command_tets},
     {"render", "draw pictures and films of a run", command_render},
     {"plot", "plot the statistics of runs as SVG", command_plot},
-    {"report", "sum a run up in one HTML page", command_report},
+    {"report", "summarise a run in one HTML page", command_report},
     {"reproduce", "run an experiment of a paper again", command_reproduce},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -42,7 +42,7 @@ static int check_folder(const Job *job) {
     const Arguments *a = job->arguments;
     if (a->resume && a->overwrite) {
         report_error("choose one of --resume (keep the surfaces in %s) and --overwrite (make them "
-                     "anew)",
+                     "again)",
                      job->folder);
         return EXIT_INPUT;
     }
@@ -51,7 +51,7 @@ static int check_folder(const Job *job) {
         struct stat status;
         if (!surface_path(job, job->frames.number[i], path)) return EXIT_INPUT;
         if (stat(path, &status) != 0) continue;
-        report_error("%s is already there: make only what is missing (--resume), make all anew "
+        report_error("%s is already there: make only what is missing (--resume), make all again "
                      "(--overwrite), or choose another folder (-o DIR)",
                      path);
         return EXIT_INPUT;
@@ -191,7 +191,7 @@ static void tell_totals(const Job *job) {
 static int leave(const Job *job, const char *from) {
     int code = signal_code();
     if (!job->arguments->quiet)
-        say(stderr, "Interrupted; %d surfaces are complete. To go on: brim mesh %s --resume\n",
+        say(stderr, "Interrupted; %d surfaces are complete. To continue: brim mesh %s --resume\n",
             job->totals.made + job->totals.kept, from);
     return code;
 }
@@ -262,7 +262,7 @@ int command_mesh(int argc, char **argv) {
          "tell how far surfaces jump between frames beyond the flow", 0, 0},
         {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep surfaces that are there, make the others",
          0, 0},
-        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all surfaces anew", 0, 0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all surfaces again", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
          "print one JSON object a line: frames, summary, errors", 0, 0},

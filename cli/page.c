@@ -406,7 +406,7 @@ int command_report(int argc, char **argv) {
     const Usage usage = {
         .command = "report",
         .arguments = "DIR [options]",
-        .help = "Sums a run up in one HTML page that needs no other file: scene, statistics,\n"
+        .help = "Summarises a run in one HTML page that needs no other file: scene, statistics,\n"
                 "plots, pictures of frames, and warnings of volume drift, compressed cells, slow\n"
                 "stages and a solver that did not converge. Prints the page's path.",
         .options = options,

@@ -545,8 +545,8 @@ int command_render(int argc, char **argv) {
         {"no-foam", 0, OPTION_FLAG, &a.no_foam, NULL, "leave out the foam of DIR/foam", 0, 0},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "threads; default one for each core", 0,
          1024},
-        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "draw frames anew that are there already",
-         0, 0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL,
+         "draw frames again that are there already", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "no progress", 0, 0},
         {0},
     };

@@ -146,7 +146,7 @@ static void prepare_last_words(BrimRun *run, const char *scene, const Arguments 
     const char *checkpoint = brim_run_last_checkpoint(run);
     snprintf(text, sizeof text,
              "\nStopped in the middle of a step, which took longer than %lld s. %s%.700s\n"
-             "To go on: brim run %.400s -o %.400s %s, with the same --set and --seed\n",
+             "To continue: brim run %.400s -o %.400s %s, with the same --set and --seed\n",
              (long long)a->patience,
              *checkpoint ? "The last checkpoint is " : "There is no checkpoint yet.", checkpoint,
              scene, a->folder, *checkpoint ? "--resume" : "--overwrite");
@@ -181,8 +181,8 @@ static int leave(BrimRun *run, const char *scene, const Arguments *a) {
     if (!a->quiet) {
         say(stderr, "Interrupted at %.4g s (frame %d); checkpoint %s written.\n",
             brim_sim_time(sim), brim_sim_frame(sim), brim_run_last_checkpoint(run));
-        say(stderr, "To go on: brim run %s -o %s --resume, with the same --set and --seed\n", scene,
-            a->folder);
+        say(stderr, "To continue: brim run %s -o %s --resume, with the same --set and --seed\n",
+            scene, a->folder);
     }
     return code;
 }

@@ -121,7 +121,7 @@ static BrimResult gather(float height, double *mean, double *spread, BrimError *
     int n = 0;
     for (float x = 0.2f; x < 0.8f; x += 0.01f)
         for (float z = 0.2f; z < 0.8f; z += 0.01f, n++) {
-            double v = (double)floor_map_at(&t.lit, vec(x, 0, z), 0);
+            double v = (double)floor_map_at(&t.lit, vec(x, 0, z));
             sum += v, square += v * v;
         }
     *mean = sum / n, *spread = sqrt(fmax(0, square / n - *mean * *mean));

@@ -2,6 +2,7 @@
 #include "live/access.h"
 #include "live/server.h"
 #include <ctype.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -52,6 +53,9 @@ static bool is_over(void *context) {
 
 int serve(Hub *hub, const ServeOptions *o, const char *what) {
     char why[512];
+    // frames come and go at the same sizes: their pages are kept, not asked of the system each time
+    mallopt(M_MMAP_THRESHOLD, 1 << 26);
+    mallopt(M_TRIM_THRESHOLD, 1 << 27);
     ServerDef def = {.address = o->address, .port = (int)o->port, .token = o->token, .hub = hub};
     Server *server = server_open(&def, why, sizeof why);
     if (!server) {

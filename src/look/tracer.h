@@ -95,8 +95,10 @@ BrimVec3 sky_light(const Tracer *t, BrimVec3 direction, bool with_sun);
 BrimResult sky_picture_read(const char *path, SkyPicture *sky, BrimError *error);
 /// Follows photons from the sun through water to the floor. (t->lit)
 BrimResult tracer_gather(Tracer *t, BrimError *error);
-/// Value at a place; `otherwise` beyond the map, without an edge.
-float floor_map_at(const FloorMap *map, BrimVec3 p, float otherwise);
+/// Value at a place, 0 beyond the map.
+float floor_map_at(const FloorMap *map, BrimVec3 p);
+/// How much a map counts there: 1 inside, less towards its edge, so that none shows.
+float floor_map_share(const FloorMap *map, BrimVec3 p);
 /// The floor around the domain, points as many as a picture needs; nothing allocated yet.
 void floor_map_place(const Tracer *t, int points, FloorMap *map);
 /// Share of light that is left after a way through water.

@@ -111,20 +111,20 @@ void floor_map_place(const Tracer *t, int points, FloorMap *m) {
     m->count_x = (int)ceilf(wide / m->step) + 1, m->count_z = (int)ceilf(deep / m->step) + 1;
 }
 
-float floor_map_at(const FloorMap *m, BrimVec3 p, float otherwise) {
+float floor_map_share(const FloorMap *m, BrimVec3 p) {
     float x = (p.x - m->low.x) / m->step, z = (p.z - m->low.z) / m->step;
-    if (!(x >= 0 && z >= 0 && x < (float)(m->count_x - 1) && z < (float)(m->count_z - 1)))
-        return otherwise;
+    float edge =
+        fminf(fminf(x, (float)(m->count_x - 1) - x), fminf(z, (float)(m->count_z - 1) - z));
+    return edge > 0 ? smooth_step(0, 0.1f * (float)m->count_x, edge) : 0;
+}
+
+float floor_map_at(const FloorMap *m, BrimVec3 p) {
+    float x = (p.x - m->low.x) / m->step, z = (p.z - m->low.z) / m->step;
+    if (!(x >= 0 && z >= 0 && x < (float)(m->count_x - 1) && z < (float)(m->count_z - 1))) return 0;
     int i = (int)x, k = (int)z;
     float fx = x - (float)i, fz = z - (float)k;
     const float *row = m->value + k * m->count_x + i, *next = row + m->count_x;
-    float inside =
-        (1 - fz) * ((1 - fx) * row[0] + fx * row[1]) + fz * ((1 - fx) * next[0] + fx * next[1]);
-    // no edge where the map ends
-    float edge =
-        fminf(fminf(x, (float)(m->count_x - 1) - x), fminf(z, (float)(m->count_z - 1) - z));
-    float share = smooth_step(0, 0.1f * (float)m->count_x, edge);
-    return otherwise + share * (inside - otherwise);
+    return (1 - fz) * ((1 - fx) * row[0] + fx * row[1]) + fz * ((1 - fx) * next[0] + fx * next[1]);
 }
 
 static float open_at(const Tracer *t, int x, int z, int ray_count) {
@@ -185,6 +185,11 @@ static BrimVec3 floor_paint(const Tracer *t, const Spot *spot) {
     return vec_mix(tile, joint, 0.75f * cover);
 }
 
+/// Share of the sky that a point of the floor sees.
+static float floor_seen(const Tracer *t, BrimVec3 p) {
+    return 1 + floor_map_share(&t->open, p) * (floor_map_at(&t->open, p) - 1);
+}
+
 BrimVec3 light_floor(const Tracer *t, const Spot *spot, Sampler *sampler) {
     float dx = spot->point.x - 0.5f * t->size.x, dz = spot->point.z - 0.5f * t->size.z;
     float away = hypotf(dx, dz) / t->extent,
@@ -194,11 +199,11 @@ BrimVec3 light_floor(const Tracer *t, const Spot *spot, Sampler *sampler) {
     float under;
     BrimVec3 light = sun_at(t, spot, spot->normal, sampler, &under);
     if (t->lit.value) {
-        float most = fmaxf(0, t->sun.y), share = floor_map_at(&t->lit, spot->point, -1);
-        if (share >= 0)
-            light = vec_mul(vec_tint(t->sun_power, water_filter(t, under)), most * share);
+        float most = fmaxf(0, t->sun.y) * floor_map_at(&t->lit, spot->point);
+        BrimVec3 gathered = vec_mul(vec_tint(t->sun_power, water_filter(t, under)), most);
+        light = vec_mix(light, gathered, floor_map_share(&t->lit, spot->point));
     }
-    BrimVec3 ambient = vec_mul(t->sky_mean, floor_map_at(&t->open, spot->point, 1));
+    BrimVec3 ambient = vec_mul(t->sky_mean, floor_seen(t, spot->point));
     if (spot->wet) ambient = vec_tint(ambient, water_filter(t, under));
     light = vec_tint(floor_paint(t, spot), vec_add(light, ambient));
     return vec_mix(light, far, haze);
