@@ -70,6 +70,13 @@ void picture_write(Result *r, const BrimSimDef *def, const BrimFrame *frame, dou
     BrimError error;
     BrimResult result =
         brim_write_picture(def, frame, mesh, time, picture, part_path(r, r->picture_count), &error);
+    if (result == BRIM_ERROR_INPUT && picture->bodies) {
+        // a surface with an edge of more than two triangles: the liquid alone
+        BrimPictureDef plain = *picture;
+        plain.bodies = NULL;
+        result = brim_write_picture(def, frame, mesh, time, &plain, part_path(r, r->picture_count),
+                                    &error);
+    }
     if (result == BRIM_ERROR_MISSING)
         r->no_pictures = true;
     else if (result != BRIM_OK)
