@@ -302,7 +302,8 @@ TEST(picture_of_a_still_pool_stays_still) {
     BrimSim *sim = NULL;
     CHECK_OK(brim_sim_create(&def, &sim, &error), error);
     BrimPictureDef picture = brim_default_picture_def();
-    picture.width = 64, picture.height = 36, picture.samples = 4, picture.threads = 2;
+    // at an edge of the water a single sample may turn: enough of them that it does not count
+    picture.width = 64, picture.height = 36, picture.samples = 12, picture.threads = 2;
     BrimMeshDef mesh_def = brim_default_mesh_def();
     uint8_t *first = NULL;
     int worst = 0;
