@@ -68,8 +68,8 @@ static inline void scatter(float *node, float v, float mass, float fx, float fy,
         }
 }
 
-static inline void to_block_dim(const Span *p, const bool affine, const bool heavy, float *block,
-                                const int dim) {
+static inline __attribute__((always_inline)) void
+to_block_dim(const Span *p, const bool affine, const bool heavy, float *block, const int dim) {
     enum { COMPONENT_3D = SCATTER_3D / 3, COMPONENT_2D = SCATTER_2D / 2 };
     const int component = dim == 3 ? COMPONENT_3D : COMPONENT_2D;
     Stencil s;

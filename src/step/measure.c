@@ -11,7 +11,8 @@ enum { LANES = 8, PIECE = 4096 };
 
 /// Sums over eight lanes in floats, folded into doubles after each piece: fast, exact enough and
 /// the same for any instruction set.
-static void sum_particles(const Particles *p, uint32_t first, uint32_t end, TileSums *out) {
+static inline void sum_range(const Particles *p, uint32_t first, uint32_t end, TileSums *out,
+                             const bool heavy) {
     const float *const *attr = (const float *const *)p->attr;
     float fastest[LANES] = {0};
     for (uint32_t from = first; from < end; from += PIECE) {
@@ -20,14 +21,14 @@ static void sum_particles(const Particles *p, uint32_t first, uint32_t end, Tile
         const float *x = attr[ATTR_X] + from, *y = attr[ATTR_Y] + from, *z = attr[ATTR_Z] + from;
         const float *u = attr[ATTR_VX] + from, *v = attr[ATTR_VY] + from;
         const float *w = attr[ATTR_VZ] + from;
-        const float *mass = attr[ATTR_MASS] ? attr[ATTR_MASS] + from : NULL;
+        const float *mass = heavy ? attr[ATTR_MASS] + from : NULL;
         for (uint32_t i = 0; i < n; i += LANES)
             for (uint32_t k = 0; k < LANES; k++) {
                 uint32_t j = i + k < n ? i + k : n - 1;
                 float on = i + k < n ? 1.0f : 0.0f;
                 float e = (u[j] * u[j] + v[j] * v[j] + w[j] * w[j]) * on;
                 fastest[k] = e > fastest[k] ? e : fastest[k];
-                if (mass) on *= mass[j], e *= mass[j];
+                if (heavy) on *= mass[j], e *= mass[j];
                 speed2[k] += e;
                 at[0][k] += x[j] * on, at[1][k] += y[j] * on, at[2][k] += z[j] * on;
             }
@@ -38,6 +39,13 @@ static void sum_particles(const Particles *p, uint32_t first, uint32_t end, Tile
     }
     for (int k = 0; k < LANES; k++)
         if (fastest[k] > out->fastest2) out->fastest2 = fastest[k];
+}
+
+static void sum_particles(const Particles *p, uint32_t first, uint32_t end, TileSums *out) {
+    if (p->attr[ATTR_MASS])
+        sum_range(p, first, end, out, true);
+    else
+        sum_range(p, first, end, out, false);
 }
 
 static void count_cells(const BrimSim *s, int slot, TileSums *out) {
