@@ -85,6 +85,7 @@ typedef struct Elastic {
 
     // of the step that is being taken
     double dn, kick, scale[9]; ///< S
+    double soft;               ///< part of the stiffness that counts in this step
     double *w, *z, *force;     ///< [r][dim]
     double *k, *a, *brake;     ///< [dofs][dofs] stiffness, factor of A, K_d
     double *at;                ///< [r][dim] the pose that k and brake belong to
