@@ -555,7 +555,7 @@ static void watch_leap(const BrimSim *sim, void *context) {
 }
 
 static void leap(Result *r) {
-    const int edge = r->quick ? 128 : 512, frames = 20;
+    const int edge = r->quick ? 64 : 512, frames = 20;
     Setup s = {.label = "leap", .colour = 1, .dash = 1, .scene = "rst-leap.yaml"};
     s.watch = watch_leap, s.context = r;
     setup_set(r, &s, "%s", cells(r, 2 * edge, edge, edge));
@@ -588,8 +588,8 @@ const Experiment rst_experiments[] = {
      "64^3 cells", same_particles},
     {"rst-fig10", "volume: FLIP, tracking, MPM, density projection", PAPER ", figure 10", "30 min",
      "1 min", "32^3 cells, 4 s", volumes},
-    {"rst-fig11", "a leaping body: time a frame and memory", PAPER ", figure 11", "1 h", "3 min",
-     "256 x 128 x 128 cells", leap},
+    {"rst-fig11", "a leaping body: time a frame and memory", PAPER ", figure 11", "1 h", "10 s",
+     "128 x 64 x 64 cells", leap},
     {"rst-fig12", "a leaping body: uniform against adaptive particles", PAPER ", figure 12",
      "30 min", "5 min", "256^3 cells, 8 steps", leap_times},
     {0},
