@@ -372,19 +372,28 @@ const tests = {
 
   async "what was done is done again, bit for bit"() {
     const args = ["--set", "domain.cells=24", "--set", "time.duration=1"];
-    // slowly, so that all of it falls into the run, then to its end
-    const server = await live("crates.yaml", ...args, "--record", "--speed", "0.02", "-o", "played");
+    // step by step, so that all of it falls into the run, then to its end
+    const server = await live("crates.yaml", ...args, "--record", "--paused", "-o", "played");
     const page = await open(server.url);
     await painted(page);
+    const steps = async (n) => {
+      const before = +(await data(page)).step;
+      for (let i = 0; i < n; i++) await page.keyboard.press(".");
+      await until(`${n} steps`, async () => +(await data(page)).step >= before + n);
+    };
+    await steps(2);
     const at = await bodyCentre(page, 0);
     const from = await project(page, at);
-    await (await drag(page, from, await project(page, [at[0], at[1] + 0.3, at[2]]), 6))();
+    const release = await drag(page, from, await project(page, [at[0], at[1] + 0.3, at[2]]), 6);
+    await steps(3);
+    await release();
     await slide(page, "gravity.x", 0.6);
     await page.keyboard.press("p");
     const sky = await project(page, [0.6, 0.8, 0.5]);
     await (await drag(page, sky, { x: sky.x + 30, y: sky.y }, 4))();
     await until("water poured", () => events("played").includes("pour"));
     await page.selectOption("#speed", "0");
+    await page.click("#play");
     await until("the end", async () => (await data(page)).ended === "true", 90000);
     expect(/end/.test(await page.locator("#notice").textContent()), "it does not say so");
     await page.close();
