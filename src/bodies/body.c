@@ -120,6 +120,27 @@ static void spare_held(Body *b) {
         }
 }
 
+static void find_normals(Body *b);
+
+/// Corners of the triangles lie on the shape, so that they enclose less than it: a limb of three
+/// cells lacks a tenth. Moves them out until the body displaces as much as it weighs for.
+static void fill_volume(Body *b) {
+    const Trimesh *m = &b->surface;
+    for (int pass = 0; pass < 3; pass++) {
+        double volume = b->dim == 3 ? trimesh_volume(m) : 0, area = 0;
+        for (size_t t = 0; t < m->triangle_count; t++) {
+            const float *p = m->vertices[m->triangles[t][0]], *q = m->vertices[m->triangles[t][1]];
+            if (b->dim == 2) volume += 0.5 * ((double)p[0] * q[1] - (double)q[0] * p[1]);
+            area += triangle_area(m, m->triangles[t]);
+        }
+        double way = fmin(fmax((b->elastic->volume - volume) / area, 0), 0.1 * b->dx);
+        find_normals(b);
+        for (size_t i = 0; i < m->vertex_count; i++)
+            for (int a = 0; a < b->dim; a++)
+                b->surface.vertices[i][a] += (float)(way * b->normal[i][a]);
+    }
+}
+
 BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     BrimResult result = contour_surface(b, spacing, error);
     if (result != BRIM_OK) return result;
@@ -145,6 +166,7 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     bool ok = b->rest && b->row && b->velocity && b->normal && b->vertex_area && b->force &&
               b->pressure && b->contact && b->hand && b->step && b->pulled && b->residual &&
               b->change && b->work && b->extra && row;
+    if (ok) fill_volume(b);
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
         elastic_row(b->elastic, b->rest[i], row);

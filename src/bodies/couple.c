@@ -19,7 +19,7 @@ static const double SETTLED = 0.02;
 /// A pass went too far when it ends uphill by more than this part of the slope that it began with.
 static const double UPHILL = 0.3;
 /// Passes: at least, and when contact comes and goes at most; how often one is shortened.
-enum { PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 16, HALVINGS = 8 };
+enum { MORE = 4, PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 16, HALVINGS = 8 };
 
 // --------------------------------------------------------------------------------------- cells
 
@@ -494,6 +494,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         PoissonParams p = *params;
         p.term = &term;
         p.tolerance *= TIGHTER;
+        p.max_iterations *= MORE; // soft bodies beside pockets of water that hardly open
         if (pass + 1 < passes) p.reduction = EARLY;
         if (!poisson_solve(s->poisson, s->rhs, s->pressure, &p, report)) return false;
         iterations += report->iterations;
