@@ -480,15 +480,16 @@ TEST(io_vti_box) {
 
 // -------------------------------------------------------------------------------- statistics
 
-#define STATS_HEADER                                                                              \
-    "step,time,dt,particles,seeded,emitted,drained,left,resampled,interior,spray,atomised,"       \
-    "rejoined,"                                                                                   \
-    "volume_ratio,"                                                                               \
-    "volume_cells,volume,kinetic_energy,potential_energy,max_speed,max_divergence,iterations,"    \
-    "residual,density_error_mean,density_error_max,density_error_mean_after,"                     \
-    "density_error_max_after,displaced_mean,displaced_max,particles_in_solids,"                   \
-    "density_iterations,tiles,memory_bytes,ms_total,ms_solids,ms_bodies,ms_emit,ms_advect,ms_band,ms_sort," \
-    "ms_density,ms_to_grid,ms_surface,ms_forces,ms_project,ms_extrapolate,ms_to_particles,"       \
+#define STATS_HEADER                                                                           \
+    "step,time,dt,particles,seeded,emitted,drained,left,resampled,interior,spray,atomised,"    \
+    "rejoined,"                                                                                \
+    "volume_ratio,"                                                                            \
+    "volume_cells,volume,kinetic_energy,potential_energy,max_speed,max_divergence,iterations," \
+    "residual,density_error_mean,density_error_max,density_error_mean_after,"                  \
+    "density_error_max_after,displaced_mean,displaced_max,particles_in_solids,"                \
+    "density_iterations,cell_least,cell_most,tiles,memory_bytes,ms_total,ms_solids,ms_bodies," \
+    "ms_emit,ms_advect,ms_band,ms_sort,"                                                       \
+    "ms_density,ms_to_grid,ms_surface,ms_forces,ms_project,ms_extrapolate,ms_to_particles,"    \
     "ms_measure\n"
 
 static BrimStats stats_of(int64_t step) {
@@ -509,7 +510,7 @@ static const char *stats_row(int step) {
     snprintf(row, sizeof row,
              "%d,0.333333333,0.002,9007199254740993,0,0,0,0,0,0,0,0,0,1,0,0,1e-300,0,0,0,7,0,0,0,0,"
              "0,0,0,0,"
-             "0,0,0,2.5,0,"
+             "0,0,0,0,0,2.5,0,0,"
              "0,0,0,0,0,0,0,0,0,0,0,0.125\n",
              step);
     return row;
@@ -519,10 +520,10 @@ TEST(io_stats_columns) {
     BrimStats s = stats_of(4);
     int n = 0;
     while (brim_stats_column(n)) n++;
-    CHECK(n == 33 + BRIM_STAGE_COUNT && brim_stats_column(-1) == NULL);
+    CHECK(n == 35 + BRIM_STAGE_COUNT && brim_stats_column(-1) == NULL);
     CHECK(strcmp(brim_stats_column(0), "step") == 0 && brim_stats_value(&s, 0) == 4);
     CHECK(strcmp(brim_stats_column(n - 1), "ms_measure") == 0);
-    CHECK(brim_stats_value(&s, n - 1) == 0.125 && brim_stats_value(&s, 32) == 2.5);
+    CHECK(brim_stats_value(&s, n - 1) == 0.125 && brim_stats_value(&s, 34) == 2.5);
     CHECK(strcmp(brim_stage_name(BRIM_STAGE_SOLIDS), "solids") == 0);
     CHECK(strcmp(brim_stage_name(BRIM_STAGE_TO_GRID), "to_grid") == 0);
     CHECK(brim_stage_name(BRIM_STAGE_COUNT) == NULL);

@@ -155,16 +155,23 @@ BrimResult step_out_of_memory(const BrimSim *s, const char *stage, BrimError *er
         (long long)s->step + 1, s->time, stage, s->particles.count, s->grid.tile_count);
 }
 
+/// The row after the first of that name from `row` on; in a table without it the first beyond.
+static int rows_end(const Stage *table, int row, int count, StageId last) {
+    for (int i = row; i < count; i++)
+        if (table[i].id == last) return i + 1;
+    while (row < count && table[row].id <= last) row++;
+    return row;
+}
+
 BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error) {
     BrimResult result = BRIM_OK;
-    bool within = false;
-    int count;
+    int count, row = 0;
     const Stage *table = table_of(s, &count);
-    for (int i = 0; i < count && result == BRIM_OK; i++) {
-        const Stage *stage = &table[i];
-        if (stage->id > last) break;
-        within |= stage->id >= first;
-        if (within && (!stage->when || stage->when(s))) {
+    while (row < count && table[row].id < first) row++;
+    int end = rows_end(table, row, count, last);
+    for (; row < end && result == BRIM_OK; row++) {
+        const Stage *stage = &table[row];
+        if (!stage->when || stage->when(s)) {
             double begin = timer_ms();
             stage_begin(s, stage->id);
             result = stage->run(s, error);
