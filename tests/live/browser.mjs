@@ -85,6 +85,7 @@ const painted = (page) => until("a picture", async () => +(await data(page)).pai
 /** The picture with all pixels, however slow the machine. */
 const fine = (page) =>
   page.evaluate(() => {
+    window.brim.pace.took = () => false; // and it stays
     window.brim.stage.resize();
     window.brim.stage.render();
   });
@@ -92,8 +93,13 @@ const fine = (page) =>
 async function shot(page, name) {
   await page.evaluate(() => document.activeElement?.blur?.());
   await sleep(600);
+  if (!pictures) return;
   await fine(page);
-  if (pictures) await page.screenshot({ path: join(pictures, `live-${name}.png`) });
+  await page.screenshot({ path: join(pictures, `live-${name}.png`) });
+  await page.evaluate(() => {
+    delete window.brim.pace.took;
+    window.brim.stage.resize(window.brim.pace.quality);
+  });
 }
 
 /** Where a point of space is on the page, in pixels. */

@@ -245,4 +245,4 @@ link.open();
 requestAnimationFrame(paint);
 // for tests and for those who look into the page
 document.body.dataset.backend = stage.backend;
-Object.assign(window, { brim: { stage, touch, link, say, frame: () => frame } });
+Object.assign(window, { brim: { stage, touch, link, pace, say, frame: () => frame } });
