@@ -80,7 +80,7 @@ test_convert_refuses_bad_input() {
     write_scene flat.yaml
     brim_gives 0 run scene.yaml -o d --quiet
     brim_gives 2 convert d
-    says err "--to vdb or --to vtp"
+    says err "--to vdb, --to vtp or --to solids"
     brim_gives 2 convert d --to abc
     says err "not 'abc'"
     brim_gives 2 convert scene.yaml --to vtp

@@ -148,7 +148,7 @@ test_live_events_are_done_again_bit_for_bit() {
 solids:
   - box: {center: [0.7, 0.1], size: [0.1, 0.2]}
 SCENE
-    serve live scene.yaml --record --speed 0 --paused -o played
+    serve live scene.yaml --record --speed 0.25 --paused -o played
     "$client" "$url" open send 'set gravity 2 -9 0' send play texts 0.1 \
         send 'move 0 0.1 0.05 0 0 0 30 0.05' texts 0.1 send 'stir 0.2 0.1 0 3 2 0 0.2' \
         send 'set solver.flip_ratio 0.5' send 'pour 0.8 0.7 0 0 -1 0 0.08' texts 0.1 send 'move 0 -0.1 0 0 0 0 0 0.05' \
