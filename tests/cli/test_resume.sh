@@ -204,6 +204,8 @@ test_two_runs_do_not_share_a_folder() {
 }
 
 test_hangup_then_resume() {
+    # under nohup a run outlives its terminal on purpose: see the next test
+    (($((16#$(awk '/^SigIgn/ {print $2}' /proc/self/status))) & 1)) && echo "skipped: SIGHUP is ignored" && return 0
     write_long_scene scene.yaml
     whole_run scene.yaml whole
     start_and_signal HUP d/particles/000003.ply run scene.yaml -o d
