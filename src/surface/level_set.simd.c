@@ -1,6 +1,6 @@
 // Sums run over sixteen lanes on every instruction set and are folded in one order: same bits.
 #include "surface/level_set.h"
-#include "surface/lanes.h"
+#include "base/lanes.h"
 #include <math.h>
 #include <string.h>
 

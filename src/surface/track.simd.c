@@ -3,7 +3,7 @@
 #include "band/eikonal.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
-#include "surface/lanes.h"
+#include "base/lanes.h"
 #include "surface/normal.h"
 #include "surface/track_kernels.h"
 #include <math.h>

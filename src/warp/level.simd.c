@@ -1,29 +1,8 @@
 // Sums run over sixteen lanes on every instruction set and are folded in one order: same bits.
 #include "warp/level.h"
-#include <string.h>
+#include "base/lanes.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"
-
-#define INLINE static inline __attribute__((always_inline))
-
-enum { LANES = 16 };
-typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t i16 __attribute__((vector_size(64), aligned(4), may_alias));
-
-INLINE f16 load(const float *p) {
-    f16 v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/// Each lane i and the one half of the lanes further on, until one is left.
-INLINE float fold(f16 v) {
-    f8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-           __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    f4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
-    f4 c = b + __builtin_shufflevector(b, b, 2, 3, 2, 3);
-    return c[0] + c[1];
-}
 
 INLINE void sums_dim(const float *const x[3], const float *weight, const WarpRun *run, int runs,
                      float inv_radius2, float out[4], const int dim) {
