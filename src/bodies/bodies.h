@@ -82,9 +82,9 @@ static inline float bodies_outflow(const BrimSim *s, int64_t cell) {
 }
 
 /// Forces and stiffness of contact with walls, solids and other bodies at the end of the step that
-/// v makes: contact, extra and touching of all bodies, and where they meet. False when out of
-/// memory.
-bool bodies_contact(BrimSim *s, double kick);
+/// v makes (contact, extra and touching of all bodies, and where they meet), and of hands and pins.
+/// False when out of memory.
+bool bodies_held(BrimSim *s, double kick);
 /// extra += weight m (x) row row^T, m [3][3], row [r]
 void body_stiffen(Body *body, const double *row, const double m[9], double weight);
 

@@ -1,6 +1,7 @@
 // Contact by penalty at the vertices of a body's surface, taken at the end of the step: a body then
 // never leaves faster than it came. Friction by Coulomb's law, smoothed near rest.
 #include "bodies/bodies.h"
+#include "bodies/pins.h"
 #include <math.h>
 #include <string.h>
 
@@ -229,7 +230,7 @@ static bool near_anything(const BrimSim *s, int me) {
     return false;
 }
 
-bool bodies_contact(BrimSim *s, double kick) {
+static bool bodies_contact(BrimSim *s, double kick) {
     Bodies *bodies = s->bodies;
     bodies->joint.count = bodies->joint.row_count = 0;
     for (int k = 0; k < bodies->count; k++) {
@@ -245,5 +246,15 @@ bool bodies_contact(BrimSim *s, double kick) {
         for (size_t n = 0; n < b->surface.vertex_count; n++)
             if (b->vertex_area[n] > 0 && !touch_vertex(s, k, n, kick)) return false;
     }
+    return true;
+}
+
+bool bodies_held(BrimSim *s, double kick) {
+    Bodies *b = s->bodies;
+    for (int k = 0; k < b->count; k++)
+        memset(b->body[k].hand, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
+    if (!bodies_contact(s, kick)) return false;
+    hands_pull(s, kick);
+    pins_pull(s, kick);
     return true;
 }

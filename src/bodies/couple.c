@@ -305,11 +305,7 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
 /// False when a body broke down, or out of memory.
 static bool prepare(BrimSim *s, double kick) {
     Bodies *b = s->bodies;
-    for (int k = 0; k < b->count; k++)
-        memset(b->body[k].hand, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
-    if (!bodies_contact(s, kick)) return false;
-    hands_pull(s, kick);
-    pins_pull(s, kick);
+    if (!bodies_held(s, kick)) return false;
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;

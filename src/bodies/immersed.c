@@ -303,11 +303,7 @@ void immersed_restore(BrimSim *s) {
 /// One pass under weight, walls and solids, hands and pins. False when a body broke down.
 static bool iterate(BrimSim *s, double kick) {
     Bodies *b = s->bodies;
-    for (int k = 0; k < b->count; k++)
-        memset(b->body[k].hand, 0, (size_t)b->body[k].elastic->dofs * sizeof(double));
-    if (!bodies_contact(s, kick)) return false;
-    hands_pull(s, kick);
-    pins_pull(s, kick);
+    if (!bodies_held(s, kick)) return false;
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
