@@ -54,3 +54,9 @@ bits dam-spray dam --set domain.cells=48 --set spray.speed=[1,2] --frames 12
 bits dam-mpm dam --set domain.cells=32 --set mpm.substeps=2 --set solver.volume=none --frames 6
 bits band-layers band-waves --set band.width=4 --set band.flip=2 --frames 6
 bits cup-tracking inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --set surface.tracking=responsive --frames 12
+bits dam-friction dam --set domain.cells=32 --set walls.friction=0.01 --frames 4
+bits crates crates --set domain.cells=32 --frames 4
+bits immersed rim-drop --frames 2
+bits warp-drop warp-drop --set domain.cells=24 --frames 3
+bits warp-comb warp-comb --set domain.cells=24 --frames 3
+bits warp-dam warp-dam --set domain.cells=24 --frames 3
