@@ -27,8 +27,8 @@ static void warn(BrimEstimate *e, const char *format, ...) {
 // --------------------------------------------------------------------------------- warnings
 
 static void warn_of_thin_walls(const BrimSim *s, BrimEstimate *e) {
-    for (int i = 0; i < s->solid_count; i++) {
-        float thickness = solid_thickness(s->solids[i]);
+    for (int i = 0; i < s->walls.solid_count; i++) {
+        float thickness = solid_thickness(s->walls.solids[i]);
         if (thickness < s->dx * (1 - 1e-4f))
             warn(e,
                  "solids[%d]: %.3g m at its thinnest, less than a cell (%.3g m): water may leak "
@@ -75,8 +75,8 @@ static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
         const Source *source = &s->sources[i];
         Sampled region = {source->shape, source->low, source->high};
         bool told = false;
-        for (int k = 0; k < s->solid_count; k++) {
-            double part = buried_part(s, region, &s->solids[k], 1, source->def.start);
+        for (int k = 0; k < s->walls.solid_count; k++) {
+            double part = buried_part(s, region, &s->walls.solids[k], 1, source->def.start);
             if (part < 0.75) continue; // one that meets a bed or a wall is meant so
             told = true;
             warn(e,
@@ -97,7 +97,8 @@ static void warn_if_buried(const BrimSim *s, const Shape *shape, int index, Brim
         low[a] = fmaxf(low[a], 0);
         high[a] = fminf(high[a], (float)s->grid.cells[a] * s->dx);
     }
-    if (buried_part(s, (Sampled){shape, low, high}, s->solids, s->solid_count, 0) >= 0.99)
+    if (buried_part(s, (Sampled){shape, low, high}, s->walls.solids, s->walls.solid_count, 0) >=
+        0.99)
         warn(e, "liquid[%d]: lies inside solids: nothing of it is seeded", index);
 }
 
@@ -270,7 +271,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         double tile_count = (double)sim_dilate(s, tiles);
         // Below a band there are none; to tell how many that are takes the tiles' memory.
         BrimError none;
-        if (s->band && sim_check_memory(s, 0, tile_count, &none) == BRIM_OK &&
+        if (has_band(s) && sim_check_memory(s, 0, tile_count, &none) == BRIM_OK &&
             band_start(s, def->liquid, (const Shape *const *)shapes, def->liquid_count, tiles))
             particles -= band_hidden_particles(s);
         // What is emitted fills tiles of its own.

@@ -57,13 +57,13 @@ static BrimResult build_shapes(BrimSim *s, const BrimSimDef *def, Shape ***shape
 }
 
 static BrimResult build_solids(BrimSim *s, const BrimSimDef *def, BrimError *error) {
-    s->solids = calloc((size_t)def->solid_count + 1, sizeof *s->solids);
-    if (!s->solids) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
+    s->walls.solids = calloc((size_t)def->solid_count + 1, sizeof *s->walls.solids);
+    if (!s->walls.solids) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     for (int i = 0; i < def->solid_count; i++) {
-        BrimResult r = solid_new(&def->solids[i], s->dim, s->dx, &s->solids[i], error);
+        BrimResult r = solid_new(&def->solids[i], s->dim, s->dx, &s->walls.solids[i], error);
         if (r != BRIM_OK) return of_item(r, "solids", i, error);
-        s->solid_count++;
-        if (!solid_place(s->solids[i], 0, 0))
+        s->walls.solid_count++;
+        if (!solid_place(s->walls.solids[i], 0, 0))
             return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     }
     return BRIM_OK;
@@ -72,7 +72,7 @@ static BrimResult build_solids(BrimSim *s, const BrimSimDef *def, BrimError *err
 static BrimResult build_sources(BrimSim *s, const BrimSimDef *def, BrimError *error) {
     s->sources = calloc((size_t)def->source_count + 1, sizeof *s->sources);
     s->drains = calloc((size_t)def->drain_count + 1, sizeof *s->drains);
-    s->origins = def->liquid_count + def->source_count;
+    s->host.origins = def->liquid_count + def->source_count;
     if (!s->sources || !s->drains) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     for (int i = 0; i < def->source_count; i++) {
         Source *source = &s->sources[s->source_count++];
@@ -128,18 +128,18 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->cell_volume = def->dim == 3 ? pow(s->dx, 3) : pow(s->dx, 2);
     s->particle_mass = def->density * s->cell_volume / def->particles_per_cell;
     s->transfer = transfer_kernels_for(s->isa);
-    s->band = def->band_width > 0 ? band_kernels_for(s->isa) : NULL;
-    s->weigh = density_kernels_for(s->isa);
+    s->band.kernels = def->band_width > 0 ? band_kernels_for(s->isa) : NULL;
+    s->volume.kernels = density_kernels_for(s->isa);
     s->level_set = level_set_kernels_for(s->isa);
     s->faces = face_kernels_for(s->isa);
-    s->friction = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
+    s->viscosity.kernels = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
     s->profile = level_set_profile(s->dim);
     s->particles.carries = attributes_wanted(attributes_when(s, def), def->attributes);
-    if (def->tracking != BRIM_TRACKING_OFF) s->track = track_kernels_for(s->isa);
+    if (def->tracking != BRIM_TRACKING_OFF) s->tracking.kernels = track_kernels_for(s->isa);
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
-    s->poisson = s->team ? poisson_new(s->isa, s->team, &s->work) : NULL;
-    if (!s->gravity_keys || !s->scratch || !s->poisson)
+    s->projection.poisson = s->team ? poisson_new(s->isa, s->team, &s->work) : NULL;
+    if (!s->gravity_keys || !s->scratch || !s->projection.poisson)
         return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     if (def->gravity_key_count)
         memcpy(s->gravity_keys, def->gravity_keys,
@@ -188,7 +188,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     }
     // The lists are the caller's: what is needed of them lives on in the members.
     s->def.liquid = NULL, s->def.liquid_count = 0;
-    s->crowded = true; // nobody has looked yet
+    s->volume.crowded = true; // nobody has looked yet
     s->def.solids = NULL, s->def.solid_count = 0;
     s->def.bodies = NULL, s->def.body_count = 0, s->def.cache = NULL;
     s->def.sources = NULL, s->def.source_count = 0;
@@ -213,8 +213,10 @@ void sim_free_shapes(Shape ***shapes, int count) {
 double sim_memory(const BrimSim *s, double particles, double tiles) {
     // fields; first particles of cells; the solver's coarser levels; tables and masks of particles
     double per_tile = (double)fields_bytes_a_tile(s) + (4 + 8) * s->grid.tile_cells + 160;
-    if (s->solid_count) per_tile += 4 * (s->dim + 1) * s->grid.tile_cells; // some tiles are near
-    if (s->friction) per_tile += 4 * 9 * s->dim * s->grid.tile_cells; // solvers of its components
+    if (s->walls.solid_count)
+        per_tile += 4 * (s->dim + 1) * s->grid.tile_cells; // some tiles are near
+    if (s->viscosity.kernels)
+        per_tile += 4 * 9 * s->dim * s->grid.tile_cells; // solvers of its components
     // operator and vectors of the nodal pressure
     if (s->warp) per_tile += (s->dim == 3 ? 136 : 100) * s->grid.tile_cells;
     double block = // or the solver's six vectors, which are smaller
@@ -298,8 +300,8 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     for (int i = 0; i < def->liquid_count && count <= most; i++)
         count += emit_count(s, &def->liquid[i], regions, i, most, tiles);
     size_t tile_count = sim_dilate(s, tiles);
-    BrimResult r = sim_check_memory(s, s->band ? 0 : (double)count, (double)tile_count, error);
-    if (r == BRIM_OK && s->band) {
+    BrimResult r = sim_check_memory(s, has_band(s) ? 0 : (double)count, (double)tile_count, error);
+    if (r == BRIM_OK && has_band(s)) {
         if (band_start(s, def->liquid, regions, def->liquid_count, tiles)) {
             count -= (int64_t)band_hidden_particles(s);
             r = sim_check_memory(s, (double)count, (double)tile_count, error);
@@ -320,10 +322,10 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     s->max_speed = seeded_speed(s);
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!sort_particles(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
-    if (s->band) band_start_velocity(s, def->liquid, regions, def->liquid_count);
+    if (has_band(s)) band_start_velocity(s, def->liquid, regions, def->liquid_count);
     if (s->warp && (r = warp_start(s, def->liquid, regions, def->liquid_count, error)) != BRIM_OK)
         return r;
-    if (s->track) track_start(s, regions, def->liquid_count);
+    if (s->tracking.kernels) track_start(s, regions, def->liquid_count);
     if (!s->warp) find_surface(s);
     return stage_measure(s, error);
 }
@@ -344,16 +346,16 @@ BrimResult brim_sim_create(const BrimSimDef *def, BrimSim **sim, BrimError *erro
 void brim_sim_destroy(BrimSim **sim) {
     if (!sim || !*sim) return;
     BrimSim *s = *sim;
-    for (int i = 0; i < s->solid_count; i++) solid_free(&s->solids[i]);
+    for (int i = 0; i < s->walls.solid_count; i++) solid_free(&s->walls.solids[i]);
     bodies_free(s);
     for (int i = 0; i < s->source_count; i++)
         shape_free(&s->sources[i].shape), stream_free_source(&s->sources[i]);
     for (int i = 0; i < s->drain_count; i++)
         shape_free(&s->drains[i].shape), stream_free_drain(&s->drains[i]);
     force_fields_free(s);
-    free(s->solids);
-    free(s->pending);
-    free(s->pending_placed);
+    free(s->walls.solids);
+    free(s->walls.pending);
+    free(s->walls.pending_placed);
     free(s->sources);
     free(s->drains);
     free(s->gravity_keys);
@@ -373,8 +375,8 @@ void brim_sim_destroy(BrimSim **sim) {
     mpm_free(s);
     sort_free(&s->sort);
     grid_free(&s->grid);
-    poisson_free(&s->poisson);
-    for (int a = 0; a < 3; a++) poisson_free(&s->component[a]);
+    poisson_free(&s->projection.poisson);
+    for (int a = 0; a < 3; a++) poisson_free(&s->viscosity.component[a]);
     team_free(&s->team);
     free(s);
     *sim = NULL;
@@ -442,8 +444,8 @@ const char *brim_sim_isa_name(const BrimSim *sim) {
 BrimParticles brim_sim_particles(const BrimSim *sim) {
     if (!sim) return (BrimParticles){0};
     const Particles *p = &sim->particles;
-    BrimParticles all = {.count = p->count + (size_t)sim->spray,
-                         .spray = (size_t)sim->spray,
+    BrimParticles all = {.count = p->count + (size_t)sim->spray.count,
+                         .spray = (size_t)sim->spray.count,
                          .x = p->attr[ATTR_X],
                          .y = p->attr[ATTR_Y],
                          .z = p->attr[ATTR_Z],

@@ -27,39 +27,39 @@ typedef struct SavedNumber {
 typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
 
 /// The numbers of the state that a step reads and the def does not give.
-#define SAVED_NUMBERS(N)     \
-    N(dt, REAL)              \
-    N(dt_next, REAL)         \
-    N(kick, REAL)            \
-    N(flow_share, REAL)      \
-    N(velocity_time, REAL)   \
-    N(solid_time, REAL)      \
-    N(max_speed, REAL)       \
-    N(start_cells, REAL)     \
-    N(start_volume, REAL)    \
-    N(pressed_cells, REAL)   \
-    N(start_particles, REAL) \
-    N(travelled, REAL)       \
-    N(waited, REAL)          \
-    N(crowded, FLAG)         \
-    N(primed, FLAG)          \
-    N(next_id, WORD)         \
-    N(resampled, WHOLE)      \
-    N(band_missing, REAL)    \
-    N(swallow_time, REAL)    \
-    N(swallow_left, REAL)    \
-    N(speed_low, REAL)       \
-    N(speed_high, REAL)      \
-    N(gravity_set, FLAG)     \
-    N(gravity_x, REAL)       \
-    N(gravity_y, REAL)       \
-    N(gravity_z, REAL)       \
-    N(liquids_added, WHOLE)  \
-    N(host_changes, WHOLE)   \
-    N(host_hash, WHOLE)      \
-    N(spray, WHOLE)          \
-    N(atomised, WHOLE)       \
-    N(rejoined, WHOLE)
+#define SAVED_NUMBERS(N)                         \
+    N(dt, dt, REAL)                              \
+    N(dt_next, dt_next, REAL)                    \
+    N(kick, projection.kick, REAL)               \
+    N(flow_share, projection.flow_share, REAL)   \
+    N(velocity_time, velocity_time, REAL)        \
+    N(solid_time, walls.time, REAL)              \
+    N(max_speed, max_speed, REAL)                \
+    N(start_cells, start_cells, REAL)            \
+    N(start_volume, start_volume, REAL)          \
+    N(pressed_cells, volume.pressed_cells, REAL) \
+    N(start_particles, start_particles, REAL)    \
+    N(travelled, volume.travelled, REAL)         \
+    N(waited, volume.waited, REAL)               \
+    N(crowded, volume.crowded, FLAG)             \
+    N(primed, primed, FLAG)                      \
+    N(next_id, next_id, WORD)                    \
+    N(resampled, band.resampled, WHOLE)          \
+    N(band_missing, band.missing, REAL)          \
+    N(swallow_time, band.swallow_time, REAL)     \
+    N(swallow_left, band.swallow_left, REAL)     \
+    N(speed_low, tracking.speed_low, REAL)       \
+    N(speed_high, tracking.speed_high, REAL)     \
+    N(gravity_set, host.gravity_set, FLAG)       \
+    N(gravity_x, host.gravity_x, REAL)           \
+    N(gravity_y, host.gravity_y, REAL)           \
+    N(gravity_z, host.gravity_z, REAL)           \
+    N(liquids_added, host.liquids_added, WHOLE)  \
+    N(host_changes, host.changes, WHOLE)         \
+    N(host_hash, host.hash, WHOLE)               \
+    N(spray, spray.count, WHOLE)                 \
+    N(atomised, spray.atomised, WHOLE)           \
+    N(rejoined, spray.rejoined, WHOLE)
 
 typedef struct NumberRow {
     const char *name;
@@ -68,7 +68,7 @@ typedef struct NumberRow {
 } NumberRow;
 
 static const NumberRow number_rows[] = {
-#define ROW(NAME, TYPE) {#NAME, offsetof(BrimSim, NAME), TYPE},
+#define ROW(NAME, MEMBER, TYPE) {#NAME, offsetof(BrimSim, MEMBER), TYPE},
     SAVED_NUMBERS(ROW)
 #undef ROW
 };
@@ -128,7 +128,7 @@ static void section_name(const FieldRow *row, int part, char name[CHECKPOINT_NAM
 /// Whether a simulation's checkpoints have a field.
 static bool is_saved(const BrimSim *s, int field) {
     const FieldRow *row = &field_rows[field];
-    if (field == FIELD_weight_pressure && s->flow_share == 0) return false;
+    if (field == FIELD_weight_pressure && s->projection.flow_share == 0) return false;
     return field_memory(s, field, 0) &&
            (row->keep == KEEP_YES || (row->keep == KEEP_PRIMED && s->primed));
 }
@@ -152,9 +152,9 @@ static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *err
                 r = checkpoint_put(w, name, field_memory(s, f, part),
                                    field_bytes(s, &field_rows[f]), error);
         }
-    if (r == BRIM_OK && s->band)
-        r = checkpoint_put(w, "swallowed", s->swallowed, s->swallowed_count * sizeof *s->swallowed,
-                           error);
+    if (r == BRIM_OK && has_band(s))
+        r = checkpoint_put(w, "swallowed", s->band.swallowed,
+                           s->band.swallowed_count * sizeof *s->band.swallowed, error);
     size_t mesh = s->warp ? warp_centres(&s->warp->mesh) * sizeof(double) : 0;
     if (r == BRIM_OK && s->warp) r = checkpoint_put(w, "mesh", s->warp->mesh.now, mesh, error);
     if (r == BRIM_OK && s->warp)
@@ -163,28 +163,28 @@ static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *err
 }
 
 static BrimResult put_solids(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
-    size_t bytes = (size_t)s->solid_count * sizeof(SolidState);
+    size_t bytes = (size_t)s->walls.solid_count * sizeof(SolidState);
     SolidState *states = memory_zero(bytes);
     if (!states) return fail(error, BRIM_ERROR_MEMORY, "out of memory for a checkpoint");
-    for (int i = 0; i < s->solid_count; i++) states[i] = solid_state(s->solids[i]);
+    for (int i = 0; i < s->walls.solid_count; i++) states[i] = solid_state(s->walls.solids[i]);
     BrimResult r = checkpoint_put(w, "solids", states, bytes, error);
     free(states);
     return r;
 }
 
 static bool any_deforms(const BrimSim *s) {
-    for (int i = 0; i < s->solid_count; i++)
-        if (solid_deforms(s->solids[i])) return true;
+    for (int i = 0; i < s->walls.solid_count; i++)
+        if (solid_deforms(s->walls.solids[i])) return true;
     return false;
 }
 
 /// Time and step at which each solid was placed last: from that a mesh that deforms knows its own.
 static BrimResult put_deformed(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
-    size_t bytes = (size_t)s->solid_count * sizeof(double[2]);
+    size_t bytes = (size_t)s->walls.solid_count * sizeof(double[2]);
     double(*placed)[2] = memory_zero(bytes);
     if (!placed) return fail(error, BRIM_ERROR_MEMORY, "out of memory for a checkpoint");
-    for (int i = 0; i < s->solid_count; i++)
-        solid_placed(s->solids[i], &placed[i][0], &placed[i][1]);
+    for (int i = 0; i < s->walls.solid_count; i++)
+        solid_placed(s->walls.solids[i], &placed[i][0], &placed[i][1]);
     BrimResult r = checkpoint_put(w, "solids placed", placed, bytes, error);
     free(placed);
     return r;
@@ -261,7 +261,7 @@ static BrimResult put_waiting(CheckpointWriter *w, const BrimSim *s, BrimError *
 static BrimResult put_all(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     const Particles *p = &s->particles;
     CheckpointMeta meta = {.step = s->step,
-                           .particles = (int64_t)p->count + s->spray,
+                           .particles = (int64_t)p->count + s->spray.count,
                            .seeded = s->seeded,
                            .emitted = s->emitted,
                            .drained = s->drained,
@@ -331,7 +331,7 @@ static BrimResult read_particles(Checkpoint *c, BrimSim *s, size_t count, const 
         else // of a version that did not know it: as new
             memset(p->attr[a], 0, count * sizeof(float));
     }
-    p->count = count - (size_t)s->spray; // which lies behind
+    p->count = count - (size_t)s->spray.count; // which lies behind
     return r;
 }
 
@@ -394,15 +394,16 @@ static bool index_particles(BrimSim *s) {
 static BrimResult read_swallowed(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
     size_t bytes = 0, cells = (size_t)s->grid.tile_cells;
     if (!checkpoint_find(c, "swallowed", &bytes)) return damaged(path, "a part is missing", error);
-    size_t count = bytes / sizeof *s->swallowed;
-    if (!memory_fit((void **)&s->swallowed, &s->swallowed_capacity, sizeof *s->swallowed, count))
+    size_t count = bytes / sizeof *s->band.swallowed;
+    if (!memory_fit((void **)&s->band.swallowed, &s->band.swallowed_capacity,
+                    sizeof *s->band.swallowed, count))
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
-    BrimResult r =
-        checkpoint_read(c, "swallowed", s->swallowed, count * sizeof *s->swallowed, error);
+    BrimResult r = checkpoint_read(c, "swallowed", s->band.swallowed,
+                                   count * sizeof *s->band.swallowed, error);
     for (size_t i = 0; i < count && r == BRIM_OK; i++)
-        if (s->swallowed[i] / cells >= grid_box(&s->grid))
+        if (s->band.swallowed[i] / cells >= grid_box(&s->grid))
             r = damaged(path, "liquid is out of place", error);
-    s->swallowed_count = count;
+    s->band.swallowed_count = count;
     return r;
 }
 
@@ -416,14 +417,14 @@ static BrimResult read_fields(Checkpoint *c, BrimSim *s, const char *path, BrimE
             section_name(&field_rows[f], part, name);
             size_t held;
             if (f == FIELD_weight_pressure && !checkpoint_find(c, name, &held)) {
-                s->flow_share = 0; // nobody read it then
+                s->projection.flow_share = 0; // nobody read it then
                 continue;
             }
             if (r == BRIM_OK)
                 r = checkpoint_read(c, name, field_memory(s, f, part),
                                     field_bytes(s, &field_rows[f]), error);
         }
-    if (s->band && r == BRIM_OK) r = read_swallowed(c, s, path, error);
+    if (has_band(s) && r == BRIM_OK) r = read_swallowed(c, s, path, error);
     size_t mesh = s->warp ? warp_centres(&s->warp->mesh) * sizeof(double) : 0;
     if (s->warp && r == BRIM_OK) r = checkpoint_read(c, "mesh", s->warp->mesh.now, mesh, error);
     if (s->warp && r == BRIM_OK)
@@ -456,17 +457,17 @@ static BrimResult read_numbers(Checkpoint *c, BrimSim *s, const char *path, Brim
 /// them again.
 static BrimResult read_solids(Checkpoint *c, BrimSim *s, int count, const char *path,
                               BrimError *error) {
-    if (count < s->solid_count) return damaged(path, "solids are missing", error);
+    if (count < s->walls.solid_count) return damaged(path, "solids are missing", error);
     SolidState *states = memory_zero((size_t)count * sizeof *states);
     if (!states) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     BrimResult r = checkpoint_read(c, "solids", states, (size_t)count * sizeof *states, error);
     for (int i = 0; i < count && r == BRIM_OK; i++)
         if (!solid_state_sound(&states[i])) r = damaged(path, "a solid is out of place", error);
-    for (int i = 0; i < s->solid_count && r == BRIM_OK; i++)
-        solid_set_state(s->solids[i], &states[i]);
-    s->pending_count = count - s->solid_count;
-    memmove(states, states + s->solid_count, (size_t)s->pending_count * sizeof *states);
-    s->pending = states;
+    for (int i = 0; i < s->walls.solid_count && r == BRIM_OK; i++)
+        solid_set_state(s->walls.solids[i], &states[i]);
+    s->walls.pending_count = count - s->walls.solid_count;
+    memmove(states, states + s->walls.solid_count, (size_t)s->walls.pending_count * sizeof *states);
+    s->walls.pending = states;
     return r;
 }
 
@@ -475,18 +476,18 @@ static BrimResult read_deformed(Checkpoint *c, BrimSim *s, int count, const char
                                 BrimError *error) {
     size_t bytes;
     if (!checkpoint_find(c, "solids placed", &bytes)) return BRIM_OK;
-    s->pending_placed = memory_zero((size_t)count * sizeof *s->pending_placed);
-    if (!s->pending_placed) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
-    double(*placed)[2] = s->pending_placed;
+    s->walls.pending_placed = memory_zero((size_t)count * sizeof *s->walls.pending_placed);
+    if (!s->walls.pending_placed) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    double(*placed)[2] = s->walls.pending_placed;
     BrimResult r =
         checkpoint_read(c, "solids placed", placed, (size_t)count * sizeof *placed, error);
     for (int i = 0; i < count && r == BRIM_OK; i++)
         if (!(fabs(placed[i][0]) <= 1e9 && placed[i][1] >= 0 && placed[i][1] <= 1e9))
             r = damaged(path, "a solid is out of place", error);
-    for (int i = 0; i < s->solid_count && r == BRIM_OK; i++)
-        if (!solid_deform(s->solids[i], placed[i][0], placed[i][1]))
+    for (int i = 0; i < s->walls.solid_count && r == BRIM_OK; i++)
+        if (!solid_deform(s->walls.solids[i], placed[i][0], placed[i][1]))
             r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
-    memmove(placed, placed + s->solid_count, (size_t)s->pending_count * sizeof *placed);
+    memmove(placed, placed + s->walls.solid_count, (size_t)s->walls.pending_count * sizeof *placed);
     return r;
 }
 
@@ -603,7 +604,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     r = read_numbers(c, s, path, error);
     if (r == BRIM_OK) r = read_settings(c, s, path, error);
     if (r != BRIM_OK) return r;
-    if (s->spray < 0 || s->spray > meta.particles || (s->spray && !has_spray(s)))
+    if (s->spray.count < 0 || s->spray.count > meta.particles || (s->spray.count && !has_spray(s)))
         return damaged(path, "its numbers make no sense", error);
     r = read_particles(c, s, (size_t)meta.particles, path, error);
     if (r == BRIM_OK) r = read_tiles(c, s, (int)tiles, path, error);
@@ -642,7 +643,7 @@ BrimResult brim_sim_load(const BrimSimDef *def, const char *path, BrimSim **sim,
     if (r != BRIM_OK) return r;
     r = sim_build(def, sim, &shapes, error);
     if (r == BRIM_OK) r = read_all(c, *sim, path, error);
-    if (r == BRIM_OK && (*sim)->band && !(*sim)->primed)
+    if (r == BRIM_OK && has_band(*sim) && !(*sim)->primed)
         band_start_velocity(*sim, def->liquid, (const Shape *const *)shapes, def->liquid_count);
     checkpoint_close(&c);
     sim_free_shapes(&shapes, def ? def->liquid_count : 0);

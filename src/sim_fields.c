@@ -43,9 +43,10 @@ static void warped_values(const BrimSim *s, BrimField field, const int at[3], fl
         sum += pressure ? (i < 0 || !s->primed ? 0 : shown_pressure(s, i)) : i < 0 ? 2 : s->phi[i];
     }
     sum /= (float)(1 << s->dim);
-    *out = field == BRIM_FIELD_PRESSURE
-               ? (s->primed ? (float)(sum * (double)s->def.density * s->dx / s->kick) : 0)
-               : sum * s->dx;
+    *out =
+        field == BRIM_FIELD_PRESSURE
+            ? (s->primed ? (float)(sum * (double)s->def.density * s->dx / s->projection.kick) : 0)
+            : sum * s->dx;
 }
 
 static void cell_values(const BrimSim *s, BrimField field, const int at[3], float *out) {
@@ -55,9 +56,9 @@ static void cell_values(const BrimSim *s, BrimField field, const int at[3], floa
         return;
     }
     if (field == BRIM_FIELD_PRESSURE) // q = p kick / (rho dx)
-        *out = i < 0 || !s->primed
-                   ? 0
-                   : (float)(shown_pressure(s, i) * (double)s->def.density * s->dx / s->kick);
+        *out = i < 0 || !s->primed ? 0
+                                   : (float)(shown_pressure(s, i) * (double)s->def.density * s->dx /
+                                             s->projection.kick);
     else if (field == BRIM_FIELD_LEVEL_SET)
         *out = (i < 0 ? LEVEL_SET_CUT : s->phi[i]) * s->dx;
     else
@@ -89,7 +90,7 @@ bool brim_sim_bounds(const BrimSim *sim, int low[3], int high[3]) {
     for (int t = 0; t < g->tile_count; t++)
         for (int r = 0; r < g->tile_rows; r++) {
             size_t at = (size_t)t * (size_t)g->tile_rows + (size_t)r;
-            unsigned row = sim->particles.occupied[at] | (sim->band ? sim->hidden[at] : 0u);
+            unsigned row = sim->particles.occupied[at] | (has_band(sim) ? sim->hidden[at] : 0u);
             if (!row) continue;
             TileCoord c = g->coord[t];
             const int first[3] = {c.x * TILE + __builtin_ctz(row), c.y * TILE + (r & 7),
@@ -152,7 +153,7 @@ static void density(const BrimSim *s, const Box *box, size_t floats) {
                     part * weight[0][k & 1] * weight[1][k >> 1 & 1] * weight[2][k >> 2];
         }
     }
-    for (int t = 0; t < s->grid.tile_count && s->band; t++) {
+    for (int t = 0; t < s->grid.tile_count && has_band(s); t++) {
         TileMask hidden = mask_load(&s->grid, s->hidden, t);
         for (int z = 0; z < s->grid.tile_depth; z++)
             for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1)
@@ -188,9 +189,9 @@ static void solid_row(const BrimSim *s, const Box *box, int y, int z, float *out
             pz[i] = s->dim == 3 ? at[2] * s->dx : 0;
             out[first + i] = INFINITY;
         }
-        for (int k = 0; k < s->solid_count; k++) {
-            if (!solid_exists(s->solids[k], s->time)) continue;
-            solid_distance(s->solids[k], count, px, py, pz, d);
+        for (int k = 0; k < s->walls.solid_count; k++) {
+            if (!solid_exists(s->walls.solids[k], s->time)) continue;
+            solid_distance(s->walls.solids[k], count, px, py, pz, d);
             for (int i = 0; i < count; i++) out[first + i] = fminf(out[first + i], d[i]);
         }
     }
@@ -289,10 +290,10 @@ BrimResult brim_sim_nodes(const BrimSim *sim, const int low[3], const int high[3
 /// Where there is no tile: from the shapes themselves.
 static float distance_of_shapes(const BrimSim *s, const float at[3]) {
     float nearest = SOLID_REACH * s->dx;
-    for (int k = 0; k < s->solid_count; k++) {
+    for (int k = 0; k < s->walls.solid_count; k++) {
         float d;
-        if (!solid_exists(s->solids[k], s->solid_time)) continue;
-        solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
+        if (!solid_exists(s->walls.solids[k], s->walls.time)) continue;
+        solid_distance(s->walls.solids[k], 1, &at[0], &at[1], &at[2], &d);
         nearest = fminf(nearest, d);
     }
     return nearest;
@@ -317,7 +318,7 @@ static void measure_points(void *context, int index, int thread) {
         float gradient[3];
         int64_t cell = grid_cell(&s->grid, space_cell(s->space, at[0]), space_cell(s->space, at[1]),
                                  space_cell(s->space, at[2]));
-        bool sampled = cell >= 0 && s->solid_count && !s->warp; // there nodes are elsewhere
+        bool sampled = cell >= 0 && s->walls.solid_count && !s->warp; // there nodes are elsewhere
         p->out[i] = sampled ? solid_lookup(s, at, gradient) : distance_of_shapes(s, at);
     }
 }

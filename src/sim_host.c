@@ -14,23 +14,23 @@
 
 /// A change of this simulation begins: what, and when.
 static uint64_t change(const BrimSim *s, const char *what) {
-    uint64_t h = hash_bytes((uint64_t)s->host_hash, what, strlen(what) + 1);
+    uint64_t h = hash_bytes((uint64_t)s->host.hash, what, strlen(what) + 1);
     return hash_bytes(h, &s->step, sizeof s->step);
 }
 
 static void changed(BrimSim *s, uint64_t hash) {
-    s->host_hash = (int64_t)hash;
-    s->host_changes++;
+    s->host.hash = (int64_t)hash;
+    s->host.changes++;
 }
 
 uint64_t brim_sim_scene_hash(const BrimSim *sim) {
     if (!sim) return 0;
-    if (!sim->host_changes) return sim->def_hash;
-    return hash_3(sim->def_hash, (uint64_t)sim->host_hash, (uint64_t)sim->host_changes);
+    if (!sim->host.changes) return sim->def_hash;
+    return hash_3(sim->def_hash, (uint64_t)sim->host.hash, (uint64_t)sim->host.changes);
 }
 
 int64_t brim_sim_change_count(const BrimSim *sim) {
-    return sim ? sim->host_changes : 0;
+    return sim ? sim->host.changes : 0;
 }
 
 // ------------------------------------------------------------------------- gravity, liquid
@@ -46,8 +46,9 @@ BrimResult brim_sim_set_gravity(BrimSim *sim, BrimVec3 gravity, BrimError *error
     if (!(fabsf(gravity.x) <= 1e6f && fabsf(gravity.y) <= 1e6f && fabsf(gravity.z) <= 1e6f))
         return fail(error, BRIM_ERROR_INPUT, "gravity: numbers from -1e6 to 1e6 m/s^2");
     if (sim->dim == 2) gravity.z = 0;
-    sim->gravity_set = true;
-    sim->gravity_x = gravity.x, sim->gravity_y = gravity.y, sim->gravity_z = gravity.z;
+    sim->host.gravity_set = true;
+    sim->host.gravity_x = gravity.x, sim->host.gravity_y = gravity.y,
+    sim->host.gravity_z = gravity.z;
     changed(sim, hash_bytes(change(sim, "gravity"), &gravity, sizeof gravity));
     // the surface on a floor goes by gravity: as a simulation that is saved now will find it
     if (sim->primed && !sim->warp) find_foreign(sim), find_surface(sim);
@@ -96,7 +97,7 @@ BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_
     if (r == BRIM_OK) r = shape_new(&liquid->shape, sim->dim, sim->dx, &shape, error);
     if (r == BRIM_OK) r = check_room(sim, liquid, shape, error);
     size_t before = sim->waiting.count;
-    uint32_t origin = (uint32_t)(sim->origins + sim->liquids_added), id = sim->next_id;
+    uint32_t origin = (uint32_t)(sim->host.origins + sim->host.liquids_added), id = sim->next_id;
     if (r == BRIM_OK && !emit_waiting(sim, liquid, &flow, shape, origin))
         r = fail(error, BRIM_ERROR_MEMORY, "out of memory for the particles of a liquid");
     if (r == BRIM_OK) r = flow_check(&sim->waiting, before, error);
@@ -105,7 +106,7 @@ BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_
     flow_free(&flow);
     if (r != BRIM_OK) return r;
     sim->max_speed = fmax(sim->max_speed, fastest_waiting(sim, before));
-    sim->liquids_added++;
+    sim->host.liquids_added++;
     if (added) *added = (int64_t)(sim->waiting.count - before);
     changed(sim, liquid_hash(change(sim, "liquid"), liquid, sim->dim));
     return BRIM_OK;
@@ -122,7 +123,7 @@ static void surface_again(BrimSim *s) {
 
 /// Samples all tiles again after a solid came or started to move.
 static BrimResult solids_changed(BrimSim *s, BrimError *error) {
-    s->crowded = true;
+    s->volume.crowded = true;
     if (!fields_reserve(s, WHERE_ALL, s->memory.tiles[WHERE_ALL]) || !solids_arrange(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
                     s->grid.tile_count);
@@ -136,7 +137,7 @@ static BrimResult solids_changed(BrimSim *s, BrimError *error) {
 /// Samples the solids that were there before a change for which the memory did not suffice. Thin
 /// walls may then be coarse.
 static void solids_restored(BrimSim *s) {
-    if (!s->solid_count) return;
+    if (!s->walls.solid_count) return;
     tiles_for(s, solids_sample_tile, NULL);
     fine_arrange(s);
 }
@@ -148,35 +149,36 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
     BrimResult r = sim_check_intact(sim, error);
     if (r == BRIM_OK) r = solid_check(solid, sim->dim, error);
     if (r != BRIM_OK) return r;
-    Solid **larger = realloc(sim->solids, ((size_t)sim->solid_count + 1) * sizeof *larger);
+    Solid **larger =
+        realloc(sim->walls.solids, ((size_t)sim->walls.solid_count + 1) * sizeof *larger);
     if (!larger) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
-    sim->solids = larger;
-    r = solid_new(solid, sim->dim, sim->dx, &larger[sim->solid_count], error);
+    sim->walls.solids = larger;
+    r = solid_new(solid, sim->dim, sim->dx, &larger[sim->walls.solid_count], error);
     if (r != BRIM_OK) return r;
-    Solid *added = larger[sim->solid_count];
-    bool again = sim->pending_count > 0, crowded = sim->crowded, placed_well;
+    Solid *added = larger[sim->walls.solid_count];
+    bool again = sim->walls.pending_count > 0, crowded = sim->volume.crowded, placed_well;
     if (again) { // a loaded simulation: the solid goes on where it was
-        double(*placed)[2] = sim->pending_placed;
-        solid_set_state(added, &sim->pending[0]);
-        memmove(sim->pending, sim->pending + 1,
-                (size_t)--sim->pending_count * sizeof *sim->pending);
+        double(*placed)[2] = sim->walls.pending_placed;
+        solid_set_state(added, &sim->walls.pending[0]);
+        memmove(sim->walls.pending, sim->walls.pending + 1,
+                (size_t)--sim->walls.pending_count * sizeof *sim->walls.pending);
         placed_well = !placed || solid_deform(added, placed[0][0], placed[0][1]);
-        if (placed) memmove(placed, placed + 1, (size_t)sim->pending_count * sizeof *placed);
+        if (placed) memmove(placed, placed + 1, (size_t)sim->walls.pending_count * sizeof *placed);
     } else {
         placed_well = solid_place(added, sim->time, 0);
     }
-    sim->solid_count++;
+    sim->walls.solid_count++;
     r = placed_well ? solids_changed(sim, error)
                     : fail(error, BRIM_ERROR_MEMORY, "out of memory for a mesh that deforms");
     if (r != BRIM_OK) {
-        solid_free(&larger[--sim->solid_count]);
+        solid_free(&larger[--sim->walls.solid_count]);
         solids_restored(sim);
         return r;
     }
-    if (again) sim->crowded = crowded; // nothing came that was not there
+    if (again) sim->volume.crowded = crowded; // nothing came that was not there
     // A band carries the level set along: as a simulation that is saved now will find it.
-    if (!sim->pending_count && (again || sim->primed)) find_foreign(sim), surface_again(sim);
-    if (index) *index = sim->solid_count - 1;
+    if (!sim->walls.pending_count && (again || sim->primed)) find_foreign(sim), surface_again(sim);
+    if (index) *index = sim->walls.solid_count - 1;
     if (!again) changed(sim, solid_hash(change(sim, "solid"), solid, sim->dim));
     return BRIM_OK;
 }
@@ -185,13 +187,13 @@ BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, int *inde
 static BrimResult find_solid(const BrimSim *s, int index, BrimError *error) {
     BrimResult r = sim_check_intact(s, error);
     if (r != BRIM_OK) return r;
-    if (index < 0 || index >= s->solid_count)
+    if (index < 0 || index >= s->walls.solid_count)
         return fail(error, BRIM_ERROR_INPUT, "solid %d: there are only %d solids", index,
-                    s->solid_count);
-    if (solid_is_body(s->solids[index]))
+                    s->walls.solid_count);
+    if (solid_is_body(s->walls.solids[index]))
         return fail(error, BRIM_ERROR_INPUT, "solid %d is a body: only water and weight move it",
                     index);
-    if (solid_state(s->solids[index]).removed)
+    if (solid_state(s->walls.solids[index]).removed)
         return fail(error, BRIM_ERROR_INPUT, "solid %d has been removed", index);
     return BRIM_OK;
 }
@@ -200,11 +202,11 @@ BrimResult brim_sim_remove_solid(BrimSim *sim, int index, BrimError *error) {
     NEED(sim, error);
     BrimResult r = find_solid(sim, index, error);
     if (r != BRIM_OK) return r;
-    SolidState before = solid_state(sim->solids[index]);
-    solid_remove(sim->solids[index]);
+    SolidState before = solid_state(sim->walls.solids[index]);
+    solid_remove(sim->walls.solids[index]);
     r = solids_changed(sim, error);
     if (r != BRIM_OK) {
-        solid_set_state(sim->solids[index], &before);
+        solid_set_state(sim->walls.solids[index], &before);
         solids_restored(sim);
         return r;
     }
@@ -222,15 +224,15 @@ BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position, BrimV
         !(duration >= 0) || !isfinite(duration))
         return fail(error, BRIM_ERROR_INPUT,
                     "solid %d: placement and duration must be finite, duration >= 0", index);
-    bool moved_before = solid_moves(sim->solids[index]);
-    SolidState before = solid_state(sim->solids[index]);
-    solid_move(sim->solids[index], position, rotation, sim->time, duration);
+    bool moved_before = solid_moves(sim->walls.solids[index]);
+    SolidState before = solid_state(sim->walls.solids[index]);
+    solid_move(sim->walls.solids[index], position, rotation, sim->time, duration);
     if (!moved_before) {
         r = solids_changed(sim, error);
         if (r == BRIM_OK && sim->primed) find_foreign(sim), surface_again(sim); // as when loaded
     }
     if (r != BRIM_OK) {
-        solid_set_state(sim->solids[index], &before);
+        solid_set_state(sim->walls.solids[index], &before);
         solids_restored(sim);
         return r;
     }

@@ -9,7 +9,7 @@
 static BrimSim *before_viscosity(Case *c, double kick, BrimError *error) {
     BrimSim *s;
     if (case_create(c, &s, error) != BRIM_OK) return NULL;
-    s->dt = s->dt_next = s->kick_now = kick;
+    s->dt = s->dt_next = s->projection.kick_now = kick;
     for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = 3;
     if (stages_run(s, AT_SOLIDS, AT_SOLIDS, error) != BRIM_OK ||
         stages_run(s, AT_SWAP, AT_FORCES, error) != BRIM_OK)
@@ -135,7 +135,7 @@ TEST(viscosity_drags_along_what_touches_a_moving_wall) {
     if (!s) return;
     stage_begin(s, AT_VISCOSITY);
     CHECK_OK(stage_viscosity(s, &error), error);
-    double worst = 0, speed = (double)solid_velocity(s->solids[0], 80, 13, 0).x;
+    double worst = 0, speed = (double)solid_velocity(s->walls.solids[0], 80, 13, 0).x;
     CHECK(speed > 0.1);
     for (int y = 0; y < 12; y++) {
         int64_t face = grid_cell(&s->grid, 80, y, 0);
@@ -214,7 +214,7 @@ TEST(viscosity_keeps_momentum_and_takes_all_else) {
             rigid_now = after;
             // in 3D it turns about other axes too
             if (thick && dim == 2) CHECK_BELOW(for_faces(s, fitted, false), 1e-3);
-            CHECK_BELOW(s->viscous_iterations, 60);
+            CHECK_BELOW(s->viscosity.iterations, 60);
             brim_sim_destroy(&s);
         }
 }

@@ -36,9 +36,9 @@ static double deepest(const BrimSim *sim) {
     BrimParticles p = brim_sim_particles(sim);
     double depth = 0;
     for (size_t i = 0; i < p.count; i++)
-        for (int k = 0; k < sim->solid_count; k++) {
+        for (int k = 0; k < sim->walls.solid_count; k++) {
             float d;
-            solid_distance(sim->solids[k], 1, &p.x[i], &p.y[i], &p.z[i], &d);
+            solid_distance(sim->walls.solids[k], 1, &p.x[i], &p.y[i], &p.z[i], &d);
             depth = fmax(depth, (double)(-d * sim->inv_dx));
         }
     return depth;

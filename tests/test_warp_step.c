@@ -41,7 +41,7 @@ TEST(warp_even_water_has_density_one) {
         CHECK_NEAR(volume / pow(dim == 2 ? 32 : 16, dim), water, 0.03 * water);
         CHECK(sim->warp->motion.least < 0.5 && sim->warp->motion.most > 1.2);
         CHECK(m->d[0][0] == 0 && m->d[1][0] == 0);
-        sim->crowded = true; // whatever the water has travelled
+        sim->volume.crowded = true; // whatever the water has travelled
         CHECK_OK(warp_weigh(sim, &error), error);
         double worst = 0;
         int cells = 0;

@@ -57,7 +57,7 @@ bool band_deep_near(const BrimSim *s, int slot);
 static inline float band_part(const BrimSim *s, int slot, int cell) {
     int64_t i = (int64_t)slot * s->grid.tile_cells + cell;
     if (!band_bit(s->hidden, i)) return 0;
-    return s->solid_count ? 1 - solid_volume_of(s, i) : 1;
+    return s->walls.solid_count ? 1 - solid_volume_of(s, i) : 1;
 }
 /// Particles that all hidden liquid would have.
 double band_hidden_particles(const BrimSim *s);

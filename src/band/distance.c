@@ -141,8 +141,8 @@ static bool pass_tile(BrimSim *s, int slot, const Passes *p, int from) {
     float block[EDGE * EDGE * EDGE];
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     block_load(g, slot, p->depth[from], PLACE_CELL, &s->sides, 1, BAND_FAR, block);
-    return s->band->deepen(block, s->dim, p->fixed + (size_t)slot * (size_t)g->tile_rows,
-                           p->depth[1 - from] + base);
+    return s->band.kernels->deepen(block, s->dim, p->fixed + (size_t)slot * (size_t)g->tile_rows,
+                                   p->depth[1 - from] + base);
 }
 
 /// A pass over a tile where something changed in the last one.
@@ -178,7 +178,7 @@ static float sealed_depth(const BrimSim *s, int64_t cell) {
 
 static bool solids_move(const BrimSim *s) {
     bool any = false;
-    for (int i = 0; i < s->solid_count; i++) any |= solid_moves(s->solids[i]);
+    for (int i = 0; i < s->walls.solid_count; i++) any |= solid_moves(s->walls.solids[i]);
     return any;
 }
 
@@ -297,6 +297,6 @@ void band_distance(BrimSim *s) {
     tiles_for(s, begin_tile, &p);
     run_passes(s, &p);
     tiles_for(s, end_tile, &p);
-    if (s->solid_count) fill_solids(s, &p);
+    if (s->walls.solid_count) fill_solids(s, &p);
     tiles_for(s, range_tile, &p);
 }

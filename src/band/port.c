@@ -56,14 +56,15 @@ static double rate_of_sources(const BrimSim *s) {
     double sum = 0, now = s->time + s->dt;
     for (int k = 0; k < s->source_count; k++) {
         const BrimSourceDef *def = &s->sources[k].def;
-        if (def->start < now && def->stop > now - s->waited) sum += emit_rate(s, &s->sources[k]);
+        if (def->start < now && def->stop > now - s->volume.waited)
+            sum += emit_rate(s, &s->sources[k]);
     }
     return sum;
 }
 
 bool band_swallow(BrimSim *s) {
     const uint32_t cells = (uint32_t)s->grid.tile_cells;
-    s->swallowed_count = 0; // what is left of the last time the account sees
+    s->band.swallowed_count = 0; // what is left of the last time the account sees
     uint32_t *key = s->particles.key;
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (!source_within(s, t, TILE)) continue;
@@ -74,19 +75,21 @@ bool band_swallow(BrimSim *s) {
             if (slot < 0 || !band_bit(s->hidden, (int64_t)slot * cells + key[i] % cells) ||
                 !band_source_near(s, slot))
                 continue;
-            if (!memory_grow((void **)&s->swallowed, &s->swallowed_capacity, sizeof *s->swallowed,
-                             s->swallowed_count + 1, s->swallowed_count))
+            if (!memory_grow((void **)&s->band.swallowed, &s->band.swallowed_capacity,
+                             sizeof *s->band.swallowed, s->band.swallowed_count + 1,
+                             s->band.swallowed_count))
                 return false;
-            s->swallowed[s->swallowed_count++] = key[i];
+            s->band.swallowed[s->band.swallowed_count++] = key[i];
             key[i] = KEY_HIDDEN;
         }
     }
     // As fast as it came, but not much faster than sources emit: what a tank too full cannot hold
     // has nowhere to flow to.
     double rate = 2 * rate_of_sources(s);
-    if (rate == 0) s->swallowed_count = 0;
-    s->swallow_time = fmax(s->waited, rate > 0 ? (double)s->swallowed_count / rate : 0);
-    s->swallow_left = s->swallow_time;
+    if (rate == 0) s->band.swallowed_count = 0;
+    s->band.swallow_time =
+        fmax(s->volume.waited, rate > 0 ? (double)s->band.swallowed_count / rate : 0);
+    s->band.swallow_left = s->band.swallow_time;
     return true;
 }
 

@@ -161,7 +161,7 @@ static bool make(BrimSim *s, const BandExchange *e) {
     p->count += sum;
     tiles_for(s, fill_tile, &rising);
     s->next_id += (uint32_t)sum;
-    s->resampled += (int64_t)sum;
+    s->band.resampled += (int64_t)sum;
     drain_new(s, (uint32_t)first, (uint32_t)p->count);
     return true;
 }
@@ -176,7 +176,7 @@ static const double SLACK = 1e-3;
 static float surplus(const BrimSim *s, const BandNext *next) {
     enum { STEPS = 3 };
     double due = (double)(s->seeded + s->emitted - s->drained - s->left);
-    double slack = SLACK * due, missing = s->band_missing;
+    double slack = SLACK * due, missing = s->band.missing;
     missing -= fmin(fmax(missing, -slack), slack);
     if (s->def.volume == BRIM_VOLUME_NONE || missing == 0) return 0;
     const uint8_t *beside = missing > 0 ? s->hidden : next->hidden; // where `make` or `take`

@@ -168,7 +168,7 @@ static void trace_tile(const BrimSim *s, int slot, float reach, ThreadScratch *s
                        scratch->block[a]);
             p.velocity[a] = scratch->block[a];
         }
-        s->band->trace(&p, back);
+        s->band.kernels->trace(&p, back);
         return;
     }
     TileCoord c = s->grid.coord[slot];
@@ -189,8 +189,8 @@ static void carry(const BrimSim *s, int slot, int halo, const float *field, cons
     if (halo > BLOCK_HALO_MAX)
         carry_far(s, slot, field, place, back, missing, out);
     else
-        s->band->carry(block, halo, s->dim, place != PLACE_CELL && s->def.band_order == 2, pairs,
-                       back, missing, out);
+        s->band.kernels->carry(block, halo, s->dim, place != PLACE_CELL && s->def.band_order == 2,
+                               pairs, back, missing, out);
 }
 
 /// A tile that no deep liquid can reach. Paths are read around tiles into which particles rise;
@@ -303,7 +303,7 @@ static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
     for (int a = 0; a < s->dim && rising; a++)
         memcpy(s->path[a] + base, back[a], (size_t)s->grid.tile_cells * sizeof(float));
     for (int a = 0; a < s->dim; a++) {
-        for (int b = 0; b < s->dim; b++) s->band->face_paths(back[b], a, s->dim, faces[b]);
+        for (int b = 0; b < s->dim; b++) s->band.kernels->face_paths(back[b], a, s->dim, faces[b]);
         carry(s, slot, halo, s->velocity[a], scratch->block[a], (Place)a, pairs,
               (const float(*)[BAND_CELLS])faces, NAN, s->carried[a] + base);
     }

@@ -134,12 +134,12 @@ static BrimResult of_body(BrimResult r, int index, BrimError *error) {
 
 BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store, BrimError *error) {
     Bodies *b = s->bodies = memory_zero(sizeof *b);
-    Solid **solids =
-        realloc(s->solids, (size_t)(s->solid_count + def->body_count + 1) * sizeof *solids);
-    if (solids) s->solids = solids;
+    Solid **solids = realloc(s->walls.solids,
+                             (size_t)(s->walls.solid_count + def->body_count + 1) * sizeof *solids);
+    if (solids) s->walls.solids = solids;
     if (b) b->body = memory_zero((size_t)def->body_count * sizeof *b->body);
     if (!b || !solids || !b->body) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
-    b->first_solid = s->solid_count;
+    b->first_solid = s->walls.solid_count;
     for (int i = 0; i < def->body_count; i++) {
         Body *body = &b->body[i];
         b->count = i + 1;
@@ -148,9 +148,9 @@ BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store,
         SolidBody solid = {body_distance, body_velocity, body_bounds,
                            body->shape ? shape_thickness(body->shape) : 0, body};
         bool wall = r == BRIM_OK && !body->twins;
-        if (wall) r = solid_new_body(&solid, s->dim, &s->solids[s->solid_count], error);
+        if (wall) r = solid_new_body(&solid, s->dim, &s->walls.solids[s->walls.solid_count], error);
         if (r != BRIM_OK) return of_body(r, i, error);
-        s->solid_count += wall;
+        s->walls.solid_count += wall;
         r = hands_of_def(s, &def->bodies[i], i, error);
         if (r != BRIM_OK) return of_body(r, i, error);
     }

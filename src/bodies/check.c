@@ -47,10 +47,10 @@ BrimResult bodies_check(const BrimSim *s, int index, BrimError *error) {
     const Bodies *bodies = s->bodies;
     const Body *b = &bodies->body[index];
     BrimResult r = check_place(s, b, error);
-    for (int k = 0; r == BRIM_OK && !b->elastic->pinned && k < s->solid_count; k++) {
+    for (int k = 0; r == BRIM_OK && !b->elastic->pinned && k < s->walls.solid_count; k++) {
         int other = k - bodies->first_solid;
-        if (other == index || !solid_exists(s->solids[k], s->solid_time)) continue;
-        float depth = depth_in(b, s->solids[k]);
+        if (other == index || !solid_exists(s->walls.solids[k], s->walls.time)) continue;
+        float depth = depth_in(b, s->walls.solids[k]);
         if (!(depth > DEPTH * s->dx)) continue;
         r = fail(
             error, BRIM_ERROR_INPUT,

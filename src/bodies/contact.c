@@ -75,7 +75,7 @@ static double way_to(const BrimSim *s, const Solid *solid, const float x[3], con
 static bool may_touch(const BrimSim *s, const Solid *solid, int body, const float x[3],
                       const double v[3], double dn) {
     float low[3], high[3];
-    if (!solid_exists(solid, s->solid_time) || !solid_bounds(solid, low, high)) return false;
+    if (!solid_exists(solid, s->walls.time) || !solid_bounds(solid, low, high)) return false;
     double skin = SKIN * s->dx, own = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     // what a pass may still change of a body's speed is as much again
     double other = body >= 0 ? 2 * (double)s->bodies->body[body].fastest : 0;
@@ -103,8 +103,8 @@ static bool find_touch(const BrimSim *s, int me, const float x[3], const double 
         *touch = (Touch){.depth = depth, .body = -1};
         touch->normal[a] = n & 1 ? -1 : 1;
     }
-    for (int k = 0; k < s->solid_count; k++) {
-        const Solid *solid = s->solids[k];
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        const Solid *solid = s->walls.solids[k];
         int body = k - s->bodies->first_solid;
         if (body < 0 || body >= s->bodies->count) body = -1;
         if (body == me || !may_touch(s, solid, body, x, v, dn)) continue;
@@ -214,11 +214,11 @@ static bool near_anything(const BrimSim *s, int me) {
         double end = (double)s->grid.cells[a] * s->dx;
         if (!s->sides.open[n] && (n & 1 ? end - b->high[a] : b->low[a]) < reach) return true;
     }
-    for (int k = 0; k < s->solid_count; k++) {
+    for (int k = 0; k < s->walls.solid_count; k++) {
         float low[3], high[3];
         int body = k - s->bodies->first_solid;
-        if (body == me || !solid_exists(s->solids[k], s->solid_time)) continue;
-        if (!solid_bounds(s->solids[k], low, high)) return true;
+        if (body == me || !solid_exists(s->walls.solids[k], s->walls.time)) continue;
+        if (!solid_bounds(s->walls.solids[k], low, high)) return true;
         double far = reach;
         if (body >= 0 && body < s->bodies->count)
             far += 2 * b->elastic->dn * s->bodies->body[body].fastest;

@@ -492,7 +492,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         p.tolerance *= TIGHTER;
         p.max_iterations *= MORE; // soft bodies beside pockets of water that hardly open
         if (pass + 1 < passes) p.reduction = EARLY;
-        if (!poisson_solve(s->poisson, s->rhs, s->pressure, &p, report)) return false;
+        if (!poisson_solve(s->projection.poisson, s->rhs, s->pressure, &p, report)) return false;
         iterations += report->iterations;
         take_pressure(s);
         before = downhill(b);

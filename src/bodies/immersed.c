@@ -357,7 +357,7 @@ static void send_tile(BrimSim *s, int slot, int thread, void *context) {
 
 BrimResult stage_deform(BrimSim *s, BrimError *error) {
     Bodies *b = s->bodies;
-    double kick = s->kick_now, time = s->velocity_time;
+    double kick = s->projection.kick_now, time = s->velocity_time;
     BrimVec3 at = gravity_at(s, time + 0.5 * kick);
     const double g[3] = {at.x, at.y, at.z};
     bool ok = true;
@@ -512,7 +512,7 @@ BrimResult stage_sync(BrimSim *s, BrimError *error) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
         for (int i = 0; i < e->dofs; i++) {
-            body->pressure[i] = (e->v[i] - body->twins->star[i]) / s->kick_now;
+            body->pressure[i] = (e->v[i] - body->twins->star[i]) / s->projection.kick_now;
             sound &= isfinite(e->v[i]);
         }
         body_speeds(body);

@@ -82,7 +82,7 @@ static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
     }
     for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++)
         share->value[0] += particle_flow(s, &g, i);
-    for (int cell = 0; s->band && cell < s->grid.tile_cells; cell++)
+    for (int cell = 0; has_band(s) && cell < s->grid.tile_cells; cell++)
         if (cell_in(s->hidden, (int64_t)slot * s->grid.tile_cells + cell))
             share->value[0] += hidden_flow(s, &g, slot, cell);
     share->value[0] *= g.scale;
@@ -109,7 +109,8 @@ static double wet_area(const BrimSim *s, const Gate *g) {
         double at[3] = {0};
         for (int a = 0; a < s->dim; a++) at[a] = g->from[a] + (index[a] + 0.5) * edge[a];
         double here = wet_part(probe_level(s, at) * s->dx / mean_edge);
-        if (here > 0 && s->solid_count) here *= 1 - wet_part(probe_solid(s, at, NULL) / mean_edge);
+        if (here > 0 && s->walls.solid_count)
+            here *= 1 - wet_part(probe_solid(s, at, NULL) / mean_edge);
         wet += here * area;
     }
     return wet;
@@ -121,7 +122,7 @@ bool gauge_flow(const BrimSim *s, const BrimGaugeDef *gauge, double *value) {
     if (!shares) return false;
     value[0] = 0, value[1] = wet_area(s, &g);
     for (int t = 0; t < s->grid.tile_count; t++) value[0] += shares[t].value[0];
-    for (int64_t i = 0; i < s->spray; i++) // it lies behind the liquid
+    for (int64_t i = 0; i < s->spray.count; i++) // it lies behind the liquid
         value[0] += g.scale * particle_flow(s, &g, s->particles.count + (size_t)i);
     free(shares);
     return true;

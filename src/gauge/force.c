@@ -47,14 +47,14 @@ static bool wall_area(const BrimSim *s, int slot, int cell, double area[3]) {
 static void share_of_solid(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
                            TileShare *share) {
     double area[3], at[3], force[3], arm[3], unit = pressure_unit(s);
-    const SolidState state = solid_state(s->solids[gauge->solid]);
+    const SolidState state = solid_state(s->walls.solids[gauge->solid]);
     if (!s->solid_at[slot] || !s->wet[slot]) return;
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
         int which = 0;
         if (!cell_in(s->liquid, me) || !wall_area(s, slot, cell, area)) continue;
         middle_of(s, slot, cell, at);
-        if (s->solid_count > 1) probe_solid(s, at, &which);
+        if (s->walls.solid_count > 1) probe_solid(s, at, &which);
         if (which != gauge->solid) continue;
         for (int a = 0; a < 3; a++) {
             force[a] = unit * shown_pressure(s, me) * area[a];
@@ -78,7 +78,7 @@ static void share_of_side(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
         int index = (int)floor(space_to_grid_double(s->space, at[axis]));
         if (index != (high ? s->grid.cells[axis] - 1 : 0)) continue;
         int64_t face = high ? grid_step(&s->grid, slot, cell, axis, 1) : me;
-        double open = face < 0 || !s->solid_count ? 1 : open_part(s, axis, face);
+        double open = face < 0 || !s->walls.solid_count ? 1 : open_part(s, axis, face);
         // half a cell from the cell's middle to the wall
         double p = unit * shown_pressure(s, me) + (high ? 0.5 : -0.5) * s->dx * weight[axis];
         force[axis] = (high ? 1 : -1) * p * open * face_area(s);
@@ -90,7 +90,7 @@ static void share_of_side(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
 
 bool gauge_force(const BrimSim *s, const BrimGaugeDef *gauge, double *value) {
     double sum[BRIM_GAUGE_COLUMNS] = {0};
-    if (gauge->side > 0 || solid_exists(s->solids[gauge->solid], s->solid_time)) {
+    if (gauge->side > 0 || solid_exists(s->walls.solids[gauge->solid], s->walls.time)) {
         TileShare *shares =
             gauge_shares(s, gauge, gauge->side > 0 ? share_of_side : share_of_solid);
         if (!shares) return false;

@@ -53,7 +53,7 @@ void gauges_free(BrimSim *s) {
 }
 
 void gauge_weight(const BrimSim *s, double weight[3]) {
-    BrimVec3 g = gravity_at(s, s->velocity_time - 0.5 * s->kick);
+    BrimVec3 g = gravity_at(s, s->velocity_time - 0.5 * s->projection.kick);
     weight[0] = (double)g.x * s->def.density, weight[1] = (double)g.y * s->def.density;
     weight[2] = s->dim == 3 ? (double)g.z * s->def.density : 0;
 }

@@ -38,7 +38,7 @@ double probe_solid(const BrimSim *s, const double at[3], int *which);
 
 /// Pa for a unit of the field `pressure`.
 static inline double pressure_unit(const BrimSim *s) {
-    return s->kick > 0 ? (double)s->def.density * s->dx / s->kick : 0;
+    return s->projection.kick > 0 ? (double)s->def.density * s->dx / s->projection.kick : 0;
 }
 /// The gravity that acted last, as a gradient of pressure, Pa/m.
 void gauge_weight(const BrimSim *s, double weight[3]);

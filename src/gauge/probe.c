@@ -41,7 +41,7 @@ static Stencil stencil_at(const BrimSim *s, const double at[3], int axis) {
 }
 
 static bool is_rock(const BrimSim *s, int64_t cell) {
-    return s->solid_count && cell_in(s->rock, cell);
+    return s->walls.solid_count && cell_in(s->rock, cell);
 }
 
 /// A place on a warped grid, cells of reference space.
@@ -116,10 +116,10 @@ double probe_solid(const BrimSim *s, const double at[3], int *which) {
     double nearest = SOLID_REACH * s->dx;
     if (which) *which = -1;
     const float x = (float)at[0], y = (float)at[1], z = s->dim == 3 ? (float)at[2] : 0;
-    for (int k = 0; k < s->solid_count; k++) {
+    for (int k = 0; k < s->walls.solid_count; k++) {
         float d;
-        if (!solid_exists(s->solids[k], s->solid_time)) continue;
-        solid_distance(s->solids[k], 1, &x, &y, &z, &d);
+        if (!solid_exists(s->walls.solids[k], s->walls.time)) continue;
+        solid_distance(s->walls.solids[k], 1, &x, &y, &z, &d);
         if (!(d < nearest)) continue;
         nearest = d;
         if (which) *which = k;
@@ -162,7 +162,7 @@ void probe_velocity(const BrimSim *s, const double at[3], double velocity[3]) {
         length += slope[a] * slope[a];
     }
     if (!(length > 0)) return;
-    BrimVec3 w = solid_velocity(s->solids[which], (float)at[0], (float)at[1], (float)at[2]);
+    BrimVec3 w = solid_velocity(s->walls.solids[which], (float)at[0], (float)at[1], (float)at[2]);
     const double wall[3] = {w.x, w.y, w.z};
     for (int a = 0; a < s->dim; a++) towards += (velocity[a] - wall[a]) * slope[a] / length;
     towards *= fmin(1, 1 - 2 * d * s->inv_dx);

@@ -109,7 +109,7 @@ static void find_loss(BrimSim *s, int slot, int thread, void *context) {
     const Friction *friction = context;
     const int64_t first = (int64_t)slot * g->tile_cells;
     const TileCoord c = g->coord[slot];
-    const bool solids = s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    const bool solids = s->walls.solid_count && s->tile_solid[slot] != SOLID_FAR;
     const bool sides = at_sides(s, slot);
     for (int a = 0; a < s->dim; a++) {
         memset(s->rubbed[a] + first, 0, (size_t)g->tile_cells * sizeof(float));
@@ -129,7 +129,7 @@ static void find_loss(BrimSim *s, int slot, int thread, void *context) {
 /// (rubbed) => velocity
 static void take_loss(BrimSim *s, int slot, int thread, void *context) {
     const size_t first = (size_t)slot * (size_t)s->grid.tile_cells;
-    if (!at_sides(s, slot) && !(s->solid_count && s->tile_solid[slot] != SOLID_FAR)) return;
+    if (!at_sides(s, slot) && !(s->walls.solid_count && s->tile_solid[slot] != SOLID_FAR)) return;
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i++) {
             float loss = s->rubbed[a][first + (size_t)i];
@@ -141,7 +141,7 @@ BrimResult stage_friction(BrimSim *s, BrimError *error) {
     Friction friction = {.half = 0.5 * s->def.wall_friction,
                          .roughness = s->def.wall_roughness,
                          .nu = s->def.viscosity / (double)s->def.density,
-                         .kick = s->kick_now,
+                         .kick = s->projection.kick_now,
                          .dx = (double)s->dx};
     tiles_for(s, find_loss, &friction);
     tiles_for(s, take_loss, NULL);

@@ -332,8 +332,8 @@ static void push_particles(BrimSim *s, int slot, int thread, void *context) {
 /// What fills a cell besides particles: solids, and liquid below a band.
 static float rest_of(const BrimSim *s, int64_t cell) {
     if (cell < 0) return 0;
-    float solid = s->solid_count ? solid_volume_of(s, cell) : 0;
-    return s->band && band_bit(s->hidden, cell) ? 1 : solid;
+    float solid = s->walls.solid_count ? solid_volume_of(s, cell) : 0;
+    return has_band(s) && band_bit(s->hidden, cell) ? 1 : solid;
 }
 
 /// => node_rest: by the spline of a point in each cell's middle, 1/6, 2/3, 1/6 along an axis
@@ -341,7 +341,7 @@ static void weigh_rest(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     float *out = s->node_rest + (size_t)slot * (size_t)g->tile_cells;
     memset(out, 0, (size_t)g->tile_cells * sizeof *out);
-    bool near = solid_near(s, slot) || (s->band && band_any_near(s, s->hidden, slot));
+    bool near = solid_near(s, slot) || (has_band(s) && band_any_near(s, s->hidden, slot));
     if (!near) return;
     static const float part[3] = {1.0f / 6, 2.0f / 3, 1.0f / 6};
     TileCoord c = g->coord[slot];

@@ -23,12 +23,12 @@ static const double AIR_DENSITY = 1.2; // kg/m^3
 enum { FLIES, JOINS };
 
 void spray_free(BrimSim *s) {
-    particles_free(&s->spray_state.flying);
-    free(s->spray_state.from);
+    particles_free(&s->spray.flying);
+    free(s->spray.from);
 }
 
 size_t spray_bytes(const BrimSim *s) {
-    return particles_bytes(&s->spray_state.flying) + 4 * s->spray_state.from_capacity;
+    return particles_bytes(&s->spray.flying) + 4 * s->spray.from_capacity;
 }
 
 /// Copies `count` particles with all that they carry.
@@ -38,16 +38,16 @@ static void copy(Particles *to, size_t i, const Particles *from, size_t j, size_
 }
 
 bool spray_take(BrimSim *s) {
-    Particles *flying = &s->spray_state.flying;
+    Particles *flying = &s->spray.flying;
     flying->carries = s->particles.carries;
-    if (!particles_reserve(flying, (size_t)s->spray)) return false;
-    copy(flying, 0, &s->particles, s->particles.count, (size_t)s->spray);
-    flying->count = (size_t)s->spray;
+    if (!particles_reserve(flying, (size_t)s->spray.count)) return false;
+    copy(flying, 0, &s->particles, s->particles.count, (size_t)s->spray.count);
+    flying->count = (size_t)s->spray.count;
     return true;
 }
 
 bool spray_put_back(BrimSim *s) {
-    const Particles *flying = &s->spray_state.flying;
+    const Particles *flying = &s->spray.flying;
     Particles *p = &s->particles;
     if (!particles_reserve(p, p->count + flying->count)) return false;
     copy(p, p->count, flying, 0, flying->count);
@@ -132,7 +132,7 @@ static void choose_tile(BrimSim *s, int slot, int thread, void *context) {
 
 /// (key) => flying, from: those that take off, behind the others. sprayed: where the tile's begin
 static void lift_tile(BrimSim *s, int slot, int thread, void *context) {
-    Particles *p = &s->particles, *flying = &s->spray_state.flying;
+    Particles *p = &s->particles, *flying = &s->spray.flying;
     uint32_t first = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
     size_t before = *(const size_t *)context, at = s->sprayed[slot];
     for (uint32_t i = first; i < end; i++) {
@@ -141,13 +141,13 @@ static void lift_tile(BrimSim *s, int slot, int thread, void *context) {
         for (int k = ATTR_AFFINE; flying->attr[ATTR_AFFINE] && k <= ATTR_END_AFFINE; k++)
             flying->attr[k][before + at] = 0;
         particle_words(flying, ATTR_TYPE)[before + at] = TYPE_SPRAY;
-        s->spray_state.from[at++] = i;
+        s->spray.from[at++] = i;
     }
 }
 
 /// False when out of memory.
 static bool take_off(BrimSim *s) {
-    Spray *spray = &s->spray_state;
+    Spray *spray = &s->spray;
     size_t before = spray->flying.count;
     uint32_t sum = 0;
     tiles_for(s, choose_tile, NULL);
@@ -162,7 +162,7 @@ static bool take_off(BrimSim *s) {
         return false;
     tiles_for(s, lift_tile, &before);
     spray->flying.count = before + sum;
-    s->atomised += sum;
+    s->spray.atomised += sum;
     return true;
 }
 
@@ -180,9 +180,9 @@ typedef struct Flight {
 /// the frame of each, which moves.
 static float nearest_solid(const BrimSim *s, const float at[3], float left, const Solid **nearest) {
     float least = INFINITY;
-    for (int k = 0; k < s->solid_count; k++) {
-        const Solid *solid = s->solids[k];
-        if (!solid_exists(solid, s->solid_time)) continue;
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        const Solid *solid = s->walls.solids[k];
+        if (!solid_exists(solid, s->walls.time)) continue;
         float d, x = at[0], y = at[1], z = at[2];
         if (solid_moves(solid) || solid_is_body(solid)) {
             BrimVec3 v = solid_velocity(solid, x, y, z);
@@ -254,13 +254,13 @@ static uint32_t fly(const Flight *f, float at[3], float v[3]) {
     const float speed = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     float left = (float)s->dt;
     const Solid *solid = NULL;
-    float room = s->solid_count ? nearest_solid(s, at, left, &solid) : INFINITY;
+    float room = s->walls.solid_count ? nearest_solid(s, at, left, &solid) : INFINITY;
     while (left > 0) {
         float way = fminf(STRIDE * s->dx, fmaxf(0.9f * room, STRIDE_LEAST * s->dx));
         float step = speed * left > way ? way / speed : left, to[3] = {0};
         for (int a = 0; a < s->dim; a++) to[a] = at[a] + step * v[a];
         left -= step;
-        if (s->solid_count && (room = nearest_solid(s, to, left, &solid)) < 0) {
+        if (s->walls.solid_count && (room = nearest_solid(s, to, left, &solid)) < 0) {
             // it stops before the wall, and what the wall overtook goes with it
             BrimVec3 u = solid_velocity(solid, at[0], at[1], at[2]);
             at[0] += (left + step) * u.x, at[1] += (left + step) * u.y;
@@ -284,7 +284,7 @@ enum { FLIGHT_PART = 256 };
 
 static void fly_part(void *context, int index, int thread) {
     const Flight *f = context;
-    Particles *p = &f->s->spray_state.flying;
+    Particles *p = &f->s->spray.flying;
     size_t first = (size_t)index * FLIGHT_PART, end = first + FLIGHT_PART;
     for (size_t i = first; i < end && i < p->count; i++) {
         float at[3] = {p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]};
@@ -304,7 +304,7 @@ static double drag_of(const BrimSim *s) {
 
 /// What drains take of the spray. (x) => key
 static void drain(BrimSim *s) {
-    Particles *p = &s->spray_state.flying;
+    Particles *p = &s->spray.flying;
     double now = s->time + s->dt;
     for (int k = 0; k < s->drain_count; k++) {
         const Drain *d = &s->drains[k];
@@ -321,13 +321,13 @@ static void drain(BrimSim *s) {
 
 BrimResult stage_atomise(BrimSim *s, BrimError *error) {
     if (!take_off(s)) return step_out_of_memory(s, "spray", error);
-    double kick = s->kick_now;
+    double kick = s->projection.kick_now;
     BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
     Flight f = {.s = s,
                 .push = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)},
                 .drag = (float)(drag_of(s) * kick)};
     domain_box(s, f.low, f.high);
-    team_for(s->team, team_parts(s->spray_state.flying.count, FLIGHT_PART), 1, fly_part, &f);
+    team_for(s->team, team_parts(s->spray.flying.count, FLIGHT_PART), 1, fly_part, &f);
     drain(s);
     return BRIM_OK;
 }
@@ -338,7 +338,7 @@ BrimResult stage_atomise(BrimSim *s, BrimError *error) {
 static void join(BrimSim *s, size_t spray) {
     Particles *p = &s->particles;
     size_t i = p->count++;
-    copy(p, i, &s->spray_state.flying, spray, 1);
+    copy(p, i, &s->spray.flying, spray, 1);
     particle_words(p, ATTR_TYPE)[i] = TYPE_LIQUID;
     if (p->attr[ATTR_NORMAL]) // it knows no surface
         p->attr[ATTR_PHI][i] = 0, particle_words(p, ATTR_NORMAL)[i] = 0;
@@ -347,11 +347,11 @@ static void join(BrimSim *s, size_t spray) {
 }
 
 BrimResult stage_land(BrimSim *s, BrimError *error) {
-    Spray *spray = &s->spray_state;
+    Spray *spray = &s->spray;
     Particles *flying = &spray->flying;
     // The liquid no longer has those that took off. The sort counts them as taken by a band.
     for (size_t i = 0; i < spray->chosen; i++) s->particles.key[spray->from[i]] = KEY_HIDDEN;
-    s->resampled += (int64_t)spray->chosen;
+    s->band.resampled += (int64_t)spray->chosen;
     size_t joining = 0, stay = 0;
     for (size_t i = 0; i < flying->count; i++) joining += flying->key[i] == JOINS;
     if (!particles_reserve(&s->particles, s->particles.count + joining))
@@ -363,7 +363,7 @@ BrimResult stage_land(BrimSim *s, BrimError *error) {
         if (key == FLIES && stay++ != i) copy(flying, stay - 1, flying, i, 1);
     }
     flying->count = stay;
-    s->spray = (int64_t)stay;
-    s->rejoined += (int64_t)joining;
+    s->spray.count = (int64_t)stay;
+    s->spray.rejoined += (int64_t)joining;
     return BRIM_OK;
 }

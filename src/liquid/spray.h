@@ -14,6 +14,8 @@ typedef struct Spray {
     Particles flying; ///< during a step
     uint32_t *from;   ///< [chosen] places in the liquid of those that took off in this step
     size_t chosen, from_capacity;
+    int64_t count;              ///< particles that fly; written by land
+    int64_t atomised, rejoined; ///< took off and came back since the start
 } Spray;
 
 void spray_free(BrimSim *s);

@@ -20,7 +20,7 @@ static float curvature_at(const BrimSim *s, int64_t cell) {
 static bool has_company(const BrimSim *s, int64_t cell) {
     const int shift = s->dim == 3 ? 9 : 6;
     int slot = (int)(cell >> shift), local = (int)(cell & ((1 << shift) - 1));
-    if (s->solid_count && s->rock[cell >> 3] >> (cell & 7) & 1) return false;
+    if (s->walls.solid_count && s->rock[cell >> 3] >> (cell & 7) & 1) return false;
     for (int n = 0; n < 2 * s->dim; n++) {
         int64_t next = grid_step(&s->grid, slot, local, n >> 1, n & 1 ? 1 : -1);
         if (next >= 0 && s->liquid[next >> 3] >> (next & 7) & 1) return true;
@@ -92,8 +92,8 @@ static void pull_tile(BrimSim *s, int slot, int thread, void *context) {
 
 BrimResult stage_tension(BrimSim *s, BrimError *error) {
     (void)error;
-    float strength =
-        (float)(s->def.surface_tension * s->kick_now / ((double)s->def.density * s->dx * s->dx));
+    float strength = (float)(s->def.surface_tension * s->projection.kick_now /
+                             ((double)s->def.density * s->dx * s->dx));
     find_curvature(s);
     tiles_for(s, find_pull, &strength);
     tiles_for(s, pull_tile, NULL);

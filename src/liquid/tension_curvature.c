@@ -214,8 +214,9 @@ static void tilt_at_solids(const BrimSim *s, int slot, float tilt, Block *b) {
             }
 }
 
-/// Curvature of the surface from that of a level at a distance, both as round as a ball: a mean over
-/// levels to both sides is else too large by the square of their distance over that of the radius.
+/// Curvature of the surface from that of a level at a distance, both as round as a ball: a mean
+/// over levels to both sides is else too large by the square of their distance over that of the
+/// radius.
 static float on_surface(int dim, float k, float distance) {
     const float limit = dim == 3 ? 2 : 1;
     float on = k / fmaxf(1 - distance * k / (float)(dim - 1), 0.5f);
@@ -235,14 +236,14 @@ static void curve_tile(BrimSim *s, int slot, int thread, void *context) {
     load(s, slot, phi, FAR_AWAY, &b);
     count = offsets_around(&b, offset);
     tilt_at_walls(s, slot, tilt, &b);
-    if (s->solid_count && solid_near(s, slot)) tilt_at_solids(s, slot, tilt, &b);
+    if (s->walls.solid_count && solid_near(s, slot)) tilt_at_solids(s, slot, tilt, &b);
     for (int i = 0; i < cells; i++) {
         int at = place_of(&b, i);
         bool known = fabsf(b.at[at]) < CURVED;
         for (int k = 0; k < count; k++) known &= fabsf(b.at[at + offset[k]]) < FAR_AWAY - 2;
-        out[i] = known ? on_surface(s->dim, curvature_of(s->dim, &b.at[at], EDGE, EDGE * EDGE),
-                                    b.at[at])
-                       : NAN;
+        out[i] =
+            known ? on_surface(s->dim, curvature_of(s->dim, &b.at[at], EDGE, EDGE * EDGE), b.at[at])
+                  : NAN;
     }
 }
 

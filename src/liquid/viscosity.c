@@ -67,7 +67,7 @@ static double apply_tile(BrimSim *s, int slot, int thread, float *const *vector)
         viscous_block(&s->grid, slot, vector[a], s->scratch[thread].block[a]);
         block[a] = s->scratch[thread].block[a], q[a] = s->viscous_q[a] + at;
     }
-    return s->friction->apply(&t, s->dim, block, q);
+    return s->viscosity.kernels->apply(&t, s->dim, block, q);
 }
 
 /// r -= A u, and with the diagonal as preconditioner the first product.
@@ -79,9 +79,9 @@ static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!s->viscous_used[slot]) return;
     apply_tile(s, slot, thread, s->viscous_u);
     for (int a = 0; a < s->dim; a++) // nothing is added to u: p is zero
-        sums->rz += s->friction->step(n, 1, s->viscous_p[a] + at, s->viscous_q[a] + at,
-                                      s->viscous_diagonal[a] + at, s->viscous_u[a] + at,
-                                      s->viscous_r[a] + at, sums->most);
+        sums->rz += s->viscosity.kernels->step(n, 1, s->viscous_p[a] + at, s->viscous_q[a] + at,
+                                               s->viscous_diagonal[a] + at, s->viscous_u[a] + at,
+                                               s->viscous_r[a] + at, sums->most);
 }
 
 /// r . z after a V-cycle.
@@ -91,8 +91,8 @@ static void dot_tile(BrimSim *s, int slot, int thread, void *context) {
     s->viscous_sums[slot].rz = 0;
     for (int a = 0; a < s->dim; a++)
         s->viscous_sums[slot].rz +=
-            s->friction->dot(s->grid.tile_cells, s->viscous_r[a] + at, s->viscous_q[a] + at,
-                             s->viscous_diagonal[a] + at);
+            s->viscosity.kernels->dot(s->grid.tile_cells, s->viscous_r[a] + at,
+                                      s->viscous_q[a] + at, s->viscous_diagonal[a] + at);
 }
 
 /// The next direction.
@@ -103,11 +103,11 @@ static void turn_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!s->viscous_used[slot]) return;
     for (int a = 0; a < s->dim; a++)
         if (solve->thick)
-            s->friction->turn_to(n, solve->beta, s->viscous_q[a] + at, s->viscous_diagonal[a] + at,
-                                 s->viscous_p[a] + at);
+            s->viscosity.kernels->turn_to(n, solve->beta, s->viscous_q[a] + at,
+                                          s->viscous_diagonal[a] + at, s->viscous_p[a] + at);
         else
-            s->friction->turn(n, solve->beta, s->viscous_r[a] + at, s->viscous_diagonal[a] + at,
-                              s->viscous_p[a] + at);
+            s->viscosity.kernels->turn(n, solve->beta, s->viscous_r[a] + at,
+                                       s->viscous_diagonal[a] + at, s->viscous_p[a] + at);
 }
 
 /// Its image.
@@ -124,9 +124,9 @@ static void step_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!s->viscous_used[slot]) return;
     *sums = (ViscousSums){0};
     for (int a = 0; a < s->dim; a++)
-        sums->rz += s->friction->step(n, solve->alpha, s->viscous_p[a] + at, s->viscous_q[a] + at,
-                                      s->viscous_diagonal[a] + at, s->viscous_u[a] + at,
-                                      s->viscous_r[a] + at, sums->most);
+        sums->rz += s->viscosity.kernels->step(
+            n, solve->alpha, s->viscous_p[a] + at, s->viscous_q[a] + at,
+            s->viscous_diagonal[a] + at, s->viscous_u[a] + at, s->viscous_r[a] + at, sums->most);
 }
 
 static bool is_known(const BrimSim *s, int axis, size_t face) {
@@ -183,10 +183,12 @@ static ViscousSums sum_tiles(const BrimSim *s) {
 /// A Poisson solver for each component's block of the matrix. False when out of memory.
 static bool prepare_cycles(BrimSim *s) {
     for (int a = 0; a < s->dim; a++) {
-        if (!s->component[a]) s->component[a] = poisson_new(s->isa, s->team, NULL);
-        if (!s->component[a] ||
-            !poisson_prepare_held(s->component[a], &s->grid, s->viscous_used, s->viscous_along_x[a],
-                                  s->viscous_along_y[a], s->dim == 3 ? s->viscous_along_z[a] : NULL,
+        if (!s->viscosity.component[a])
+            s->viscosity.component[a] = poisson_new(s->isa, s->team, NULL);
+        if (!s->viscosity.component[a] ||
+            !poisson_prepare_held(s->viscosity.component[a], &s->grid, s->viscous_used,
+                                  s->viscous_along_x[a], s->viscous_along_y[a],
+                                  s->dim == 3 ? s->viscous_along_z[a] : NULL,
                                   s->viscous_diagonal[a]))
             return false;
     }
@@ -217,7 +219,7 @@ static double precondition(void *context) {
     BrimSim *s = solve->s;
     if (!solve->thick) return solve->sums.rz;
     for (int a = 0; a < s->dim; a++)
-        poisson_cycle(s->component[a], s->viscous_r[a], s->viscous_q[a]);
+        poisson_cycle(s->viscosity.component[a], s->viscous_r[a], s->viscous_q[a]);
     tiles_for(s, dot_tile, NULL);
     return sum_tiles(s).rz;
 }
@@ -243,7 +245,8 @@ static double advance(void *context, double alpha, double beta) {
 
 BrimResult stage_viscosity(BrimSim *s, BrimError *error) {
     double nu = s->def.viscosity / s->def.density;
-    ViscousBuild build = {.strength = (float)(nu * s->kick_now / ((double)s->dx * s->dx))};
+    ViscousBuild build = {.strength =
+                              (float)(nu * s->projection.kick_now / ((double)s->dx * s->dx))};
     bool thick = build.strength >= THICK && s->def.preconditioner == BRIM_PRECONDITIONER_MULTIGRID;
     if (!(build.strength > 0)) return BRIM_OK;
     tiles_for(s, viscous_build_tile, &build);
@@ -254,7 +257,7 @@ BrimResult stage_viscosity(BrimSim *s, BrimError *error) {
     CgParams limits = {.tolerance = TOLERANCE * (double)team_largest(&build.speed),
                        .max_iterations = s->def.max_iterations};
     CgReport out = cg_solve(&system, &limits);
-    s->viscous_iterations = out.iterations;
+    s->viscosity.iterations = out.iterations;
     if (!isfinite(out.residual))
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s), stage viscosity: the velocity is not a number",

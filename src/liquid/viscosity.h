@@ -12,6 +12,7 @@
 // Products are taken of differences: a diagonal would drown the mass.
 #pragma once
 #include "projection/faces.h"
+#include "solve/solve.h"
 
 /// Edges across two axes: xy 0, xz 1, yz 2.
 static inline int edge_of(int a, int b) {
@@ -46,6 +47,13 @@ typedef struct ViscosityKernels {
 } ViscosityKernels;
 
 BRIM_KERNELS(ViscosityKernels, viscosity_kernels)
+
+/// What viscosity holds of the state beside its fields.
+typedef struct ViscosityState {
+    const ViscosityKernels *kernels; ///< NULL without viscosity
+    Poisson *component[3];           ///< preconditioners of very viscous liquids, [axis]
+    int iterations;                  ///< of the last solve
+} ViscosityState;
 
 /// A tile of a field with a halo of one cell, zeros where no tile is. => block [z][y][x]
 void viscous_block(const Grid *g, int slot, const float *field, float *block);

@@ -458,7 +458,7 @@ void viscous_build_tile(BrimSim *s, int slot, int thread, void *context) {
     clear_tile(s, slot);
     s->viscous_used[slot] = 0;
     block_load(&s->grid, slot, s->phi, PLACE_CELL, &s->sides, 2, LEVEL_SET_CUT, phi);
-    bool solids = s->solid_count && solid_near(s, slot), walls = solids || !is_inner(s, slot);
+    bool solids = s->walls.solid_count && solid_near(s, slot), walls = solids || !is_inner(s, slot);
     int state = block_state(s, phi);
     if (state == BLOCK_AIR) return;
     if (state == BLOCK_DEEP && !walls && all_known(s, slot)) {

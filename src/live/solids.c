@@ -26,17 +26,17 @@ static void state_of(const Solid *solid, double time, BrimSolidState *state) {
 }
 
 int brim_sim_solid_count(const BrimSim *sim) {
-    return sim ? sim->solid_count : 0;
+    return sim ? sim->walls.solid_count : 0;
 }
 
 BrimResult brim_sim_solid_state(const BrimSim *sim, int index, BrimSolidState *state,
                                 BrimError *error) {
     NEED(sim, error);
     NEED(state, error);
-    if (index < 0 || index >= sim->solid_count)
+    if (index < 0 || index >= sim->walls.solid_count)
         return fail(error, BRIM_ERROR_INPUT, "solid %d: there are only %d solids", index,
-                    sim->solid_count);
-    state_of(sim->solids[index], sim->time, state);
+                    sim->walls.solid_count);
+    state_of(sim->walls.solids[index], sim->time, state);
     return BRIM_OK;
 }
 

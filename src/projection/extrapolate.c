@@ -285,13 +285,13 @@ static void finish_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult stage_extrapolate(BrimSim *s, BrimError *error) {
-    if (s->solid_count && !fields_take(s, FIELD_slid))
+    if (s->walls.solid_count && !fields_take(s, FIELD_slid))
         return step_out_of_memory(s, "extrapolate", error);
     // Particles reach one cell beyond the faces they gave a velocity to; speeds may grow.
     enum { LAYERS_MOST = 65 };
     int layers = (int)fmin(ceil(reach_estimate(s)) + 1, LAYERS_MOST);
     grow_layers(s, layers);
-    if (s->solid_count) tiles_for(s, slide_tile, NULL);
+    if (s->walls.solid_count) tiles_for(s, slide_tile, NULL);
     tiles_for(s, finish_tile, NULL);
     return BRIM_OK;
 }

@@ -53,7 +53,7 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float diagonal = 0;
-    for (int a = 0; a < s->dim; a++) s->coefficient[a][me] = 0;
+    for (int a = 0; a < s->dim; a++) s->projection.coefficient[a][me] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (mask_has(&around->side[n], cell)) continue;
         int a = n >> 1;
@@ -62,7 +62,7 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1), face = n & 1 ? next : me;
         if (face >= 0) open = open_part(s, a, face) * inverse_density(s, a, face);
         diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
-        if (!(n & 1) && wet) s->coefficient[a][me] = open;
+        if (!(n & 1) && wet) s->projection.coefficient[a][me] = open;
     }
     bool shut_in = diagonal <= 0;
     s->diagonal[me] = shut_in ? 0 : diagonal;
@@ -101,7 +101,7 @@ static void build_open(BrimSim *s, int slot, const Around *around, float scale) 
     TileView velocity[3], phi = tile_view(&s->grid, slot, s->phi, tile_far);
     view_velocity(s, slot, velocity);
     SystemTile out = {s->diagonal + base, s->rhs + base, {0}, s->pressure + base};
-    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
+    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->projection.coefficient[a] + base;
     s->faces->build(around, velocity, s->def.surface == BRIM_SURFACE_FLAGS ? NULL : &phi, s->dim,
                     scale, &out);
 }
@@ -212,9 +212,9 @@ static void forget_closed(BrimSim *s, int slot) {
 /// Takes out the cells of a tile that swallowed something, from which it shall flow.
 static void leave_swallowed(const BrimSim *s, int slot, TileMask *cells) {
     const uint32_t size = (uint32_t)s->grid.tile_cells;
-    for (size_t k = 0; k < s->swallowed_count; k++)
-        if (s->grid.slot_of[s->swallowed[k] / size] == slot) {
-            uint32_t cell = s->swallowed[k] % size;
+    for (size_t k = 0; k < s->band.swallowed_count; k++)
+        if (s->grid.slot_of[s->band.swallowed[k] / size] == slot) {
+            uint32_t cell = s->band.swallowed[k] % size;
             cells->slice[cell >> 6] &= ~((uint64_t)1 << (cell & 63));
         }
 }
@@ -224,7 +224,8 @@ static float outflow_of(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     if (!s->wet[slot]) return 0;
     Around around = around_tile(&s->grid, s->liquid, slot);
-    if (s->swallowed_count && band_source_near(s, slot)) leave_swallowed(s, slot, &around.liquid);
+    if (s->band.swallowed_count && band_source_near(s, slot))
+        leave_swallowed(s, slot, &around.liquid);
     TileMask cut = cut_cells(s, slot), beside;
     TileView velocity[3];
     view_velocity(s, slot, velocity);
@@ -252,13 +253,13 @@ static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
 /// What the liquid below a band swallowed flows on from there, as fast as it came.
 static void add_swallowed(BrimSim *s) {
     const uint32_t cells = (uint32_t)s->grid.tile_cells;
-    if (s->swallowed_count == 0) return;
-    double flow = s->dx / (s->swallow_time * s->def.particles_per_cell);
-    flow *= fmin(1, s->swallow_left / s->dt_next); // in the next step
-    for (size_t k = 0; k < s->swallowed_count; k++) {
-        int32_t slot = s->grid.slot_of[s->swallowed[k] / cells];
+    if (s->band.swallowed_count == 0) return;
+    double flow = s->dx / (s->band.swallow_time * s->def.particles_per_cell);
+    flow *= fmin(1, s->band.swallow_left / s->dt_next); // in the next step
+    for (size_t k = 0; k < s->band.swallowed_count; k++) {
+        int32_t slot = s->grid.slot_of[s->band.swallowed[k] / cells];
         if (slot < 0) continue;
-        size_t i = (size_t)slot * cells + s->swallowed[k] % cells;
+        size_t i = (size_t)slot * cells + s->band.swallowed[k] % cells;
         if (s->wet[slot] && s->diagonal[i] > 0) s->rhs[i] += (float)flow;
     }
 }
@@ -270,16 +271,16 @@ static double to_ratio(const BrimSim *s) {
 }
 
 BrimResult stage_pressure(BrimSim *s, BrimError *error) {
-    float scale = s->kick > 0 ? (float)(s->kick_now / s->kick) : 0;
-    s->kick = s->kick_now;
-    bool room = poisson_faces(s->poisson, &s->grid, s->coefficient);
+    float scale = s->projection.kick > 0 ? (float)(s->projection.kick_now / s->projection.kick) : 0;
+    s->projection.kick = s->projection.kick_now;
+    bool room = poisson_faces(s->projection.poisson, &s->grid, s->projection.coefficient);
     if (room) tiles_for(s, build_tile, &scale);
     if (room) drains_pull(s);
-    if (room && s->band) add_swallowed(s);
+    if (room && has_band(s)) add_swallowed(s);
 
-    if (!room ||
-        !poisson_prepare(s->poisson, &s->grid, s->wet, s->coefficient[0], s->coefficient[1],
-                         s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
+    if (!room || !poisson_prepare(s->projection.poisson, &s->grid, s->wet,
+                                  s->projection.coefficient[0], s->projection.coefficient[1],
+                                  s->dim == 3 ? s->projection.coefficient[2] : NULL, s->diagonal))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project",
                     (long long)s->step + 1);
     PoissonParams params = {.tolerance = s->def.tolerance / to_ratio(s),
@@ -288,8 +289,9 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
     PoissonReport report = {0};
     bool memory = false;
     bool walls = s->bodies && !bodies_immersed(s);
-    bool finite = walls ? bodies_solve(s, s->kick_now, &params, &report, &memory)
-                        : poisson_solve(s->poisson, s->rhs, s->pressure, &params, &report);
+    bool finite = walls
+                      ? bodies_solve(s, s->projection.kick_now, &params, &report, &memory)
+                      : poisson_solve(s->projection.poisson, s->rhs, s->pressure, &params, &report);
     if (memory)
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project, bodies",
                     (long long)s->step + 1);

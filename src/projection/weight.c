@@ -40,7 +40,7 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
                 if (mask_has(&around.side[n], cell)) continue;
                 int64_t face = n & 1 ? grid_step(g, slot, cell, a, 1) : base + cell;
                 if (face < 0 || !(s->known[a][face >> 3] >> (face & 7) & 1)) continue;
-                float open = s->solid_count ? open_part(s, a, face) : 1;
+                float open = s->walls.solid_count ? open_part(s, a, face) : 1;
                 outflow += (n & 1 ? open : -open) * add[a];
             }
             s->rhs[base + cell] = -outflow;
@@ -48,16 +48,16 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 void weight_split(BrimSim *s, const PoissonParams *params) {
-    s->flow_share = 0;
+    s->projection.flow_share = 0;
     // What bodies and surface tension do goes with the kick, and is not told apart.
     if (!s->weight_pressure || !s->primed || s->bodies || s->def.surface_tension > 0) return;
-    double share = s->kick_now / s->dt - 1;
+    double share = s->projection.kick_now / s->dt - 1;
     if (fabs(share) < SAME || !is_read(s)) return;
-    BrimVec3 g = gravity_at(s, s->velocity_time - 0.5 * s->kick_now);
-    float add[3] = {(float)(g.x * s->kick_now), (float)(g.y * s->kick_now),
-                    (float)(g.z * s->kick_now)};
+    BrimVec3 g = gravity_at(s, s->velocity_time - 0.5 * s->projection.kick_now);
+    float add[3] = {(float)(g.x * s->projection.kick_now), (float)(g.y * s->projection.kick_now),
+                    (float)(g.z * s->projection.kick_now)};
     PoissonReport report = {0};
     tiles_for(s, weigh_tile, add);
-    if (poisson_solve(s->poisson, s->rhs, s->weight_pressure, params, &report))
-        s->flow_share = share;
+    if (poisson_solve(s->projection.poisson, s->rhs, s->weight_pressure, params, &report))
+        s->projection.flow_share = share;
 }

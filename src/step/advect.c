@@ -32,7 +32,7 @@ void domain_box(const BrimSim *s, float low[3], float high[3]) {
 }
 
 bool solid_near(const BrimSim *s, int slot) {
-    if (!s->solid_count) return false;
+    if (!s->walls.solid_count) return false;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && s->tile_solid[t] != SOLID_FAR) return true;
@@ -85,7 +85,7 @@ void wall_lookup(const BrimSim *s, const float at[3], float v[3]) {
 
 /// The tile with nodes at half cells that a point lies in, -1: none.
 static int fine_slot_at(const BrimSim *s, const float at[3]) {
-    if (!s->fine_count) return -1;
+    if (!s->walls.fine_count) return -1;
     int cell[3] = {0};
     for (int a = 0; a < s->dim; a++) cell[a] = space_cell(s->space, at[a]);
     int64_t i = grid_cell(&s->grid, cell[0], cell[1], cell[2]);
@@ -195,7 +195,7 @@ static bool advance_lookup(const BrimSim *s, const MoveParams *m, float step, fl
             b[a] = (2.0f * v[a] + 3.0f * b[a] + 4.0f * c[a]) * (1.0f / 9.0f);
     }
     for (int a = 0; a < s->dim; a++) x[a] = fminf(fmaxf(x[a] + step * b[a], m->low[a]), m->high[a]);
-    return s->solid_count && leave_moving_lookup(s, m, from, left, left - step, x);
+    return s->walls.solid_count && leave_moving_lookup(s, m, from, left, left - step, x);
 }
 
 /// A particle that leaves its block: with sub-steps of its own, value by value.
@@ -211,14 +211,14 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
         flow_lookup(s, x, own, v);
         for (int a = 0; a < s->dim; a++) speed = fmaxf(speed, fabsf(v[a]) + fabsf(wall[a]));
         float step = left, stride = CELLS_A_SUBSTEP * s->dx;
-        if (s->solid_count) stride *= NEAR_SOLIDS; // a wall may lie anywhere on its way
+        if (s->walls.solid_count) stride *= NEAR_SOLIDS; // a wall may lie anywhere on its way
         if (speed * left > stride)
             step = fminf(left, fmaxf(stride / speed, m->time / FAR_SUBSTEPS_MOST));
         stuck = advance_lookup(s, m, step, left, own, v, x);
         left -= step;
     }
     float g[3], into = 0, length2 = 0;
-    if (s->solid_count && m->still && solid_lookup(s, x, g) < SOLID_TOUCH * s->dx)
+    if (s->walls.solid_count && m->still && solid_lookup(s, x, g) < SOLID_TOUCH * s->dx)
         for (int a = 0; a < s->dim; a++) into += own[a] * g[a], length2 += g[a] * g[a];
     for (int a = 0; a < s->dim && into < 0 && length2 > 0; a++) own[a] -= into / length2 * g[a];
     for (int a = 0; a < s->dim; a++) {
@@ -248,7 +248,7 @@ void find_keys(BrimSim *s, int slot) {
 }
 
 static bool moving_near(const BrimSim *s, int slot) {
-    if (!s->solid_count) return false;
+    if (!s->walls.solid_count) return false;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && s->tile_solid[t] == SOLID_MOVING) return true;
@@ -311,13 +311,14 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     m.stride = CELLS_A_SUBSTEP;
     m.reach = reach + walls;
     uint32_t *far = s->particles.key + first; // keys come after
-    if (s->track)
-        s->track->strain(&span, s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells,
-                         m.velocity, halo, m.time);
+    if (s->tracking.kernels)
+        s->tracking.kernels->strain(
+            &span, s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells, m.velocity,
+            halo, m.time);
     int count = s->transfer->move(&span, &m, far);
     for (int i = 0; i < count; i++) {
         move_far(s, &span, &m, far[i]);
-        if (s->track) particle_words(&s->particles, ATTR_NORMAL)[first + far[i]] = 0;
+        if (s->tracking.kernels) particle_words(&s->particles, ATTR_NORMAL)[first + far[i]] = 0;
     }
     find_keys(s, slot);
 }

@@ -9,8 +9,9 @@
 BrimVec3 gravity_at(const BrimSim *s, double time) {
     const BrimGravityKey *k = s->gravity_keys;
     int n = s->def.gravity_key_count;
-    if (s->gravity_set)
-        return (BrimVec3){(float)s->gravity_x, (float)s->gravity_y, (float)s->gravity_z};
+    if (s->host.gravity_set)
+        return (BrimVec3){(float)s->host.gravity_x, (float)s->host.gravity_y,
+                          (float)s->host.gravity_z};
     if (!n) {
         BrimVec3 g = s->def.gravity;
         Formula *const *f = s->gravity_formula;
@@ -52,8 +53,8 @@ static bool moving_corners(const BrimSim *s, const Solid *solid, double time, fl
 static double solid_speed(const BrimSim *s) {
     double fastest = 0;
     float at[8][3];
-    for (int k = 0; k < s->solid_count; k++) {
-        const Solid *solid = s->solids[k];
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        const Solid *solid = s->walls.solids[k];
         if (!moving_corners(s, solid, s->time, at)) continue;
         double own = solid_flexing(solid);
         for (int n = 0; n < 8; n++)
@@ -67,10 +68,10 @@ static double solid_speed(const BrimSim *s) {
 static double solid_ways(const BrimSim *s, double time, double dt) {
     double longest = 0;
     float at[8][3];
-    for (int k = 0; k < s->solid_count; k++) {
-        if (!moving_corners(s, s->solids[k], time + dt, at)) continue;
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        if (!moving_corners(s, s->walls.solids[k], time + dt, at)) continue;
         for (int n = 0; n < 8; n++)
-            longest = fmax(longest, solid_way(s->solids[k], time, time + dt, at[n]));
+            longest = fmax(longest, solid_way(s->walls.solids[k], time, time + dt, at[n]));
     }
     return longest;
 }
@@ -134,9 +135,9 @@ static double strongest_pull(const BrimSim *s) {
     double most = fmax(length(gravity_at(s, s->time)), length(gravity_at(s, soon)));
     enum { SAMPLES = 8 };
     bool formula = s->gravity_formula[0] || s->gravity_formula[1] || s->gravity_formula[2];
-    for (int i = 1; i < SAMPLES && formula && !s->gravity_set; i++)
+    for (int i = 1; i < SAMPLES && formula && !s->host.gravity_set; i++)
         most = fmax(most, length(gravity_at(s, s->time + (soon - s->time) * i / SAMPLES)));
-    for (int i = 0; i < s->def.gravity_key_count && !s->gravity_set; i++)
+    for (int i = 0; i < s->def.gravity_key_count && !s->host.gravity_set; i++)
         if (s->gravity_keys[i].time > s->time && s->gravity_keys[i].time < soon)
             most = fmax(most, length(s->gravity_keys[i].gravity));
     if (s->force_count)

@@ -141,9 +141,9 @@ static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
         shape_distance(a->earlier[k], b->count, b->x, b->y, b->z, d);
         for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
     }
-    for (int k = 0; k < a->s->solid_count && !a->past_solids; k++)
-        if (solid_exists(a->s->solids[k], a->s->solid_time))
-            leave_out_solid(a, a->s->solids[k], b, in);
+    for (int k = 0; k < a->s->walls.solid_count && !a->past_solids; k++)
+        if (solid_exists(a->s->walls.solids[k], a->s->walls.time))
+            leave_out_solid(a, a->s->walls.solids[k], b, in);
     for (int k = 0; bodies_immersed(a->s) && k < a->s->bodies->count; k++)
         leave_out_solid(a, a->s->bodies->body[k].twins->solid, b, in);
     const Grid *g = &a->s->grid;
@@ -404,12 +404,12 @@ bool emit_liquid(BrimSim *s, const BrimLiquidDef *def, const Shape *const *shape
                   .density = def->density,
                   .origin = (uint32_t)index,
                   .jitter = true,
-                  .hide = s->band != NULL,
+                  .hide = has_band(s),
                   .earlier = shapes,
                   .earlier_count = index};
     bool ok = visit_liquid(&a, low, high, def->particles);
     s->seeded += a.count;
-    s->resampled -= a.hidden;
+    s->band.resampled -= a.hidden;
     return ok;
 }
 

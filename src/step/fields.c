@@ -19,25 +19,25 @@ const FieldRow field_rows[FIELD_COUNT] = {FIELD_TABLE(ROW)};
 
 /// Whether a simulation has a field, now or, as solids may come later, some day.
 static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
-    bool solids = some_day || s->solid_count > 0, moving = some_day;
+    bool solids = some_day || s->walls.solid_count > 0, moving = some_day;
     bool volume = s->def.volume != BRIM_VOLUME_NONE;
     bool density = s->def.volume == BRIM_VOLUME_DENSITY;
     switch (row->when) {
     case WHEN_ALWAYS:
         return true;
     case WHEN_OLD:
-        return s->def.transfer == BRIM_TRANSFER_FLIP || s->band;
+        return s->def.transfer == BRIM_TRANSFER_FLIP || has_band(s);
     case WHEN_SOLIDS:
         return solids;
     case WHEN_MOVING:
-        for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
+        for (int i = 0; i < s->walls.solid_count; i++) moving |= solid_moves(s->walls.solids[i]);
         return moving;
     case WHEN_BAND:
-        return s->band;
+        return has_band(s);
     case WHEN_RIGID:
-        return s->band || particles_carry(&s->particles, ROW_MASS);
+        return has_band(s) || particles_carry(&s->particles, ROW_MASS);
     case WHEN_BAND_WEIGHT:
-        return s->band && s->def.band_combine == BRIM_BAND_DENSITY;
+        return has_band(s) && s->def.band_combine == BRIM_BAND_DENSITY;
     case WHEN_VOLUME:
         return volume;
     case WHEN_ERROR:
@@ -57,7 +57,7 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
     case WHEN_WARP:
         return s->def.warp > 0 || s->def.nodal;
     case WHEN_TRACKING:
-        return s->track;
+        return s->tracking.kernels;
     case WHEN_MPM:
         return has_mpm(s);
     case WHEN_READ:
@@ -205,14 +205,15 @@ void fields_release(BrimSim *s) {
 void fields_free(BrimSim *s) {
     for (int b = 0; b < s->memory.buffers; b++) guard_free(s->memory.buffer[b].at);
     s->memory.buffers = 0;
-    free(s->fine_block);
-    free(s->swallowed);
+    free(s->walls.fine_block);
+    free(s->band.swallowed);
     free(s->work.at);
 }
 
 size_t fields_bytes(const BrimSim *s) {
-    size_t bytes = s->swallowed_capacity * sizeof *s->swallowed + s->work.capacity * sizeof(float);
-    if (s->fine_block) bytes += (size_t)s->threads_most * fine_block_nodes(s) * sizeof(float);
+    size_t bytes =
+        s->band.swallowed_capacity * sizeof *s->band.swallowed + s->work.capacity * sizeof(float);
+    if (s->walls.fine_block) bytes += (size_t)s->threads_most * fine_block_nodes(s) * sizeof(float);
     for (int b = 0; b < s->memory.buffers; b++)
         if (s->memory.buffer[b].at) bytes += s->memory.buffer[b].tiles * s->memory.buffer[b].a_tile;
     return bytes;

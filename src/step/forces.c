@@ -20,7 +20,7 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult stage_forces(BrimSim *s, BrimError *error) {
-    double kick = s->kick_now;
+    double kick = s->projection.kick_now;
     BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
     if (!isfinite(g.x + g.y + g.z))
         return fail(error, BRIM_LOST_DIVERGED,

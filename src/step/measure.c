@@ -114,13 +114,13 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
 static size_t memory_used(const BrimSim *s) {
     size_t bytes = sizeof *s + (size_t)s->threads_most * sizeof *s->scratch + grid_bytes(&s->grid) +
                    particles_bytes(&s->particles) + sort_bytes(&s->sort, &s->grid) +
-                   fields_bytes(s) + poisson_bytes(s->poisson);
+                   fields_bytes(s) + poisson_bytes(s->projection.poisson);
     for (int a = 0; a < 3; a++)
-        if (s->component[a]) bytes += poisson_bytes(s->component[a]);
+        if (s->viscosity.component[a]) bytes += poisson_bytes(s->viscosity.component[a]);
     bytes += (size_t)s->dim * s->mpm.capacity * sizeof(float);
     if (has_spray(s)) bytes += spray_bytes(s);
     if (s->warp) bytes += warp_state_bytes(s);
-    for (int i = 0; i < s->solid_count; i++) bytes += solid_bytes(s->solids[i]);
+    for (int i = 0; i < s->walls.solid_count; i++) bytes += solid_bytes(s->walls.solids[i]);
     for (int i = 0; i < s->threads_most; i++)
         bytes += s->scratch[i].risen_capacity * sizeof *s->scratch[i].risen;
     return bytes;
@@ -137,7 +137,7 @@ static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
     sum_particles(&s->particles, tile_first(&s->particles, &s->grid, slot),
                   tile_end(&s->particles, &s->grid, slot), sums);
     count_cells(s, slot, sums);
-    if (s->band) add_hidden(s, slot, sums);
+    if (has_band(s)) add_hidden(s, slot, sums);
 }
 
 BrimResult stage_measure(BrimSim *s, BrimError *error) {
@@ -155,36 +155,37 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         all.fastest2 = (float)larger_of(all.fastest2, sums[t].fastest2);
         all.rate = (float)larger_of(all.rate, sums[t].rate);
     }
-    if (s->spray) { // each drop is as much liquid as it is
-        sum_particles(&s->spray_state.flying, 0, (uint32_t)s->spray, &all);
-        all.filled += (double)s->spray;
+    if (s->spray.count) { // each drop is as much liquid as it is
+        sum_particles(&s->spray.flying, 0, (uint32_t)s->spray.count, &all);
+        all.filled += (double)s->spray.count;
     }
     BrimVec3 g = gravity_at(s, s->time);
     BrimStats *o = &s->stats;
-    double count = (double)s->particles.count + (double)s->spray + all.hidden,
+    double count = (double)s->particles.count + (double)s->spray.count + all.hidden,
            full = s->def.particles_per_cell;
     if (!s->start_particles && !s->start_cells && s->step == 0)
         s->start_particles = count, s->start_cells = all.cells, s->start_volume = all.volume;
     // What was there at the start, or, where all was emitted since, what the particles stand for.
     double due = (double)(s->seeded + s->emitted - s->drained - s->left);
-    s->band_missing = due - count;
-    if (s->swallowed_count) // what has not yet flown on
-        s->band_missing -= (double)s->swallowed_count * s->swallow_left / s->swallow_time;
-    double there = due - (double)s->spray, cells = there / full;
+    s->band.missing = due - count;
+    if (s->band.swallowed_count) // what has not yet flown on
+        s->band.missing -=
+            (double)s->band.swallowed_count * s->band.swallow_left / s->band.swallow_time;
+    double there = due - (double)s->spray.count, cells = there / full;
     if (s->start_particles > 0) cells = s->start_cells * there / s->start_particles;
     s->max_speed = sqrt((double)all.fastest2);
     o->step = s->step;
     o->time = s->time;
     o->dt = s->dt;
-    o->particles = (int64_t)s->particles.count + s->spray;
-    o->spray = s->spray, o->atomised = s->atomised, o->rejoined = s->rejoined;
+    o->particles = (int64_t)s->particles.count + s->spray.count;
+    o->spray = s->spray.count, o->atomised = s->spray.atomised, o->rejoined = s->spray.rejoined;
     o->seeded = s->seeded, o->emitted = s->emitted, o->drained = s->drained, o->left = s->left;
-    o->resampled = s->resampled, o->interior = (int64_t)all.hidden;
+    o->resampled = s->band.resampled, o->interior = (int64_t)all.hidden;
     o->volume_ratio = count > 0 ? all.filled / count : 1;
     o->volume_cells = cells > 0 ? all.cells / cells : 1;
-    o->volume = due > 0 ? (count - s->pressed_cells * full) / due : 1;
+    o->volume = due > 0 ? (count - s->volume.pressed_cells * full) / due : 1;
     if (s->warp && s->start_volume > 0) // its particles stand for more or less by where they are
-        o->volume = (all.volume - s->pressed_cells) / s->start_volume;
+        o->volume = (all.volume - s->volume.pressed_cells) / s->start_volume;
     o->kinetic_energy = 0.5 * s->particle_mass * all.speed2;
     o->potential_energy =
         -s->particle_mass * (g.x * all.position[0] + g.y * all.position[1] + g.z * all.position[2]);
@@ -198,12 +199,12 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s): a particle's velocity or position is not a number",
                     (long long)s->step, s->time);
-    if (s->seeded + s->emitted + s->resampled - s->drained - s->left != o->particles)
+    if (s->seeded + s->emitted + s->band.resampled - s->drained - s->left != o->particles)
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s): %lld seeded + %lld emitted + %lld resampled - %lld "
                     "drained - %lld left is not the %lld particles there are",
                     (long long)s->step, s->time, (long long)s->seeded, (long long)s->emitted,
-                    (long long)s->resampled, (long long)s->drained, (long long)s->left,
+                    (long long)s->band.resampled, (long long)s->drained, (long long)s->left,
                     (long long)o->particles);
     return BRIM_OK;
 }

@@ -13,14 +13,14 @@ static bool unchanged(const BrimSim *s, int tiles_before) {
 
 bool sort_particles(BrimSim *s) {
     int before = s->grid.tile_count;
-    if (s->band) band_keep_tiles(s);
+    if (has_band(s)) band_keep_tiles(s);
     SortCounts gone;
     if (!particles_sort(&s->particles, &s->grid, &s->sort, s->tile_reach,
                         reach_cells(reach_estimate(s)), s->team, &gone))
         return false;
     s->drained += (int64_t)gone.drained;
     s->left += (int64_t)gone.left;
-    s->resampled -= (int64_t)gone.hidden;
+    s->band.resampled -= (int64_t)gone.hidden;
     if (!fields_reserve(s, WHERE_ALL, (size_t)s->grid.tile_count)) return false;
     if (!unchanged(s, before)) {
         fields_follow(s, WHERE_ALL, s->sort.from, s->grid.tile_count);

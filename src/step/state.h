@@ -3,7 +3,7 @@
 // Shapes: [faces] and [cells] are fields on the grid, slot * tile_cells + cell; [rows] are masks of
 // one byte a row of eight cells; [tiles] one value a tile. Velocities live on lower faces.
 #pragma once
-#include "band/kernels.h"
+#include "band/state.h"
 #include "base/memory.h"
 #include "base/simd.h"
 #include "base/team.h"
@@ -13,16 +13,16 @@
 #include "liquid/mpm.h"
 #include "liquid/spray.h"
 #include "liquid/viscosity.h"
-#include "particles/density.h"
 #include "particles/particles.h"
 #include "particles/sort.h"
 #include "particles/transfer.h"
 #include "projection/faces.h"
-#include "solid/solid.h"
-#include "solve/solve.h"
+#include "projection/state.h"
 #include "step/fields.h"
 #include "surface/level_set.h"
-#include "surface/track_kernels.h"
+#include "surface/state.h"
+#include "volume/state.h"
+#include "walls/state.h"
 
 /// Cells that particles may go into solids where the density projection pushes them out again: less
 /// than half the thinnest wall that holds water, so that they leave on the side they came from.
@@ -132,6 +132,16 @@ typedef struct ThreadScratch {
 
 typedef struct Bodies Bodies;
 
+/// What the host changed since the start: see sim_host.c.
+typedef struct HostChanges {
+    bool gravity_set; ///< then this holds, m/s^2
+    double gravity_x, gravity_y, gravity_z;
+    int origins; ///< liquids and sources of the def: what is added counts on from there
+    int64_t liquids_added;
+    int64_t changes;
+    int64_t hash; ///< of all of them; 0 without any
+} HostChanges;
+
 struct BrimSim {
     // create
     BrimSimDef def; ///< lists are empty: they live on in the members below
@@ -153,12 +163,7 @@ struct BrimSim {
     const FaceKernels *faces;
     LevelSetProfile profile;
     uint64_t def_hash; ///< of the def with its lists, for checkpoints
-    Solid **solids;
-    int solid_count;
-    SolidState *pending; ///< of solids that a checkpoint's host had added and will add again
-    double (*pending_placed)[2]; ///< when they were placed last; NULL: none deforms
-    int pending_count;
-    Bodies *bodies; ///< NULL without; their solids are among those above
+    Bodies *bodies;    ///< NULL without; their solids are among those of the walls
     Source *sources;
     int source_count;
     struct ForceField *forces; ///< (liquid/force_fields.h)
@@ -203,72 +208,27 @@ struct BrimSim {
     FIELD_TABLE(FIELD_MEMBER)
 #undef FIELD_MEMBER
 
-    // walls
-    double solid_time; ///< for which the solids are sampled, s
-    int fine_count;    ///< fine tiles
-    float *fine_block; ///< [threads_most] blocks of nodes at half cells
-
-    // band: NULL without one
-    const BandKernels *band;
-    uint32_t *swallowed; ///< keys of cells below the band, one for each particle that a source's
-                         ///< water pushed there in the last projection; written by density
-    double swallow_time; ///< over which it flows on, s: as long as it took to come
-    double swallow_left; ///< of that, s
-    size_t swallowed_count, swallowed_capacity;
-    int64_t resampled;   ///< particles made less those taken, by the band
-    double band_missing; ///< of those that were seeded and came since; written by measure
-
-    // tracking: NULL without
-    const TrackKernels *track;
-    double speed_low, speed_high; ///< m/s; below the first all of the past counts, above the other
-                                  ///< none; chosen when a simulation begins
-
-    // stress
+    // rooms: what each method holds besides
+    WallState walls;
+    BandState band;
+    TrackingState tracking;
     Mpm mpm;
-
-    // spray
-    Spray spray_state;
-    int64_t spray;              ///< particles that fly; written by land
-    int64_t atomised, rejoined; ///< took off and came back since the start
-
-    // density; NULL when nothing keeps the volume
-    const DensityKernels *weigh;
-    double waited;    ///< since the last projection, s
-    double travelled; ///< cells that the fastest particle went since the last projection
-    bool crowded;     ///< it had far to move particles, found some inside solids, or a solid came
-    bool weighs;      ///< the density is measured in this step
-    int64_t inside;   ///< particles inside solids, of this step
-    double pressed_cells; ///< liquid that has no room, cells; written by weigh after
-
-    // viscosity; NULL without one
-    const ViscosityKernels *friction;
-    Poisson *component[3];  ///< preconditioners of very viscous liquids, [axis]
-    int viscous_iterations; ///< of the last solve
-
-    // project
-    double kick;       ///< over which the last pressure acted, s
-    double kick_now;   ///< seconds of gravity and pressure of this step
-    double flow_share; ///< what is shown has so much more of the flow's part; 0: steps are alike
-    Poisson *poisson;
-    float *coefficient[3]; ///< of the linear system, between a cell and the one below; the solver's
-                           ///< memory, from its poisson_faces to its poisson_prepare
-
-    // a grid that bends, or NULL: see warp/stage.h
-    struct WarpState *warp;
-
-    // the host's changes since the start: see sim_host.c
-    bool gravity_set; ///< by the host; then this holds, m/s^2
-    double gravity_x, gravity_y, gravity_z;
-    int origins; ///< liquids and sources of the def: what is added counts on from there
-    int64_t liquids_added;
-    int64_t host_changes;
-    int64_t host_hash; ///< of all of them; 0 without any
+    Spray spray;
+    VolumeState volume;
+    ViscosityState viscosity;
+    ProjectionState projection;
+    struct WarpState *warp; ///< a grid that bends, or NULL: see warp/stage.h
+    HostChanges host;
 
     // measure
     double max_speed; ///< of a particle, m/s; on a warped grid in reference space
     double start_cells, start_volume, start_particles; ///< after seeding: reference of volumes
     BrimStats stats;
 };
+
+static inline bool has_band(const BrimSim *s) {
+    return s->band.kernels;
+}
 
 static inline bool has_friction(const BrimSim *s) {
     return s->def.wall_friction > 0 || s->def.wall_roughness > 0;
@@ -322,7 +282,7 @@ static inline bool has_mpm(const BrimSim *s) {
 
 /// Cells with particles, and with a band those of its interior.
 static inline const uint8_t *full_cells(const BrimSim *s) {
-    return s->band ? s->full : s->particles.occupied;
+    return has_band(s) ? s->full : s->particles.occupied;
 }
 
 /// Whether a tile or one beside it has particles; after particles -> grid.

@@ -13,14 +13,6 @@
 #include "warp/stage.h"
 #include <math.h>
 
-static bool has_band(const BrimSim *s) {
-    return s->band != NULL;
-}
-
-static bool spray_on(const BrimSim *s) {
-    return has_spray(s);
-}
-
 static bool mpm_on(const BrimSim *s) {
     return has_mpm(s);
 }
@@ -42,7 +34,7 @@ static const Stage step_stages[] = {
     {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, stage_solids, NULL, "",
      "tile_solid solid_at shut cut rock solid_from solid_phi open solid_volume solid_part "
      "wall_speed fine_at fine_from fine_slot solid_fine"},
-    {AT_ATOMISE, "atomise", BRIM_STAGE_ADVECT, stage_atomise, spray_on, "phi", "sprayed"},
+    {AT_ATOMISE, "atomise", BRIM_STAGE_ADVECT, stage_atomise, has_spray, "phi", "sprayed"},
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, stage_advect, NULL,
      "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine",
      "tile_reach"},
@@ -51,7 +43,7 @@ static const Stage step_stages[] = {
      "interior hidden deepest shallowest",
      "carried traced path next_interior next_hidden rim edge"},
     {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
-    {AT_LAND, "land", BRIM_STAGE_EMIT, stage_land, spray_on, "", ""},
+    {AT_LAND, "land", BRIM_STAGE_EMIT, stage_land, has_spray, "", ""},
     {AT_EXCHANGE, "exchange", BRIM_STAGE_BAND, stage_exchange, has_band,
      "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine path "
      "next_interior next_hidden rim edge",
@@ -198,7 +190,7 @@ static BrimResult prime(BrimSim *s, BrimError *error) {
     find_foreign(s); // solids may have come since the particles were sorted
     int reach = reach_cells(reach_estimate(s)); // no flow tells it by tile yet
     for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
-    s->kick_now = 0.5 * s->dt;
+    s->projection.kick_now = 0.5 * s->dt;
     result = stages_run(s, AT_SWAP, AT_SYNC, error);
     if (result == BRIM_OK) result = stages_run(s, AT_EMERGE, AT_EMERGE, error);
     s->primed = result == BRIM_OK;
@@ -217,7 +209,7 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     int frame = s->frame;
     if (next >= frame_end * (1 - 1e-12)) next = frame_end, frame++;
     s->dt_next = choose_dt(s, next, frame);
-    s->kick_now = next + 0.5 * s->dt_next - s->velocity_time;
+    s->projection.kick_now = next + 0.5 * s->dt_next - s->velocity_time;
 
     if (s->bodies && !bodies_move(s, s->dt)) return step_out_of_memory(s, "bodies", error);
     if (bodies_immersed(s) && !immersed_remember(s)) return step_out_of_memory(s, "bodies", error);

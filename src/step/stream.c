@@ -291,7 +291,8 @@ void drains_pull(BrimSim *s) {
         if (!count.inside) continue;
         // through dx^2 of a cell's sides, 2D dx
         double share = drain->rate / (double)count.inside * s->dx / s->cell_volume;
-        count.share = (float)fmin(share, s->dx / s->kick_now); // no more than the cell holds
+        count.share =
+            (float)fmin(share, s->dx / s->projection.kick_now); // no more than the cell holds
         tiles_for(s, pull_tile, &count);
     }
 }

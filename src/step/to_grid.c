@@ -184,11 +184,11 @@ static void next_component(const BrimSim *s, ScatterNear *near) {
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
-    bool weights = s->band && s->def.band_combine == BRIM_BAND_DENSITY;
+    bool weights = has_band(s) && s->def.band_combine == BRIM_BAND_DENSITY;
     ScatterNear near;
     uint64_t reached = find_near(s, slot, &near);
-    if (s->band) s->reached[slot] = reached != 0;
-    if (s->band && !reached) {
+    if (has_band(s)) s->reached[slot] = reached != 0;
+    if (has_band(s) && !reached) {
         for (int a = 0; a < s->dim; a++) mask_store(g, s->known[a], slot, &(TileMask){{0}});
         return;
     }
@@ -196,11 +196,11 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     for (int a = 0; a < s->dim; a++) {
         TileMask known, far = mask_layer(g, slot, a, g->cells[a]);
         float *old = s->old[a] ? s->old[a] + base : NULL;
-        s->transfer->gather(&near, s->dim, WEIGHT_MIN, s->band ? old : s->velocity[a] + base,
-                            s->band ? NULL : old, weights ? s->weight[a] + base : NULL,
+        s->transfer->gather(&near, s->dim, WEIGHT_MIN, has_band(s) ? old : s->velocity[a] + base,
+                            has_band(s) ? NULL : old, weights ? s->weight[a] + base : NULL,
                             (uint8_t *)known.slice);
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] &= inside.slice[z] | far.slice[z];
-        if (s->fine_count) forget_beyond_walls(s, slot, a, &known);
+        if (s->walls.fine_count) forget_beyond_walls(s, slot, a, &known);
         mask_store(g, s->known[a], slot, &known);
         next_component(s, &near);
     }

@@ -106,7 +106,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     Span span = sim_span(s, slot, 1);
     s->transfer->from_block(&span, affine, ratio, blocks, 1);
     if (s->def.band_flip && !affine) calm_below_flip(s, slot, &span, scratch);
-    if (s->band && !affine) take_grid_velocity(s, slot, &span, scratch);
+    if (has_band(s) && !affine) take_grid_velocity(s, slot, &span, scratch);
 }
 
 BrimResult stage_to_particles(BrimSim *s, BrimError *error) {

@@ -160,7 +160,7 @@ void near_look(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cell
 /// Distances at some cells (bits) of a row.
 static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells,
                           float out[TILE]) {
-    if (s->track) { // it has been found
+    if (s->tracking.kernels) { // it has been found
         size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)(row * TILE);
         memcpy(out, s->tracked + at, TILE * sizeof *out);
         return;
@@ -172,7 +172,7 @@ static void row_distances(const BrimSim *s, NearRows *rows, int slot, int row, u
 TileMask allowed_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     TileMask m = bound_cells(s, slot), closed = closed_cells(s, slot), foreign = {{0}};
-    if (s->fine_count) foreign = mask_load(g, s->foreign, slot);
+    if (s->walls.fine_count) foreign = mask_load(g, s->foreign, slot);
     for (int z = 0; z < g->tile_depth; z++) m.slice[z] &= ~(closed.slice[z] | foreign.slice[z]);
     return m;
 }
@@ -191,7 +191,8 @@ static bool below_band(const BrimSim *s, int slot, const TileMask *allowed) {
 static void measure_occupied(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const uint8_t *full = full_cells(s), *cells_of = full + (size_t)slot * (size_t)g->tile_rows;
-    const uint8_t *interior = s->band ? s->interior + (size_t)slot * (size_t)g->tile_rows : NULL;
+    const uint8_t *interior =
+        has_band(s) ? s->interior + (size_t)slot * (size_t)g->tile_rows : NULL;
     const uint8_t *occupied = s->particles.occupied + (size_t)slot * (size_t)g->tile_rows;
     const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
@@ -199,7 +200,7 @@ static void measure_occupied(BrimSim *s, int slot, int thread, void *context) {
     TileMask allowed = allowed_cells(s, slot);
     PaddedRows padded;
     NearRows near;
-    bool ready = false, below = s->band && below_band(s, slot, &allowed);
+    bool ready = false, below = has_band(s) && below_band(s, slot, &allowed);
     for (int i = 0; i < g->tile_cells; i++) phi[i] = below ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
     if (below) {
         memset(liquid, 0xff, (size_t)g->tile_rows);
@@ -333,11 +334,12 @@ static void measure_top(BrimSim *s, int slot, int thread, void *context) {
         }
         if (!deep) continue;
         if (!ready) {
-            if (s->band) pad_rows(s, s->particles.occupied, slot, 0xff, &padded);
+            if (has_band(s)) pad_rows(s, s->particles.occupied, slot, 0xff, &padded);
             near_begin(s, slot, &near);
             ready = true;
         }
-        if (s->band) deep &= row_deep(&padded, s->dim, r & 7, r >> 3); // it sees no hidden liquid
+        if (has_band(s))
+            deep &= row_deep(&padded, s->dim, r & 7, r >> 3); // it sees no hidden liquid
         if (!deep) continue;
         float distance[TILE];
         row_distances(s, &near, slot, r, deep, distance);
@@ -351,7 +353,7 @@ static void measure_top(BrimSim *s, int slot, int thread, void *context) {
 /// Cells of a tile that stand on a floor: a wall or a shut face where gravity points.
 static TileMask on_floor(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    BrimVec3 gravity = gravity_at(s, s->solid_time); // the end of the step, here and when resumed
+    BrimVec3 gravity = gravity_at(s, s->walls.time); // the end of the step, here and when resumed
     const float pull[3] = {gravity.x, gravity.y, s->dim == 3 ? gravity.z : 0};
     int axis = 0;
     for (int a = 1; a < s->dim; a++)
@@ -513,20 +515,20 @@ static bool fill_wedges(BrimSim *s, Added *added) {
 
 void find_surface(BrimSim *s) {
     Added added = {.cells = s->added};
-    if (s->band) band_full(s);
+    if (has_band(s)) band_full(s);
     tiles_for(s, s->def.surface == BRIM_SURFACE_FLAGS ? flag_tile : measure_occupied, NULL);
     tiles_for(s, find_beside, &added);
     tiles_for(s, add_tile, &added);
     if (s->def.surface != BRIM_SURFACE_FLAGS) tiles_for(s, measure_top, NULL);
-    for (int layer = 0; layer < WEDGE_LAYERS && s->solid_count; layer++)
+    for (int layer = 0; layer < WEDGE_LAYERS && s->walls.solid_count; layer++)
         if (!fill_wedges(s, &added)) break;
-    if (s->band) band_distance(s);
+    if (has_band(s)) band_distance(s);
 }
 
 BrimResult stage_surface(BrimSim *s, BrimError *error) {
     (void)error;
-    if (s->track) track_surface(s, s->dt);
+    if (s->tracking.kernels) track_surface(s, s->dt);
     find_surface(s);
-    if (s->track) track_particles(s);
+    if (s->tracking.kernels) track_particles(s);
     return BRIM_OK;
 }

@@ -72,8 +72,8 @@ static void mark_tiles(BrimSim *s) {
 static TrackFade fade_of(const BrimSim *s, double dt) {
     double memory = s->def.tracking_memory, way = (double)(FADING_WAY * s->dx);
     bool square = s->def.tracking_blend == BRIM_BLEND_SQUARE;
-    double low = square ? s->speed_low * s->speed_low : s->speed_low;
-    double high = square ? s->speed_high * s->speed_high : s->speed_high;
+    double low = square ? s->tracking.speed_low * s->tracking.speed_low : s->tracking.speed_low;
+    double high = square ? s->tracking.speed_high * s->tracking.speed_high : s->tracking.speed_high;
     return (TrackFade){.high = (float)high,
                        .inverse = (float)(1 / fmax(high - low, 1e-6 * high + 1e-30)),
                        .square = square,
@@ -109,7 +109,7 @@ static void unpack_tile(BrimSim *s, int slot, int thread, void *context) {
     float *const normal[3] = {(float *)(void *)(p->key + first),
                               (float *)(void *)(p->order + first), p->spare + first};
     Span span = sim_span(s, slot, 1);
-    if (s->track->unpack(&span, context, normal)) s->track_tile[slot] |= TRACK_SLOW;
+    if (s->tracking.kernels->unpack(&span, context, normal)) s->track_tile[slot] |= TRACK_SLOW;
 }
 
 // ---------------------------------------------------------------------------- rough and smooth
@@ -217,8 +217,8 @@ static void planes_tile(BrimSim *s, int slot, int thread, void *context) {
         if (!cells) continue;
         near_look(s, &rows, slot, r, cells & s->kept[at / TILE]);
         for (int a = 0; a < s->dim; a++) memcpy(mean[a], means[a] + at, sizeof mean[a]);
-        s->track->planes(&rows.near, &seen, r & 7, r >> 3, cells, (const float(*)[TILE])mean,
-                         s->smooth + at, s->steady + at);
+        s->tracking.kernels->planes(&rows.near, &seen, r & 7, r >> 3, cells,
+                                    (const float(*)[TILE])mean, s->smooth + at, s->steady + at);
     }
 }
 
@@ -234,8 +234,8 @@ static void filter_tile(BrimSim *s, int slot, int thread, void *context) {
     TileMask near = mask_load(g, s->kept, slot);
     track_rows(s, &near, rows);
     block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, FILTER_REACH, rows, block);
-    s->track->filter(block, s->dim, &near, part, FILTER_REACH,
-                     s->even_next + (size_t)slot * (size_t)g->tile_cells);
+    s->tracking.kernels->filter(block, s->dim, &near, part, FILTER_REACH,
+                                s->even_next + (size_t)slot * (size_t)g->tile_cells);
 }
 
 static void swap_even(BrimSim *s) {
@@ -316,7 +316,7 @@ void track_surface(BrimSim *s, double dt) {
     TrackFade fade = fade_of(s, dt);
     LevelSetProfile paper = level_set_paper();
     if (s->grid.tile_count == 0) return; // no fields either
-    if (s->band) band_full(s);
+    if (has_band(s)) band_full(s);
     tiles_for(s, find_air, NULL);
     mark_tiles(s);
     end_particles(s);

@@ -38,7 +38,7 @@ static void find_beside(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     TileMask sunk = mask_load(g, s->sunk, slot), out = {{0}}, inside = mask_inside(g, slot);
     TileMask rock = rock_cells(s, slot), next[6], in_rock[6];
-    bool solids = s->solid_count && solid_near(s, slot);
+    bool solids = s->walls.solid_count && solid_near(s, slot);
     mask_around(g, s->sunk, slot, next);
     if (solids) mask_around(g, s->rock, slot, in_rock);
     for (int n = 0; n < 2 * s->dim; n++) {
@@ -119,7 +119,8 @@ static void pass_tile(BrimSim *s, int slot, int thread, void *context) {
     uint16_t rows[TILE + 2];
     track_rows(s, &todo, rows);
     block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, BAND_FAR, rows, block);
-    s->track->farther(block, s->dim, &todo, s->even_next + (size_t)slot * (size_t)g->tile_cells);
+    s->tracking.kernels->farther(block, s->dim, &todo,
+                                 s->even_next + (size_t)slot * (size_t)g->tile_cells);
 }
 
 /// Sign and cut. (even, sunk) => even, even_next; kept: cells that are nearer than the cut
@@ -223,7 +224,7 @@ void track_even(BrimSim *s, const float *field, const uint8_t *sure, float keep,
         if (pass == 0) e.next = s->around; // kept stays
     }
     tiles_for(s, end_tile, &e);
-    if (!s->solid_count) return;
+    if (!s->walls.solid_count) return;
     // `next` is free now
     tiles_for(s, find_rim, &e);
     for (e.layer = 1; e.layer <= 2; e.layer++) tiles_for(s, fill_rock, &e);

@@ -55,7 +55,7 @@ static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
                            change + (z * EDGE + y) * EDGE, s->dim, nodes + (z * EDGE + y) * EDGE);
     }
     const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
-    s->track->renew(&span, start, nodes, near);
+    s->tracking.kernels->renew(&span, start, nodes, near);
 }
 
 void track_particles(BrimSim *s) {

@@ -47,10 +47,10 @@ static float gradient_at(const BrimSim *s, const Start *start, const float at[3]
 static bool is_open(const BrimSim *s, const float at[3]) {
     for (int a = 0; a < s->dim; a++)
         if (at[a] <= 0 || at[a] >= (float)s->grid.cells[a] * s->dx) return false;
-    for (int k = 0; k < s->solid_count; k++) {
+    for (int k = 0; k < s->walls.solid_count; k++) {
         float d = 1;
-        if (solid_exists(s->solids[k], 0))
-            solid_distance(s->solids[k], 1, &at[0], &at[1], &at[2], &d);
+        if (solid_exists(s->walls.solids[k], 0))
+            solid_distance(s->walls.solids[k], 1, &at[0], &at[1], &at[2], &d);
         if (d < 0) return false;
     }
     return true;
@@ -150,8 +150,8 @@ static void choose_speeds(BrimSim *s) {
                        (double)gravity.z * gravity.z);
     double scale = size > 0 ? sqrt(size * liquid_height(s, gravity, size)) : 0;
     bool given = s->def.tracking_speed[1] > 0;
-    s->speed_low = given ? (double)s->def.tracking_speed[0] : 0.3 * scale;
-    s->speed_high = given ? (double)s->def.tracking_speed[1] : scale;
+    s->tracking.speed_low = given ? (double)s->def.tracking_speed[0] : 0.3 * scale;
+    s->tracking.speed_high = given ? (double)s->def.tracking_speed[1] : scale;
 }
 
 void track_start(BrimSim *s, const Shape *const *liquids, int count) {

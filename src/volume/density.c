@@ -43,7 +43,7 @@ static Around look_around(const BrimSim *s, int slot) {
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float diagonal = 0, pushed = 0;
-    for (int a = 0; a < s->dim; a++) s->coefficient[a][me] = 0;
+    for (int a = 0; a < s->dim; a++) s->projection.coefficient[a][me] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (mask_has(&around->side[n], cell)) continue;
         int a = n >> 1;
@@ -52,7 +52,7 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         float push = n & 1 ? push_out_face(s, a, next, me) : push_out_face(s, a, me, next);
         pushed += (1 - open) * (n & 1 ? push : -push);
         diagonal += open;
-        if (!(n & 1) && mask_has(&around->wet[n], cell)) s->coefficient[a][me] = open;
+        if (!(n & 1) && mask_has(&around->wet[n], cell)) s->projection.coefficient[a][me] = open;
     }
     s->diagonal[me] = diagonal;
     s->rhs[me] = diagonal > 0 ? s->rhs[me] - pushed : 0;
@@ -73,7 +73,7 @@ static void build_open(BrimSim *s, int slot, const Around *around, float *q) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     const TileView velocity[3] = {still, still, still};
     SystemTile out = {s->diagonal + base, s->rhs + base, {0}, q + base};
-    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
+    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->projection.coefficient[a] + base;
     s->faces->build(around, velocity, NULL, s->dim, 0, &out);
 }
 
@@ -98,15 +98,16 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
 }
 
 static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
-    if (!poisson_prepare(s->poisson, &s->grid, s->weighed_tile, s->coefficient[0],
-                         s->coefficient[1], s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal))
+    if (!poisson_prepare(s->projection.poisson, &s->grid, s->weighed_tile,
+                         s->projection.coefficient[0], s->projection.coefficient[1],
+                         s->dim == 3 ? s->projection.coefficient[2] : NULL, s->diagonal))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage density",
                     (long long)s->step + 1);
     PoissonParams params = {.tolerance = s->def.volume_tolerance,
                             .max_iterations = s->def.max_iterations,
                             .preconditioner = s->def.preconditioner};
     PoissonReport report = {0};
-    bool finite = poisson_solve(s->poisson, s->rhs, q, &params, &report);
+    bool finite = poisson_solve(s->projection.poisson, s->rhs, q, &params, &report);
     s->stats.density_iterations = report.iterations;
     if (!finite)
         return fail(error, BRIM_LOST_DIVERGED,
@@ -139,7 +140,7 @@ static TileMask pushed_faces(const BrimSim *s, int slot, int axis) {
 /// Whether a tile or one beside it has particles, and wet cells or solids; in others no particle
 /// reads displacements.
 static bool matters(const BrimSim *s, int slot) {
-    if (s->band && !particles_near(s, slot)) return false;
+    if (has_band(s) && !particles_near(s, slot)) return false;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && (s->weighed_tile[t] || solid_here(s, t))) return true;
@@ -345,7 +346,7 @@ static void shift_tile(BrimSim *s, int slot, int thread, void *context) {
         }
         Span span = sim_span(s, slot, 1);
         domain_box(s, low, high);
-        sums = s->weigh->shift(&span, blocks, scale, low, high);
+        sums = s->volume.kernels->shift(&span, blocks, scale, low, high);
     }
     find_keys(s, slot);
     shifting->sums[slot] = sums;
@@ -426,19 +427,19 @@ static BrimResult out_of_memory(const BrimSim *s, BrimError *error) {
 static bool due(BrimSim *s) {
     if (s->def.volume == BRIM_VOLUME_NONE || !pressure_acts(s)) return false;
     if (s->def.volume != BRIM_VOLUME_DENSITY) return true;
-    s->travelled += s->max_speed * s->dt * s->inv_dx;
+    s->volume.travelled += s->max_speed * s->dt * s->inv_dx;
     bool moving = bodies_immersed(s);
-    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
-    return moving || s->crowded || s->travelled >= TRAVEL_MAX;
+    for (int i = 0; i < s->walls.solid_count; i++) moving |= solid_moves(s->walls.solids[i]);
+    return moving || s->volume.crowded || s->volume.travelled >= TRAVEL_MAX;
 }
 
 BrimResult stage_weigh(BrimSim *s, BrimError *error) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
-    s->waited += s->dt;
-    s->swallow_left = fmax(0, s->swallow_left - s->dt);
-    if (s->swallow_left == 0) s->swallowed_count = 0;
-    s->weighs = due(s);
-    if (!s->weighs) return BRIM_OK;
+    s->volume.waited += s->dt;
+    s->band.swallow_left = fmax(0, s->band.swallow_left - s->dt);
+    if (s->band.swallow_left == 0) s->band.swallowed_count = 0;
+    s->volume.weighs = due(s);
+    if (!s->volume.weighs) return BRIM_OK;
     bool mends = s->def.volume != BRIM_VOLUME_DENSITY;
     if (!density_measure(s, mends ? s->compression : s->density)) return out_of_memory(s, error);
     density_wet(s, s->weighed);
@@ -447,19 +448,20 @@ BrimResult stage_weigh(BrimSim *s, BrimError *error) {
                        &s->stats.density_error_max);
         return BRIM_OK;
     }
-    s->inside = push_out_find(s);
+    s->volume.inside = push_out_find(s);
     if (bodies_immersed(s) && !immersed_remember(s)) return out_of_memory(s, error);
     redistribute(s);
     return BRIM_OK;
 }
 
 bool density_moves(const BrimSim *s) {
-    return s->weighs && s->def.volume == BRIM_VOLUME_DENSITY;
+    return s->volume.weighs && s->def.volume == BRIM_VOLUME_DENSITY;
 }
 
 BrimResult stage_spread(BrimSim *s, BrimError *error) {
     Errors errors = {.q = s->potential, .tile = s->errors};
-    if (!poisson_faces(s->poisson, &s->grid, s->coefficient)) return out_of_memory(s, error);
+    if (!poisson_faces(s->projection.poisson, &s->grid, s->projection.coefficient))
+        return out_of_memory(s, error);
     tiles_for(s, prepare_tile, &errors);
     report_errors(errors.tile, s->grid.tile_count, &s->stats.density_error_mean,
                   &s->stats.density_error_max);
@@ -469,10 +471,10 @@ BrimResult stage_spread(BrimSim *s, BrimError *error) {
 BrimResult stage_shift(BrimSim *s, BrimError *error) {
     move_particles(s, s->potential);
     if (bodies_immersed(s)) immersed_restore(s);
-    if (s->band && !band_swallow(s)) return out_of_memory(s, error);
-    s->travelled = s->waited = 0;
-    s->crowded =
-        s->inside > 0 || s->stats.displaced_max > STRIDE || s->stats.density_error_mean > MEAN_MAX;
+    if (has_band(s) && !band_swallow(s)) return out_of_memory(s, error);
+    s->volume.travelled = s->volume.waited = 0;
+    s->volume.crowded = s->volume.inside > 0 || s->stats.displaced_max > STRIDE ||
+                        s->stats.density_error_mean > MEAN_MAX;
     return BRIM_OK;
 }
 
@@ -553,7 +555,7 @@ BrimResult stage_weigh_after(BrimSim *s, BrimError *error) {
     if (!errors && !due_account(s)) return BRIM_OK;
     if (!density_measure(s, s->settled)) return out_of_memory(s, error);
     if (bodies_immersed(s)) immersed_rigid(s);
-    s->pressed_cells = density_pressed(s);
+    s->volume.pressed_cells = density_pressed(s);
     if (!errors) return BRIM_OK;
     density_wet(s, s->weighed);
     measure_errors(s, s->settled, s->weighed, &s->stats.density_error_mean_after,

@@ -5,7 +5,7 @@
 
 /// Whether cells may be rigid: below a band, or in immersed bodies.
 static inline bool has_rigid(const BrimSim *s) {
-    return s->band || bodies_immersed(s);
+    return has_band(s) || bodies_immersed(s);
 }
 
 /// Displacements take no particle into a solid, but for rounding: so deep, cells, it is not inside.

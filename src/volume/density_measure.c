@@ -61,7 +61,7 @@ static void add_block(const float *block, const int d[3], int depth, float *sums
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     float *sums = (float *)context + (size_t)slot * (size_t)g->tile_cells;
-    if (s->band && band_all_hidden(s, slot)) {
+    if (has_band(s) && band_all_hidden(s, slot)) {
         for (int i = 0; i < g->tile_cells; i++) sums[i] = 1;
         return;
     }
@@ -74,7 +74,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     float one = 1 / (float)s->def.particles_per_cell;
     for (int i = 0; i < g->tile_cells; i++) sums[i] *= one;
-    if (s->band) band_weigh(s, slot, sums);
+    if (has_band(s)) band_weigh(s, slot, sums);
     if (!solid_here(s, slot)) return;
     const float *part = s->solid_part + solid_cell(s, (int64_t)slot * g->tile_cells);
     if (fine_near(s, slot)) part_density(s, slot, sums);
@@ -88,13 +88,13 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     float *block = s->work.at + (size_t)s->scatter_at[slot] * floats;
     memset(block, 0, floats * sizeof *block);
     Span span = sim_span(s, slot, 1);
-    s->weigh->weigh(&span, block);
+    s->volume.kernels->weigh(&span, block);
     fold_walls(s, slot, block);
 }
 
 bool density_measure(BrimSim *s, float *density) {
     if (!scatter_reserve(s, block_floats(s))) return false;
-    if (s->band) band_weigh_begin(s);
+    if (has_band(s)) band_weigh_begin(s);
     tiles_for(s, scatter_tile, NULL);
     tiles_for(s, gather_tile, density);
     return true;
@@ -136,15 +136,15 @@ static void wet_tile(BrimSim *s, int slot, int thread, void *context) {
             }
     }
     TileMask below = {{0}}, foreign = {{0}};
-    if (has_rigid(s)) below = mask_load(g, s->band ? s->below : s->rigid, slot);
-    if (s->fine_count) foreign = mask_load(g, s->foreign, slot);
+    if (has_rigid(s)) below = mask_load(g, has_band(s) ? s->below : s->rigid, slot);
+    if (s->walls.fine_count) foreign = mask_load(g, s->foreign, slot);
     for (int z = 0; z < g->tile_depth; z++)
         held.slice[z] &= may.slice[z] & ~(below.slice[z] | foreign.slice[z]);
     mask_store(g, wet, slot, &held);
 }
 
 void density_wet(BrimSim *s, uint8_t *wet) {
-    if (s->band) band_full(s), band_below(s);
+    if (has_band(s)) band_full(s), band_below(s);
     if (bodies_immersed(s)) immersed_rigid(s);
     tiles_for(s, wet_tile, wet);
 }
@@ -175,7 +175,7 @@ static const float COUNT_PART = 0.3f;
 /// What a cell's own count adds to its error e. Cells that a solid cuts have no count of their own;
 /// on a warped grid the density has it.
 static float count_error(const BrimSim *s, int64_t cell, float e) {
-    if (s->warp || (s->solid_count && solid_volume_of(s, cell) > 0)) return 0;
+    if (s->warp || (s->walls.solid_count && solid_volume_of(s, cell) > 0)) return 0;
     const uint32_t *start = s->particles.cell_start + cell;
     float count = (float)(start[1] - start[0]) / (float)s->def.particles_per_cell;
     return COUNT_PART * (count - 1 - e);
@@ -196,9 +196,9 @@ DensityErrors density_errors(const BrimSim *s, const float *density, const uint8
     density += (size_t)slot * (size_t)g->tile_cells;
     TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot);
     DensityErrors sums = {0};
-    for (int z = 0; z < g->tile_depth && s->band; z++) // full, and without a count of particles
+    for (int z = 0; z < g->tile_depth && has_band(s); z++) // full, and without a count of particles
         here.slice[z] &= ~mask_word(g, s->below, slot, z);
-    if (s->band) leave_edge(s, slot, &here);
+    if (has_band(s)) leave_edge(s, slot, &here);
     memset(error, 0, (size_t)g->tile_cells * sizeof *error);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {

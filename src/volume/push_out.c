@@ -128,7 +128,7 @@ static void count_in_tile(BrimSim *s, int slot, int thread, void *context) {
 
 int64_t push_out_find(BrimSim *s) {
     TeamCount inside = 0;
-    if (s->solid_count) tiles_for(s, count_in_tile, &inside);
+    if (s->walls.solid_count) tiles_for(s, count_in_tile, &inside);
     return inside;
 }
 

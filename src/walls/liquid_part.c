@@ -61,7 +61,7 @@ static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) 
         int64_t i = !inside  ? -1
                     : within ? base + cell + n % 3 - 1 + (n / 3 % 3 - 1) * TILE + (n / 9 - 1) * 64
                              : grid_cell(g, at[0], at[1], at[2]);
-        any |= i >= 0 && (start[i + 1] > start[i] || (s->band && band_bit(s->hidden, i)));
+        any |= i >= 0 && (start[i + 1] > start[i] || (has_band(s) && band_bit(s->hidden, i)));
         around->cell[n] = i;
     }
     if (any) around->joined = joined(s, around->cell);
@@ -88,7 +88,7 @@ static float liquid_of(const BrimSim *s, const Around27 *around, int n) {
         sum += w;
     }
     sum /= (float)s->def.particles_per_cell;
-    if (s->band && band_bit(s->hidden, cell))
+    if (has_band(s) && band_bit(s->hidden, cell))
         sum += share_of(s, n) * (1 - solid_volume_of(s, cell));
     return sum;
 }
@@ -97,7 +97,7 @@ float liquid_part(const BrimSim *s, int slot, int cell) {
     Around27 around;
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell, solid = solid_cell(s, me);
     float room = solid < 0 ? 1 : 1 - s->solid_part[solid], sum = 0;
-    if (s->band && band_bit(s->hidden, me)) return 1;
+    if (has_band(s) && band_bit(s->hidden, me)) return 1;
     if (!look_around(s, slot, cell, &around)) return 0;
     for (int n = 0; n < AROUND; n++)
         if (around.joined >> n & 1) sum += liquid_of(s, &around, n);

@@ -42,23 +42,24 @@ bool fine_arrange(BrimSim *s) {
         int32_t at = s->solid_at[t] ? s->fine_at[s->solid_at[t] - 1] : 0;
         if (at) same &= at == ++count;
     }
-    if (same && count == s->fine_count) return true;
-    if (!s->fine_block)
-        s->fine_block = memory_new((size_t)s->threads_most * fine_block_nodes(s) * sizeof(float));
-    if (!s->fine_block ||
+    if (same && count == s->walls.fine_count) return true;
+    if (!s->walls.fine_block)
+        s->walls.fine_block =
+            memory_new((size_t)s->threads_most * fine_block_nodes(s) * sizeof(float));
+    if (!s->walls.fine_block ||
         !fields_reserve(s, WHERE_FINE, (size_t)count)) { // those without a place stay coarse
         for (int t = 0; t < s->grid.tile_count; t++)
             if (s->solid_at[t] && s->fine_at[s->solid_at[t] - 1] < 0)
                 s->fine_at[s->solid_at[t] - 1] = 0;
         return false;
     }
-    s->fine_count = 0;
+    s->walls.fine_count = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         int32_t *at = s->solid_at[t] ? &s->fine_at[s->solid_at[t] - 1] : NULL;
         if (!at || !*at) continue;
-        s->fine_from[s->fine_count] = *at > 0 ? *at - 1 : -1;
-        s->fine_slot[s->fine_count] = t;
-        *at = ++s->fine_count;
+        s->fine_from[s->walls.fine_count] = *at > 0 ? *at - 1 : -1;
+        s->fine_slot[s->walls.fine_count] = t;
+        *at = ++s->walls.fine_count;
     }
     fields_follow(s, WHERE_FINE, s->fine_from, count);
     team_for(s->team, count, 1, sample_new_fine, s);
@@ -123,7 +124,7 @@ static const float *fine_tile(const BrimSim *s, int slot) {
 }
 
 bool fine_near(const BrimSim *s, int slot) {
-    for (int n = 0; n < 27 && s->fine_count; n++) {
+    for (int n = 0; n < 27 && s->walls.fine_count; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && fine_here(s, t)) return true;
     }
@@ -134,7 +135,7 @@ SolidNodes solid_nodes(const BrimSim *s, int slot, int thread, int halo, float m
                        float *block) {
     solid_block(s, slot, halo, missing, block);
     if (!fine_near(s, slot)) return (SolidNodes){block, false};
-    float *fine = s->fine_block + (size_t)thread * fine_block_nodes(s);
+    float *fine = s->walls.fine_block + (size_t)thread * fine_block_nodes(s);
     int edge = block_edge(halo);
     refine(block, edge, block_depth(&s->grid, halo), fine);
     for (int n = 0; n < 27; n++) {
@@ -212,7 +213,7 @@ static void find_foreign_in(BrimSim *s, int slot, int thread, void *context) {
 }
 
 void find_foreign(BrimSim *s) {
-    if (s->solid_at && s->fine_count) tiles_for(s, find_foreign_in, NULL);
+    if (s->solid_at && s->walls.fine_count) tiles_for(s, find_foreign_in, NULL);
 }
 
 static TileMask at_home(const BrimSim *s, TileMask occupied, TileMask foreign, TileMask interior) {
@@ -224,7 +225,7 @@ static TileMask at_home(const BrimSim *s, TileMask occupied, TileMask foreign, T
 TileMask home_cells(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     TileMask interior = {{0}};
-    if (s->band) interior = mask_load(g, s->interior, slot);
+    if (has_band(s)) interior = mask_load(g, s->interior, slot);
     return at_home(s, mask_load(g, s->particles.occupied, slot), mask_load(g, s->foreign, slot),
                    interior);
 }
@@ -232,7 +233,7 @@ TileMask home_cells(const BrimSim *s, int slot) {
 TileMask home_below(const BrimSim *s, int slot, int axis) {
     const Grid *g = &s->grid;
     TileMask interior = {{0}};
-    if (s->band) interior = mask_neighbour(g, s->interior, slot, axis, -1);
+    if (has_band(s)) interior = mask_neighbour(g, s->interior, slot, axis, -1);
     return at_home(s, mask_neighbour(g, s->particles.occupied, slot, axis, -1),
                    mask_neighbour(g, s->foreign, slot, axis, -1), interior);
 }

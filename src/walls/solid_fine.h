@@ -24,7 +24,7 @@ bool fine_near(const BrimSim *s, int slot);
 
 /// Whether a tile is fine.
 static inline bool fine_here(const BrimSim *s, int slot) {
-    return s->fine_count && s->solid_at[slot] && s->fine_at[s->solid_at[slot] - 1];
+    return s->walls.fine_count && s->solid_at[slot] && s->fine_at[s->solid_at[slot] - 1];
 }
 
 /// The outside corners of a cell in a fine tile that do not belong to it.

@@ -5,7 +5,7 @@
 
 /// Whether a solid meets a tile.
 static inline bool solid_here(const BrimSim *s, int slot) {
-    return s->solid_count && s->tile_solid[slot] != SOLID_FAR;
+    return s->walls.solid_count && s->tile_solid[slot] != SOLID_FAR;
 }
 
 /// Cells of a tile whose face in direction n (x-, x+, y-, ...) a solid shuts.

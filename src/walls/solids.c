@@ -54,10 +54,10 @@ bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const 
                    const float *z, float *phi, int16_t *owner) {
     enum { MOST = FINE_EDGE * FINE_EDGE };
     bool any = false;
-    for (int k = 0; k < s->solid_count; k++) {
-        const Solid *solid = s->solids[k];
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        const Solid *solid = s->walls.solids[k];
         float d[MOST];
-        if (!solid_exists(solid, s->solid_time) || !near_tile(s, solid, slot)) continue;
+        if (!solid_exists(solid, s->walls.time) || !near_tile(s, solid, slot)) continue;
         any = true;
         solid_distance(solid, count, x, y, z, d);
         for (int i = 0; i < count; i++) {
@@ -107,9 +107,9 @@ static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes) {
 
 /// Whether a solid near a tile moves.
 static bool any_moves(const BrimSim *s, int slot) {
-    for (int k = 0; k < s->solid_count; k++)
-        if (solid_moves(s->solids[k]) && solid_exists(s->solids[k], s->solid_time) &&
-            near_tile(s, s->solids[k], slot))
+    for (int k = 0; k < s->walls.solid_count; k++)
+        if (solid_moves(s->walls.solids[k]) && solid_exists(s->walls.solids[k], s->walls.time) &&
+            near_tile(s, s->walls.solids[k], slot))
             return true;
     return false;
 }
@@ -182,7 +182,7 @@ static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, in
     int owner = nodes->owner[nearest];
     BrimVec3 w = {0, 0, 0};
     if (owner >= 0)
-        w = solid_velocity(s->solids[owner], p[0] * s->dx, p[1] * s->dx,
+        w = solid_velocity(s->walls.solids[owner], p[0] * s->dx, p[1] * s->dx,
                            s->dim == 3 ? p[2] * s->dx : 0);
     s->wall_speed[axis][at] = axis == 0 ? w.x : axis == 1 ? w.y : w.z;
 }
@@ -280,8 +280,8 @@ bool solid_corners(const BrimSim *s, int slot, int cell, float value[8]) {
 
 /// Whether a solid, be it there already or not, is near a tile.
 static bool any_near(const BrimSim *s, int slot) {
-    for (int i = 0; i < s->solid_count; i++)
-        if (near_tile(s, s->solids[i], slot)) return true;
+    for (int i = 0; i < s->walls.solid_count; i++)
+        if (near_tile(s, s->walls.solids[i], slot)) return true;
     return false;
 }
 
@@ -303,7 +303,7 @@ static void sample_new_tile(BrimSim *s, int slot, int thread, void *context) {
 bool solids_arrange(BrimSim *s) {
     TeamCount found = 0;
     int near = 0;
-    if (!s->solid_count) return true;
+    if (!s->walls.solid_count) return true;
     tiles_for(s, mark_near, &found);
     if (!fields_reserve(s, WHERE_SOLIDS, (size_t)found)) {
         for (int t = 0; t < s->grid.tile_count; t++) s->tile_solid[t] &= (uint8_t)~NEAR;
@@ -328,32 +328,33 @@ bool solids_arrange(BrimSim *s) {
 static void sample_touched_tile(BrimSim *s, int slot, int thread, void *context) {
     const bool *all = context;
     bool touched = *all || s->tile_solid[slot] == SOLID_MOVING;
-    for (int i = 0; i < s->solid_count && !touched; i++)
-        touched = solid_moves(s->solids[i]) && near_tile(s, s->solids[i], slot);
+    for (int i = 0; i < s->walls.solid_count && !touched; i++)
+        touched = solid_moves(s->walls.solids[i]) && near_tile(s, s->walls.solids[i], slot);
     if (touched) solids_sample_tile(s, slot, thread, NULL);
 }
 
 /// Places the solids for the end of the step. False when out of memory.
 static bool place_solids(BrimSim *s) {
     bool appears = false, moves = false;
-    double before = s->solid_time;
-    s->solid_time = s->time + s->dt;
-    for (int i = 0; i < s->solid_count; i++) {
-        if (!solid_place(s->solids[i], s->solid_time, s->dt)) return false;
-        moves |= solid_moves(s->solids[i]);
-        appears |= solid_exists(s->solids[i], s->solid_time) != solid_exists(s->solids[i], before);
+    double before = s->walls.time;
+    s->walls.time = s->time + s->dt;
+    for (int i = 0; i < s->walls.solid_count; i++) {
+        if (!solid_place(s->walls.solids[i], s->walls.time, s->dt)) return false;
+        moves |= solid_moves(s->walls.solids[i]);
+        appears |= solid_exists(s->walls.solids[i], s->walls.time) !=
+                   solid_exists(s->walls.solids[i], before);
     }
-    if (appears) s->crowded = true;
+    if (appears) s->volume.crowded = true;
     bool all = appears || (s->warp && warp_bends(s)); // the nodes are elsewhere
     if ((moves || all) && !solids_arrange(s)) return false;
-    if (!s->solid_count) return true;
+    if (!s->walls.solid_count) return true;
     tiles_for(s, sample_touched_tile, &all);
     return fine_arrange(s);
 }
 
 BrimResult stage_solids(BrimSim *s, BrimError *error) {
-    for (int i = 0; i < s->solid_count; i++)
-        if (!solid_follows(s->solids[i], s->time + s->dt))
+    for (int i = 0; i < s->walls.solid_count; i++)
+        if (!solid_follows(s->walls.solids[i], s->time + s->dt))
             return fail(error, BRIM_LOST_DIVERGED,
                         "step %lld: solids[%d]: path or turn is not a number at t = %.6g s: change "
                         "its formulas",

@@ -16,7 +16,7 @@ static unsigned row_bits(const BrimSim *s, int slot, int y, int z, bool beyond) 
         if (from < 0) continue;
         const size_t at_row = (size_t)from * (size_t)g->tile_rows + row;
         unsigned in = s->particles.occupied[at_row];
-        if (beyond && s->solid_count) in |= s->rock[at_row];
+        if (beyond && s->walls.solid_count) in |= s->rock[at_row];
         bits |= d < 0 ? in >> (TILE - SEEN) : in << (SEEN + (d > 0 ? TILE : 0));
     }
     unsigned inside = all;

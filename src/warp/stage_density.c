@@ -123,7 +123,8 @@ static void add_own(const BrimSim *s, int slot, float *density) {
     for (int n = 0; n < 2 * s->dim; n++) {
         const TileMask wall = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
         TileMask rock = {{0}};
-        if (s->solid_count) rock = mask_neighbour(&s->grid, s->rock, slot, n >> 1, n & 1 ? 1 : -1);
+        if (s->walls.solid_count)
+            rock = mask_neighbour(&s->grid, s->rock, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++)
             here.slice[z] &= near[n].slice[z] | wall.slice[z] | rock.slice[z];
     }
@@ -178,17 +179,17 @@ static bool measure_density(BrimSim *s, float *density, bool own) {
 
 BrimResult warp_weigh(BrimSim *s, BrimError *error) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
-    s->weighs = false;
+    s->volume.weighs = false;
     if (s->def.volume != BRIM_VOLUME_DENSITY || !pressure_acts(s)) return BRIM_OK;
-    s->travelled += s->max_speed * s->dt * (double)s->inv_dx;
+    s->volume.travelled += s->max_speed * s->dt * (double)s->inv_dx;
     bool moving = false;
-    for (int i = 0; i < s->solid_count; i++) moving |= solid_moves(s->solids[i]);
-    if (!moving && !s->crowded && s->travelled < TRAVEL_MAX) return BRIM_OK;
+    for (int i = 0; i < s->walls.solid_count; i++) moving |= solid_moves(s->walls.solids[i]);
+    if (!moving && !s->volume.crowded && s->volume.travelled < TRAVEL_MAX) return BRIM_OK;
     if (!measure_density(s, s->density, true)) return step_out_of_memory(s, "density", error);
     memcpy(s->scatter_at, s->block_at, (size_t)s->grid.tile_count * sizeof *s->scatter_at);
     density_wet(s, s->weighed);
-    s->inside = push_out_find(s);
-    s->weighs = true;
+    s->volume.inside = push_out_find(s);
+    s->volume.weighs = true;
     return BRIM_OK;
 }
 
@@ -249,8 +250,8 @@ BrimResult warp_weigh_after(BrimSim *s, BrimError *error) {
     if (!errors && s->step % STEPS_BETWEEN != 1) return BRIM_OK;
     if (!measure_density(s, s->settled, false)) return step_out_of_memory(s, "measure", error);
     tiles_for(s, press_tile, NULL);
-    s->pressed_cells = 0;
-    for (int t = 0; t < s->grid.tile_count; t++) s->pressed_cells += s->pressed[t];
+    s->volume.pressed_cells = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) s->volume.pressed_cells += s->pressed[t];
     if (errors) report_errors(s);
     return BRIM_OK;
 }

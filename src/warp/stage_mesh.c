@@ -180,10 +180,10 @@ static void slice_solids(void *context, int z, int thread) {
     for (size_t i = (size_t)z * n; i < (size_t)(z + 1) * n; i++) {
         float x[3], least = (float)w->sizing.length * s->dx;
         for (int a = 0; a < 3; a++) x[a] = a < s->dim ? w->mesh.place[a][i] * s->dx : 0;
-        for (int k = 0; k < s->solid_count; k++) {
+        for (int k = 0; k < s->walls.solid_count; k++) {
             float d;
-            if (!solid_exists(s->solids[k], s->time)) continue;
-            solid_distance(s->solids[k], 1, &x[0], &x[1], &x[2], &d);
+            if (!solid_exists(s->walls.solids[k], s->time)) continue;
+            solid_distance(s->walls.solids[k], 1, &x[0], &x[1], &x[2], &d);
             least = fminf(least, fabsf(d));
         }
         w->solid[i] = least * s->inv_dx;

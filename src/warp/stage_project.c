@@ -78,8 +78,8 @@ static double to_ratio(const BrimSim *s) {
 BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     WarpState *w = s->warp;
     Projection p = projection(s);
-    p.scale = s->kick > 0 ? s->kick_now / s->kick : 0;
-    s->kick = s->kick_now;
+    p.scale = s->projection.kick > 0 ? s->projection.kick_now / s->projection.kick : 0;
+    s->projection.kick = s->projection.kick_now;
     warp_grow(s, 2, s->velocity, s->old, s->known[0], s->known[1]); // all cells with a liquid node
     bool room = nodal_reserve(&w->op, &s->grid) &&
                 memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, sim_cells(s));

@@ -176,6 +176,6 @@ BrimResult warp_resample(BrimSim *s, BrimError *error) {
     p->count += sum;
     tiles_for(s, split_tile, &(New){w->splits, (uint32_t)first, s->next_id});
     s->next_id += (uint32_t)sum;
-    s->resampled += (int64_t)sum;
+    s->band.resampled += (int64_t)sum;
     return BRIM_OK;
 }

@@ -16,13 +16,13 @@ BrimResult warp_solids(BrimSim *s, BrimError *error) {
     BrimResult r = s->primed ? warp_move_mesh(s, error) : BRIM_OK;
     if (r == BRIM_OK) r = stage_solids(s, error);
     bool moves = false; // then advection asks for their velocity
-    for (int i = 0; i < s->solid_count; i++) moves |= solid_moves(s->solids[i]);
+    for (int i = 0; i < s->walls.solid_count; i++) moves |= solid_moves(s->walls.solids[i]);
     if (r == BRIM_OK && moves && !warp_open_cells(s)) r = step_out_of_memory(s, "solids", error);
     return r;
 }
 
 bool warp_sample_solids(BrimSim *s) {
-    if (!s->solid_count) return true;
+    if (!s->walls.solid_count) return true;
     if (!solids_arrange(s)) return false;
     tiles_for(s, solids_sample_tile, NULL);
     return true;
@@ -97,7 +97,8 @@ static void find_velocity(BrimSim *s, int slot, size_t base) {
         solids_sample(s, slot, SLICE, x[0], x[1], x[2], phi, owner);
         for (int i = 0; i < SLICE; i++) {
             BrimVec3 v = {0, 0, 0};
-            if (owner[i] >= 0) v = solid_velocity(s->solids[owner[i]], x[0][i], x[1][i], x[2][i]);
+            if (owner[i] >= 0)
+                v = solid_velocity(s->walls.solids[owner[i]], x[0][i], x[1][i], x[2][i]);
             const float u[3] = {v.x, v.y, v.z};
             for (int a = 0; a < s->dim; a++)
                 s->warp->wall[a][base + (size_t)(z * SLICE + i)] = u[a];
@@ -142,7 +143,7 @@ bool warp_open_cells(BrimSim *s) {
     bool moving = false;
     *out = (NodalSolids){0};
     w->walls_move = false;
-    if (!s->solid_count) return true;
+    if (!s->walls.solid_count) return true;
     for (int t = 0; t < s->grid.tile_count; t++) {
         near += s->solid_at[t] != 0;
         moving |= s->tile_solid[t] == SOLID_MOVING;
@@ -213,7 +214,7 @@ static void slip_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 void warp_slip(BrimSim *s) {
-    if (s->solid_count && s->warp->open) tiles_for(s, slip_tile, NULL);
+    if (s->walls.solid_count && s->warp->open) tiles_for(s, slip_tile, NULL);
 }
 
 void warp_forget_cut(const BrimSim *s, int slot, TileMask *known) {
@@ -239,9 +240,9 @@ void warp_forget_cut(const BrimSim *s, int slot, TileMask *known) {
 static float distance_to(const BrimSim *s, const float x[3], int *owner) {
     float least = INFINITY, d;
     int who = -1;
-    for (int k = 0; k < s->solid_count; k++) {
-        if (!solid_exists(s->solids[k], s->solid_time)) continue;
-        solid_distance(s->solids[k], 1, &x[0], &x[1], &x[2], &d);
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        if (!solid_exists(s->walls.solids[k], s->walls.time)) continue;
+        solid_distance(s->walls.solids[k], 1, &x[0], &x[1], &x[2], &d);
         d -= SOLID_SKIN * s->dx;
         if (d < least) least = d, who = k;
     }
@@ -297,9 +298,9 @@ static bool walk(const BrimSim *s, const float from[3], const float way[3], floa
 static bool may_meet(const BrimSim *s, int slot, float reach) {
     float low[3], high[3], first[3], last[3];
     warp_tile_box(s, slot, reach + SOLID_REACH, first, last);
-    for (int k = 0; k < s->solid_count; k++) {
-        bool near =
-            solid_exists(s->solids[k], s->solid_time) && solid_bounds(s->solids[k], low, high);
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        bool near = solid_exists(s->walls.solids[k], s->walls.time) &&
+                    solid_bounds(s->walls.solids[k], low, high);
         for (int a = 0; a < s->dim && near; a++) near = high[a] >= first[a] && low[a] <= last[a];
         if (near) return true;
     }
@@ -316,8 +317,8 @@ static void keep_out(BrimSim *s, uint32_t i, const float from[3]) {
     map_to_space(&s->warp->mesh.map, xi, to);
     distance_to(s, from, &owner);
     if (owner < 0) return;
-    if (solid_moves(s->solids[owner])) {
-        const BrimVec3 v = solid_velocity(s->solids[owner], from[0], from[1], from[2]);
+    if (solid_moves(s->walls.solids[owner])) {
+        const BrimVec3 v = solid_velocity(s->walls.solids[owner], from[0], from[1], from[2]);
         wall[0] = v.x, wall[1] = v.y, wall[2] = v.z;
     }
     for (int a = 0; a < s->dim; a++) {
@@ -342,7 +343,7 @@ static void keep_out(BrimSim *s, uint32_t i, const float from[3]) {
 }
 
 void warp_leave_solids(BrimSim *s, int slot, float reach) {
-    if (!s->solid_count || !may_meet(s, slot, reach)) return;
+    if (!s->walls.solid_count || !may_meet(s, slot, reach)) return;
     float *const *space = s->warp->space;
     const uint32_t end = tile_end(&s->particles, &s->grid, slot);
     for (uint32_t i = tile_first(&s->particles, &s->grid, slot); i < end; i++)
@@ -350,7 +351,7 @@ void warp_leave_solids(BrimSim *s, int slot, float reach) {
 }
 
 bool warp_seed_beside(const BrimSim *s, double spacing, uint64_t chance, double xi[3]) {
-    if (!s->solid_count) return true;
+    if (!s->walls.solid_count) return true;
     double x[3], J[3][3], slope[3] = {0}, square = 0;
     float at[3], n[3];
     map_point(&s->warp->mesh.map, xi, x, J);

@@ -160,7 +160,7 @@ static bool full_around(const BrimSim *s, const int node[3]) {
         for (uint32_t n = s->particles.cell_start[i]; n < s->particles.cell_start[i + 1]; n++)
             sum += warp_volume(s, n);
         map_jacobian(&s->warp->mesh.map, centre, J);
-        const double open = s->solid_count ? 1 - (double)solid_volume_of(s, i) : 1;
+        const double open = s->walls.solid_count ? 1 - (double)solid_volume_of(s, i) : 1;
         if (sum < 0.999 * open * matrix_determinant(J)) return false;
     }
     return true;
@@ -175,7 +175,7 @@ typedef struct Plane {
 static bool find_plane(const BrimSim *s, int slot, int i, Plane *p) {
     static const float DEEPEST = -2; // no cell with an open part has a corner deeper inside
     const int64_t me = (int64_t)slot * s->grid.tile_cells + i;
-    if (!s->solid_count || solid_cell(s, me) < 0) return false;
+    if (!s->walls.solid_count || solid_cell(s, me) < 0) return false;
     const float here = solid_distance_at(s, me);
     float square = 0;
     p->distance = here * s->inv_dx;
@@ -220,7 +220,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const TileCoord t = g->coord[slot];
     NodeMasks m;
-    const bool near = s->solid_count && s->solid_at[slot];
+    const bool near = s->walls.solid_count && s->solid_at[slot];
     find_masks(s, slot, &m);
     for (int i = 0; i < g->tile_cells; i++) {
         const int node[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),

@@ -334,7 +334,7 @@ static void find_own(BrimSim *s, int slot, int thread, void *context) {
             known.slice[z] |= liquid.slice[z];
         }
     }
-    if (s->solid_count) warp_forget_cut(s, slot, &known);
+    if (s->walls.solid_count) warp_forget_cut(s, slot, &known);
     mask_store(g, s->known[0], slot, &known);
 }
 
@@ -443,7 +443,7 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult warp_forces(BrimSim *s, BrimError *error) {
-    double kick = s->kick_now;
+    double kick = s->projection.kick_now;
     BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
     float add[3] = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)};
     tiles_for(s, push_tile, add);

@@ -3,7 +3,7 @@
 #include "warp/stage.h"
 
 static bool moves(const BrimSim *s) {
-    return s->weighs;
+    return s->volume.weighs;
 }
 
 const Stage warped_stages[] = {
