@@ -233,11 +233,12 @@ TEST(scene_values_beyond_reason_are_refused) {
         refuses(HEAD, "domain.size=[1e-40, 1e-40, 1e-40]",
                 "--set domain.size=[1e-40, 1e-40, 1e-40]: domain.size[0]: 1e-40 is not allowed: a "
                 "list of 3 numbers, each from 1e-9 to 1e7 (m)"));
-    CHECK(refuses(HEAD "sources:\n  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.1}\n"
-                       "    velocity: [1e30, 0, 0]\n",
-                  NULL,
-                  "dam.yaml:7: sources[0].velocity[0]: 1e30 is not allowed: a list of 3 numbers or formulas, "
-                  "each from -1e7 to 1e7 (m/s)"));
+    CHECK(refuses(
+        HEAD "sources:\n  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.1}\n"
+             "    velocity: [1e30, 0, 0]\n",
+        NULL,
+        "dam.yaml:7: sources[0].velocity[0]: 1e30 is not allowed: a list of 3 numbers or formulas, "
+        "each from -1e7 to 1e7 (m/s)"));
     CHECK(refuses(HEAD, "time.step_max=1e-300",
                   "--set time.step_max=1e-300: time.step_max: 1e-300 s is too short: more than a "
                   "billion steps"));
@@ -379,9 +380,10 @@ TEST(scene_messages_on_shapes) {
         HEAD
         "sources:\n  - sphere: {radius: 1}\n    velocity: [1, 0, 0]\n    start: 2\n    stop: 1\n",
         NULL, "dam.yaml:9: sources[0].stop: must be later than start (s)"));
-    CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n", NULL,
-                  "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers or formulas, each from "
-                  "-1e7 to 1e7 (m/s)"));
+    CHECK(refuses(
+        HEAD "sources:\n  - sphere: {radius: 1}\n", NULL,
+        "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers or formulas, each from "
+        "-1e7 to 1e7 (m/s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n    velocity: [0, 0, 0]\n", NULL,
                   "dam.yaml:7: sources[0].velocity: must not be zero: it is the direction and "
                   "speed in which the stream leaves (m/s)"));

@@ -751,8 +751,8 @@ BRIM_API BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyS
 BRIM_API BrimResult brim_sim_body_surface(const BrimSim *sim, int index, BrimBodySurface *surface,
                                           BrimError *error);
 
-/// Distance to the surface of a body at points, m, negative inside; of elastic bodies cut at three and
-/// a half cells. (x, y, z) [count] => distance [count]
+/// Distance to the surface of a body at points, m, negative inside; of elastic bodies cut at three
+/// and a half cells. (x, y, z) [count] => distance [count]
 BRIM_API BrimResult brim_sim_body_distance(const BrimSim *sim, int index, size_t count,
                                            const float *x, const float *y, const float *z,
                                            float *distance, BrimError *error);
@@ -1125,7 +1125,8 @@ BRIM_API BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef 
 BRIM_API void brim_mesher_destroy(BrimMesher **mesher);
 /// The surface of a frame's particles; `time` places moving solids. Particles outside the domain
 /// count as on its sides. With def->tracking and particles that carry the surface (extra: phi and
-/// normal, as brim_frame_read_all gives them) it is that surface. On failure *mesh is empty. Free it with brim_mesh_free.
+/// normal, as brim_frame_read_all gives them) it is that surface. On failure *mesh is empty. Free
+/// it with brim_mesh_free.
 BRIM_API BrimResult brim_mesher_mesh(BrimMesher *mesher, const BrimParticles *particles,
                                      double time, BrimMesh *mesh, BrimError *error);
 /// The same for a simulation as it is, with its solids where they are.

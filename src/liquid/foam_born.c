@@ -328,7 +328,8 @@ static bool bear_all(const Potentials *p) {
 
 BrimResult foam_born(FoamWork *work, BrimError *error) {
     Potentials p = {.work = work, .bins = &work->foam->bins};
-    bool ready = foam_walls_place(&work->foam->walls, work->foam->time, 0) && find_rates(&p) && bear_all(&p);
+    bool ready =
+        foam_walls_place(&work->foam->walls, work->foam->time, 0) && find_rates(&p) && bear_all(&p);
     potentials_free(&p);
     if (ready) return BRIM_OK;
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for the foam of %zu particles",

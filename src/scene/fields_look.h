@@ -1,10 +1,10 @@
 // Rows of the table of keys that say how pictures look; part of the table in fields.c.
 #pragma once
 
-#define LOOK(KEY, TYPE, DEFAULT, RANGE, UNIT, HELP, STORE, MEMBER)   \
-    {                                                                \
-        {"look." KEY, TYPE, DEFAULT, RANGE, UNIT, HELP},             \
-            AT(STORE, SIM(look.MEMBER)), .flags = FIELD_ASIDE | FIELD_3D \
+#define LOOK(KEY, TYPE, DEFAULT, RANGE, UNIT, HELP, STORE, MEMBER)                    \
+    {                                                                                 \
+        {"look." KEY, TYPE, DEFAULT, RANGE, UNIT, HELP}, AT(STORE, SIM(look.MEMBER)), \
+            .flags = FIELD_ASIDE | FIELD_3D                                           \
     }
 
 // clang-format off

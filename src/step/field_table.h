@@ -200,7 +200,7 @@ typedef enum StageId {
     F(depth, float, 1, CELL, ALL, BAND, AT_SURFACE_OR_REST, NO, "cells", "below the surface")      \
     F(deeper, float, 1, CELL, ALL, BAND, AT_SURFACE_OR_REST, NO, "cells",                          \
       "the same, a pass later")                                                                    \
-    F(lattice_points, uint32_t, 1, CELL, WORK, BAND, ONLY(REST), NO, "",                            \
+    F(lattice_points, uint32_t, 1, CELL, WORK, BAND, ONLY(REST), NO, "",                           \
       "points of the seeding lattice in a cell, when a simulation begins")                         \
     /* volume */                                                                                   \
     F(density, float, 1, CELL, ALL, DENSITY, SPAN(WEIGH, SHIFT), NO, "",                           \

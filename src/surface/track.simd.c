@@ -1,9 +1,9 @@
 // Sums over particles run over sixteen lanes on every instruction set and are folded in one order;
 // all else is by lane: same bits.
 #include "band/eikonal.h"
+#include "base/lanes.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
-#include "base/lanes.h"
 #include "surface/normal.h"
 #include "surface/track_kernels.h"
 #include <math.h>
