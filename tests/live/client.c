@@ -325,14 +325,14 @@ static void latency(Viewer *v, long count) {
 
 static void seeks(Viewer *v, long count) {
     double took[1000];
-    uint32_t frames = 0;
+    uint32_t frames = 0, at = 0;
     if (count < 1 || count > 1000) give_up("seeks needs 1 to 1000");
     while (!frames && comes(v, 5) && hear(v))
-        if (is_frame(v)) frames = word_at(v, 56), acknowledge(v);
-    if (!frames) give_up("no frame");
+        if (is_frame(v)) at = word_at(v, 52), frames = word_at(v, 56), acknowledge(v);
+    if (frames < 2) give_up("no frames to seek among");
     for (long k = 0; k < count; k++) {
         char text[32];
-        uint32_t to = (uint32_t)(chance(v) % frames);
+        uint32_t to = (uint32_t)((at + 1 + chance(v) % (frames - 1)) % frames); // another one
         snprintf(text, sizeof text, "seek %u", to);
         double start = now();
         bool there = false;
@@ -344,6 +344,7 @@ static void seeks(Viewer *v, long count) {
         }
         if (!there) give_up("a frame did not come");
         took[k] = 1000 * (now() - start);
+        at = to;
     }
     qsort(took, (size_t)count, sizeof *took, by_size);
     printf("%ld seeks among %u frames: median %.1f, longest %.1f ms\n", count, frames,
