@@ -1,8 +1,7 @@
 // brim convert: the frames of a run as files of other programs.
-#include "frames.h"
+#include "frame_files.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct Arguments {
     const char *folder, *to;
@@ -26,17 +25,12 @@ struct Job {
     const Arguments *arguments;
     const Target *target;
     Frames frames;
-    char folder[PATH_MAX]; ///< that files go to
-    BrimMesher *mesher;    ///< made when a frame has no surface yet
+    FrameFiles files;
+    BrimMesher *mesher; ///< made when a frame has no surface yet
     BrimSolids *solids;
     int made, kept;
     double seconds; ///< reading, converting, writing
 };
-
-static bool is_there(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0;
-}
 
 // ------------------------------------------------------------------------------------- OpenVDB
 
@@ -58,7 +52,7 @@ static BrimResult find_surface(Job *job, int number, const BrimParticles *partic
     const BrimSimDef *def = brim_scene_def(job->frames.scene);
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%.4000s/surface/%06d.ply", job->frames.folder, number);
-    if (is_there(path)) return brim_mesh_read(path, mesh, error);
+    if (file_exists(path)) return brim_mesh_read(path, mesh, error);
     BrimMeshDef mesh_def = brim_default_mesh_def();
     mesh_def.radius = a->radius, mesh_def.resolution = (int)a->resolution;
     mesh_def.smooth = (int)a->smooth, mesh_def.anisotropic = a->anisotropic;
@@ -87,7 +81,7 @@ static BrimResult write_vdb(Job *job, int index, const char *path, BrimError *er
     BrimVdbFrame vdb = {.surface = &mesh,
                         .voxel = (double)def->size.x / def->cells[0] /
                                  (double)job->arguments->resolution,
-                        .fields = is_there(fields) ? fields : NULL,
+                        .fields = file_exists(fields) ? fields : NULL,
                         .particles = &particles,
                         .time = time,
                         .frame = number};
@@ -106,7 +100,7 @@ static int prepare_vtp(Job *job) {
 
 static BrimResult write_vtp(Job *job, int index, const char *path, BrimError *error) {
     (void)path;
-    return brim_write_paraview(job->frames.folder, job->folder, job->frames.number[index],
+    return brim_write_paraview(job->frames.folder, job->files.folder, job->frames.number[index],
                                brim_scene_def(job->frames.scene)->frame_rate, error);
 }
 
@@ -125,11 +119,11 @@ static BrimResult write_solid(Job *job, int solid, bool deforms, int number, dou
                               BrimError *error) {
     char path[PATH_MAX], frame[16] = "";
     if (deforms) snprintf(frame, sizeof frame, "_%06d", number);
-    if (!make_path(path, "%s/solid_%02d%s.ply", job->folder, solid, frame)) {
+    if (!make_path(path, "%s/solid_%02d%s.ply", job->files.folder, solid, frame)) {
         *error = (BrimError){BRIM_ERROR_INPUT, "choose a shorter path"};
         return BRIM_ERROR_INPUT;
     }
-    if (!deforms && job->made + job->kept > 0 && is_there(path)) return BRIM_OK;
+    if (!deforms && job->made + job->kept > 0 && file_exists(path)) return BRIM_OK;
     BrimMesh mesh = {0};
     BrimResult r = brim_solids_mesh(job->solids, solid, &mesh, error);
     if (r == BRIM_OK) r = brim_write_mesh(&mesh, time, number, BRIM_MESH_PLY, path, error);
@@ -170,48 +164,18 @@ enum { TARGETS = sizeof targets / sizeof *targets };
 
 // --------------------------------------------------------------------------------- what to make
 
-static bool file_path(const Job *job, int index, char path[PATH_MAX]) {
-    return make_path(path, "%s/%s%06d%s", job->folder, job->target->prefix,
-                     job->frames.number[index], job->target->suffix);
-}
-
-/// Files that are there are only kept or replaced when the user says so.
-static int check_folder(const Job *job) {
-    const Arguments *a = job->arguments;
-    if (a->resume && a->overwrite) {
-        report_error("choose one of --resume (keep the files in %s) and --overwrite (make them "
-                     "again)",
-                     job->folder);
-        return EXIT_INPUT;
-    }
-    for (int i = 0; i < job->frames.count && !a->resume && !a->overwrite; i++) {
-        char path[PATH_MAX];
-        if (!file_path(job, i, path)) return EXIT_INPUT;
-        if (!is_there(path)) continue;
-        report_error("%s is already there: make only what is missing (--resume), make all again "
-                     "(--overwrite), or choose another folder (-o DIR)",
-                     path);
-        return EXIT_INPUT;
-    }
-    return EXIT_DONE;
-}
-
 static int prepare(Job *job, const char *from) {
     const Arguments *a = job->arguments;
-    struct stat status;
-    if (stat(from, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        report_error("%s is not a folder; brim convert takes the folder of a run", from);
-        return EXIT_INPUT;
-    }
-    int code = frames_find(&job->frames, from);
+    int code = frames_need_folder(from, "convert");
+    if (code == EXIT_DONE) code = frames_find(&job->frames, from);
     if (code == EXIT_DONE) code = frames_choose(&job->frames, a->frame, a->first, a->last);
     if (code == EXIT_DONE) code = job->target->prepare(job);
-    if (code != EXIT_DONE) return code;
-    if (!(a->folder ? make_path(job->folder, "%s", a->folder)
-                    : make_path(job->folder, "%s/%s", job->frames.folder, job->target->folder)))
-        return EXIT_INPUT;
-    code = check_folder(job);
-    return code == EXIT_DONE ? frames_folder(job->folder) : code;
+    job->files.prefix = job->target->prefix, job->files.suffix = job->target->suffix;
+    job->files.what = "files";
+    if (code == EXIT_DONE)
+        code = frame_files_choose(&job->files, &job->frames, a->folder, job->target->folder,
+                                  a->resume, a->overwrite);
+    return code == EXIT_DONE ? frames_folder(job->files.folder) : code;
 }
 
 // ----------------------------------------------------------------------------------- all frames
@@ -237,7 +201,7 @@ static int convert_frame(Job *job, int index, const char *path) {
 static void tell_totals(const Job *job) {
     if (job->arguments->json) {
         fputs("{\"event\":\"done\",\"folder\":", stdout);
-        json_text(stdout, job->folder);
+        json_text(stdout, job->files.folder);
         printf(",\"made\":%d,\"kept\":%d,\"seconds\":", job->made, job->kept);
         json_number(stdout, job->seconds);
         puts("}");
@@ -246,7 +210,7 @@ static void tell_totals(const Job *job) {
         printf("Done: %d frame%s in %s.\n", job->made, job->made == 1 ? "" : "s",
                show_duration(time, job->seconds));
         if (job->kept) printf("  kept        %d that were there\n", job->kept);
-        say(stdout, "  files       %s/%s\n", job->folder,
+        say(stdout, "  files       %s/%s\n", job->files.folder,
             job->target->write == write_vtp ? "run.pvd, for ParaView" : "");
     }
 }
@@ -266,8 +230,8 @@ static int convert_frames(Job *job, const char *from) {
                     job->made + job->kept, from, a->to);
             return signal_code();
         }
-        if (!file_path(job, i, path)) return EXIT_INPUT;
-        if (a->resume && is_there(path))
+        if (!frame_file(&job->files, job->frames.number[i], path)) return EXIT_INPUT;
+        if (a->resume && file_exists(path))
             job->kept++;
         else
             code = convert_frame(job, i, path);

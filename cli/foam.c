@@ -1,9 +1,8 @@
 // brim foam: spray, foam and bubbles from the frames of a run.
-#include "frames.h"
+#include "frame_files.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct Arguments {
@@ -24,7 +23,7 @@ typedef struct Totals {
 typedef struct Job {
     const Arguments *arguments;
     Frames frames;
-    char folder[PATH_MAX]; ///< that foam goes to
+    FrameFiles files;
     BrimFoam *foam;
     double frame_rate;
     int most;
@@ -32,12 +31,7 @@ typedef struct Job {
 } Job;
 
 static bool foam_path(const Job *job, int index, char path[PATH_MAX]) {
-    return make_path(path, "%s/%06d.ply", job->folder, job->frames.number[index]);
-}
-
-static bool is_there(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0;
+    return frame_file(&job->files, job->frames.number[index], path);
 }
 
 // ------------------------------------------------------------------------------ what to make
@@ -64,28 +58,6 @@ static int choose_frames(Job *job) {
     if (f->count > 0) return check_gaps(f);
     report_error("%s has no frames up to %lld; the first is %d", f->folder, (long long)last, low);
     return EXIT_INPUT;
-}
-
-/// What is there is only kept or replaced when the user says so.
-static int check_folder(const Job *job) {
-    const Arguments *a = job->arguments;
-    if (a->resume && a->overwrite) {
-        report_error("choose one of --resume (go on with the foam in %s) and --overwrite (make it "
-                     "again)",
-                     job->folder);
-        return EXIT_INPUT;
-    }
-    for (int i = 0; i < job->frames.count && !a->resume && !a->overwrite; i++) {
-        char path[PATH_MAX];
-        if (!foam_path(job, i, path)) return EXIT_INPUT;
-        if (!is_there(path)) continue;
-        report_error(
-            "%s is already there: go on after it (--resume), make all again (--overwrite), "
-            "or choose another folder (-o DIR)",
-            path);
-        return EXIT_INPUT;
-    }
-    return EXIT_DONE;
 }
 
 /// Of an earlier attempt, the last first: what a removal cut short leaves is a beginning.
@@ -115,21 +87,16 @@ static int check_sets(const Arguments *a) {
 
 static int prepare(Job *job, const char *from) {
     const Arguments *a = job->arguments;
-    struct stat status;
-    if (stat(from, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        report_error("%s is not a folder; brim foam takes the folder of a run", from);
-        return EXIT_INPUT;
-    }
-    int code = check_sets(a);
+    int code = frames_need_folder(from, "foam");
+    if (code == EXIT_DONE) code = check_sets(a);
     if (code == EXIT_DONE) code = frames_find_set(&job->frames, from, &a->sets);
     if (code != EXIT_DONE) return code;
     int all = job->frames.count;
     code = choose_frames(job);
-    if (code != EXIT_DONE) return code;
-    if (!(a->folder ? make_path(job->folder, "%s", a->folder)
-                    : make_path(job->folder, "%s/foam", job->frames.folder)))
-        return EXIT_INPUT;
-    code = check_folder(job);
+    job->files.prefix = "", job->files.suffix = ".ply", job->files.what = "foam files";
+    if (code == EXIT_DONE)
+        code = frame_files_choose(&job->files, &job->frames, a->folder, "foam", a->resume,
+                                  a->overwrite);
     if (code != EXIT_DONE) return code;
     const BrimSimDef *def = brim_scene_def(job->frames.scene);
     BrimFoamDef foam = def->foam;
@@ -138,7 +105,7 @@ static int prepare(Job *job, const char *from) {
     BrimError error;
     if (brim_foam_create(def, &foam, &job->foam, &error) != BRIM_OK)
         return report_result(&error, a->json);
-    code = frames_folder(job->folder);
+    code = frames_folder(job->files.folder);
     return code == EXIT_DONE && a->overwrite ? remove_old(job, all) : code;
 }
 
@@ -200,7 +167,7 @@ static int resume(Job *job) {
     int count = 0;
     for (; count < job->frames.count; count++) {
         if (!foam_path(job, count, path)) return EXIT_INPUT;
-        if (!is_there(path)) break;
+        if (!file_exists(path)) break;
     }
     for (; count > 0; count--) {
         BrimError error;
@@ -228,7 +195,7 @@ static void tell_totals(const Job *job) {
     BrimFoamCounts c = brim_foam_frame(job->foam).counts;
     if (job->arguments->json) {
         fputs("{\"event\":\"done\",\"folder\":", stdout);
-        json_text(stdout, job->folder);
+        json_text(stdout, job->files.folder);
         printf(",\"made\":%d,\"kept\":%d,\"born\":%lld,\"seconds\":", t->made, t->kept,
                (long long)t->born);
         json_number(stdout, t->seconds);
@@ -249,7 +216,7 @@ static void tell_totals(const Job *job) {
     if (t->kept) printf("  kept        %d that were there\n", t->kept);
     printf("  at the end  %s spray", show_count(text, c.spray));
     printf(", %s foam", show_count(text, c.foam));
-    printf(", %s bubbles\n  files       %s/\n", show_count(text, c.bubbles), job->folder);
+    printf(", %s bubbles\n  files       %s/\n", show_count(text, c.bubbles), job->files.folder);
 }
 
 static int leave(const Job *job, const char *from) {

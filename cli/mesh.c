@@ -1,7 +1,6 @@
 // brim mesh: the frames of a run as closed triangle surfaces.
-#include "frames.h"
+#include "frame_files.h"
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct Arguments {
     const char *folder, *format;
@@ -22,7 +21,7 @@ typedef struct Totals {
 typedef struct Job {
     const Arguments *arguments;
     Frames frames;
-    char folder[PATH_MAX]; ///< that surfaces go to
+    FrameFiles files;
     BrimMeshFormat format;
     BrimMesher *mesher;
     BrimMesh before; ///< of the last frame, for --steadiness
@@ -32,47 +31,16 @@ typedef struct Job {
 
 // ------------------------------------------------------------------------------ what to make
 
-static bool surface_path(const Job *job, int frame, char path[PATH_MAX]) {
-    return make_path(path, "%s/%06d.%s", job->folder, frame,
-                     job->format == BRIM_MESH_OBJ ? "obj" : "ply");
-}
-
-/// Surfaces that are there are only kept or replaced when the user says so.
-static int check_folder(const Job *job) {
-    const Arguments *a = job->arguments;
-    if (a->resume && a->overwrite) {
-        report_error("choose one of --resume (keep the surfaces in %s) and --overwrite (make them "
-                     "again)",
-                     job->folder);
-        return EXIT_INPUT;
-    }
-    for (int i = 0; i < job->frames.count && !a->resume && !a->overwrite; i++) {
-        char path[PATH_MAX];
-        struct stat status;
-        if (!surface_path(job, job->frames.number[i], path)) return EXIT_INPUT;
-        if (stat(path, &status) != 0) continue;
-        report_error("%s is already there: make only what is missing (--resume), make all again "
-                     "(--overwrite), or choose another folder (-o DIR)",
-                     path);
-        return EXIT_INPUT;
-    }
-    return EXIT_DONE;
-}
-
 static int prepare(Job *job, const char *from) {
     const Arguments *a = job->arguments;
-    struct stat status;
-    if (stat(from, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        report_error("%s is not a folder; brim mesh takes the folder of a run", from);
-        return EXIT_INPUT;
-    }
-    int code = frames_find(&job->frames, from);
+    int code = frames_need_folder(from, "mesh");
+    if (code == EXIT_DONE) code = frames_find(&job->frames, from);
     if (code == EXIT_DONE) code = frames_choose(&job->frames, a->frame, a->first, a->last);
-    if (code != EXIT_DONE) return code;
-    if (!(a->folder ? make_path(job->folder, "%s", a->folder)
-                    : make_path(job->folder, "%s/surface", job->frames.folder)))
-        return EXIT_INPUT;
-    code = check_folder(job);
+    job->files.prefix = "", job->files.what = "surfaces";
+    job->files.suffix = job->format == BRIM_MESH_OBJ ? ".obj" : ".ply";
+    if (code == EXIT_DONE)
+        code = frame_files_choose(&job->files, &job->frames, a->folder, "surface", a->resume,
+                                  a->overwrite);
     if (code != EXIT_DONE) return code;
     BrimMeshDef def = brim_default_mesh_def();
     def.radius = a->radius, def.resolution = (int)a->resolution, def.smooth = (int)a->smooth;
@@ -81,7 +49,7 @@ static int prepare(Job *job, const char *from) {
     if (brim_mesher_create(brim_scene_def(job->frames.scene), &def, &job->mesher, &error) !=
         BRIM_OK)
         return report_result(&error, a->json);
-    return frames_folder(job->folder);
+    return frames_folder(job->files.folder);
 }
 
 // -------------------------------------------------------------------------------- one frame
@@ -163,7 +131,7 @@ static void tell_totals(const Job *job) {
     const Totals *t = &job->totals;
     if (job->arguments->json) {
         fputs("{\"event\":\"done\",\"folder\":", stdout);
-        json_text(stdout, job->folder);
+        json_text(stdout, job->files.folder);
         printf(",\"made\":%d,\"kept\":%d,\"empty\":%d,\"triangles\":%lld,\"seconds\":", t->made,
                t->kept, t->empty, (long long)t->triangles);
         json_number(stdout, t->seconds);
@@ -184,7 +152,7 @@ static void tell_totals(const Job *job) {
             printf("  steadiness  beyond the flow the surface moves %.3f cells a frame at half of "
                    "its points, up to %.2f at 99 %% of them; %.2f %% come or go\n",
                    t->median / t->pairs, t->most_of_it / t->pairs, 100 * t->beyond / t->pairs);
-        say(stdout, "  files       %s/\n", job->folder);
+        say(stdout, "  files       %s/\n", job->files.folder);
     }
 }
 
@@ -202,13 +170,12 @@ static int mesh_frames(Job *job, const char *from) {
     int code = EXIT_DONE;
     for (int i = 0; i < job->frames.count && code == EXIT_DONE; i++) {
         char path[PATH_MAX];
-        struct stat status;
         if (signal_code()) {
             count_progress_end(&progress);
             return leave(job, from);
         }
-        if (!surface_path(job, job->frames.number[i], path)) return EXIT_INPUT;
-        if (a->resume && stat(path, &status) == 0)
+        if (!frame_file(&job->files, job->frames.number[i], path)) return EXIT_INPUT;
+        if (a->resume && file_exists(path))
             job->totals.kept++;
         else
             code = mesh_frame(job, i, path);
