@@ -205,7 +205,6 @@ TEST(live_messages_are_strict) {
     CHECK(!message_parse("play\0", 5, &m));
     CHECK(parses("speed 0.5", &m) && m.kind == MESSAGE_SPEED && m.number == 0.5);
     CHECK(message_steers(&m));
-    CHECK(parses("show -1", &m) && m.kind == MESSAGE_SHOW && !message_steers(&m));
     CHECK(parses("move 2 1 2 3 4 5 6 0.5", &m) && m.kind == MESSAGE_EVENT);
     CHECK(m.event.kind == BRIM_EVENT_MOVE && m.event.index == 2 && m.event.duration == 0.5);
     CHECK(m.event.rotation.z == 6);

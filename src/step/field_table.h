@@ -132,7 +132,7 @@ typedef enum StageId {
     F(even_next, float, 1, CELL, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "cells",                   \
       "the same, a pass later")                                                                    \
     F(near_air, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                        \
-      "cells with air beside them, corners included")                                              \
+      "cells whose distance positions are asked for")                                              \
     F(asked, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "",                           \
       "cells whose distance particles' planes tell")                                               \
     F(sunk, uint8_t, 1, ROW, ALL, TRACKING, AT_SURFACE_OR_REST, NO, "", "cells below the surface") \

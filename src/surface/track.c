@@ -9,14 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-/// Cells as far as which the rough surface is made a distance for its filter.
-enum { FILTER_REACH = 2 };
+/// Distance, cells, of what the filter does not know.
+static const float UNKNOWN = LEVEL_SET_CUT;
 /// Farther out averages of few positions are no distances; cells.
 static const float ROUGH_KEPT = 0.75f;
 /// Taubin's filter: a step inwards and one out again.
 static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
-/// Where the filter counts; cells.
-static const float FILTERED = 1.2f;
 /// Water that goes less far than this while its memory fades, cells, keeps it longer in proportion:
 /// what errs is the way that the surface is carried.
 static const float FADING_WAY = 0.05f;
@@ -41,20 +39,34 @@ static uint8_t row_any(const PaddedRows *rows, int dim, int y, int z) {
 
 // ------------------------------------------------------------------------------ where to look
 
-/// => near_air, TRACK_AIR. Only cells that see particles count.
+/// Cells of a mask that can be liquid and are not full without a particle.
+static void drop_hollow(const BrimSim *s, int slot, TileMask *m) {
+    const Grid *g = &s->grid;
+    TileMask allowed = allowed_cells(s, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        m->slice[z] &= allowed.slice[z] & (mask_word(g, s->particles.occupied, slot, z) |
+                                           ~mask_word(g, full_cells(s), slot, z));
+}
+
+/// Cells with air near them that hold particles or have a face to one that does: their distance is
+/// asked first. => near_air, TRACK_AIR
 static void find_air(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_rows;
-    PaddedRows full, seen;
-    uint8_t any = 0;
-    pad_rows(s, full_cells(s), slot, 0xff, &full);
-    pad_rows(s, s->particles.occupied, slot, 0, &seen);
-    for (int r = 0; r < g->tile_rows; r++) {
-        uint8_t cells = (uint8_t)~row_deep(&full, s->dim, r & 7, r >> 3);
-        cells &= row_any(&seen, s->dim, r & 7, r >> 3) & row_inside(g, slot, r);
-        s->near_air[base + (size_t)r] = cells;
-        any |= cells;
+    TileMask cells = track_widened(s, s->particles.occupied, slot);
+    PaddedRows full;
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++) any |= cells.slice[z];
+    if (any) {
+        pad_rows(s, full_cells(s), slot, 0xff, &full);
+        drop_hollow(s, slot, &cells);
+        any = 0;
+        for (int r = 0; r < g->tile_rows; r++) {
+            uint64_t deep = row_deep(&full, s->dim, r & 7, r >> 3);
+            cells.slice[r >> 3] &= ~(deep << 8 * (r & 7));
+        }
+        for (int z = 0; z < g->tile_depth; z++) any |= cells.slice[z];
     }
+    mask_store(g, s->near_air, slot, &cells);
     s->track_tile[slot] = any ? TRACK_AIR : 0;
 }
 
@@ -115,25 +127,14 @@ static void unpack_tile(BrimSim *s, int slot, int thread, void *context) {
 // ---------------------------------------------------------------------------- rough and smooth
 
 /// Distances where no particle tells: inside cells that are full, outside all others.
-static void fill_far(BrimSim *s, int slot) {
+static void fill_far(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_cells;
+    float *rough = s->rough + (size_t)slot * (size_t)g->tile_cells;
     const uint8_t *full = full_cells(s) + (size_t)slot * (size_t)g->tile_rows;
-    for (int i = 0; i < g->tile_cells; i++) {
-        bool in = full[i >> 3] >> (i & 7) & 1;
-        s->rough[base + (size_t)i] = in ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
-        s->smooth[base + (size_t)i] = 0;
-        s->steady[base + (size_t)i] = -1;
-    }
-}
-
-/// Cells of a row within two of air that see particles.
-static uint8_t row_wanted(const BrimSim *s, int slot, int r, const PaddedRows *air,
-                          const PaddedRows *seen, const TileMask *allowed) {
-    size_t at = (size_t)slot * (size_t)s->grid.tile_rows + (size_t)r;
-    uint8_t cells = row_any(air, s->dim, r & 7, r >> 3) & row_any(seen, s->dim, r & 7, r >> 3);
-    uint8_t hollow = full_cells(s)[at] & (uint8_t)~s->particles.occupied[at];
-    return cells & mask_bits(allowed, r) & (uint8_t)~hollow;
+    for (int r = 0; r < g->tile_rows; r++)
+        for (int x = 0; x < TILE; x++)
+            rough[r * TILE + x] = full[r] >> x & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
+    memset(s->kept + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
 }
 
 /// Where the mean positions of cells wait until planes are asked: fields that are filled later.
@@ -141,34 +142,51 @@ static void mean_fields(const BrimSim *s, float *mean[3]) {
     mean[0] = s->even, mean[1] = s->even_next, mean[2] = s->tracked;
 }
 
-/// (x) => rough, mean positions; kept: cells with a solid's plane
+/// (x, near_air) => rough, mean positions; kept: cells with a solid's plane
 static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
     const LevelSetProfile *profile = context;
     const Grid *g = &s->grid;
-    fill_far(s, slot);
-    if (!(s->track_tile[slot] & TRACK_NEAR)) return;
-    TileMask allowed = allowed_cells(s, slot);
-    PaddedRows air, there;
+    if (!mask_any(g, s->near_air, slot)) return;
     NearRows rows;
     float *means[3];
     mean_fields(s, means);
     near_begin(s, slot, &rows);
-    pad_rows(s, s->near_air, slot, 0, &air);
-    pad_rows(s, s->particles.occupied, slot, 0, &there);
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = (size_t)slot * (size_t)g->tile_cells + (size_t)(r * TILE);
-        uint8_t cells = row_wanted(s, slot, r, &air, &there, &allowed);
+        uint8_t cells = s->near_air[at / TILE];
         if (!cells) continue;
         float distance[TILE], mean[3][TILE];
         near_look(s, &rows, slot, r, cells);
-        s->kept[at / TILE] = rows.near.planes;
+        s->kept[at / TILE] |= rows.near.planes;
         s->level_set->means(profile, &rows.near, r & 7, r >> 3, cells, distance, mean);
         for (uint8_t bits = cells; bits; bits &= (uint8_t)(bits - 1)) {
             int x = __builtin_ctz(bits);
             s->rough[at + (size_t)x] = distance[x];
+            for (int a = 0; a < s->dim; a++) means[a][at + (size_t)x] = mean[a][x];
         }
-        for (int a = 0; a < s->dim; a++) memcpy(means[a] + at, mean[a], sizeof mean[a]);
     }
+}
+
+/// Cells that were not asked yet and see particles, with a face through which the surface goes or
+/// to a cell near it: (near_air, beside, around) => near_air
+static void find_rest(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    TileMask rest = track_widened(s, s->around, slot);
+    PaddedRows seen;
+    uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++) {
+        rest.slice[z] |= mask_word(g, s->beside, slot, z);
+        any |= rest.slice[z] &= ~mask_word(g, s->near_air, slot, z);
+    }
+    if (any) {
+        pad_rows(s, s->particles.occupied, slot, 0, &seen);
+        drop_hollow(s, slot, &rest);
+        for (int r = 0; r < g->tile_rows; r++) {
+            uint64_t none = (uint8_t)~row_any(&seen, s->dim, r & 7, r >> 3);
+            rest.slice[r >> 3] &= ~(none << 8 * (r & 7));
+        }
+    }
+    mask_store(g, s->near_air, slot, &rest);
 }
 
 /// Cells so near to the surface of positions that memory may have its own on their other side.
@@ -195,7 +213,6 @@ static void find_asked(BrimSim *s, int slot, int thread, void *context) {
         uint8_t told = 0, near = s->beside[row] | mask_bits(&cells, r);
         for (int x = 0; x < TILE; x++) {
             float d = s->rough[row * TILE + (size_t)x];
-            near |= (uint8_t)((fabsf(d) < TRACK_ASTRAY + TRACK_ASTRAY) << x);
             told |= (uint8_t)((d > -LEVEL_SET_CUT && d < PLANES_TELL) << x);
         }
         s->asked[row] = near & told;
@@ -205,7 +222,10 @@ static void find_asked(BrimSim *s, int slot, int thread, void *context) {
 /// (x, phi, normals, asked, kept, mean positions) => smooth, steady
 static void planes_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    if (!(s->track_tile[slot] & TRACK_NEAR) || !track_near(s, slot, TRACK_SLOW)) return;
+    if (!mask_any(g, s->asked, slot)) return;
+    for (int i = 0; i < g->tile_cells; i++)
+        s->steady[(size_t)slot * (size_t)g->tile_cells + (size_t)i] = -1;
+    if (!track_near(s, slot, TRACK_SLOW)) return;
     const TrackSeen seen = track_seen(s);
     float *means[3], mean[3][TILE] = {0};
     NearRows rows;
@@ -224,54 +244,76 @@ static void planes_tile(BrimSim *s, int slot, int thread, void *context) {
 
 // --------------------------------------------------------------------------------------- filter
 
+/// Distances that positions tell, beside the surface and near it. (rough, beside) => even,
+/// even_next, kept
+static void begin_filter(BrimSim *s, int slot, int thread, void *context) {
+    const Grid *g = &s->grid;
+    const size_t first = (size_t)slot * (size_t)g->tile_rows;
+    for (size_t row = first; row < first + (size_t)g->tile_rows; row++) {
+        const float *rough = s->rough + row * TILE;
+        unsigned near = 0, beside = s->beside[row];
+        float d[TILE];
+        for (int x = 0; x < TILE; x++) {
+            bool known = fabsf(rough[x]) < ROUGH_KEPT || beside >> x & 1;
+            d[x] = known ? rough[x] : UNKNOWN;
+            near |= (unsigned)known << x;
+        }
+        memcpy(s->even + row * TILE, d, sizeof d);
+        memcpy(s->even_next + row * TILE, d, sizeof d);
+        s->kept[row] = (uint8_t)near;
+    }
+}
+
 /// One step of Taubin's filter: (even, kept) => even_next
 static void filter_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     float *block = s->scratch[thread].block[0],
           part = *(const float *)context / (float)(2 * s->dim);
     uint16_t rows[TILE + 2];
-    if (!mask_any(g, s->kept, slot)) return;
+    if (!mask_any(g, s->kept, slot) || !track_near(s, slot, TRACK_SLOW)) return;
     TileMask near = mask_load(g, s->kept, slot);
     track_rows(s, &near, rows);
-    block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, FILTER_REACH, rows, block);
-    s->tracking.kernels->filter(block, s->dim, &near, part, FILTER_REACH,
+    block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, UNKNOWN, rows, block);
+    s->tracking.kernels->filter(block, s->dim, &near, part, UNKNOWN,
                                 s->even_next + (size_t)slot * (size_t)g->tile_cells);
-}
-
-static void swap_even(BrimSim *s) {
-    fields_swap(s, FIELD_even, FIELD_even_next);
 }
 
 /// (rough) => even: filtered
 static void filter(BrimSim *s) {
-    float in = FILTER_IN, out = FILTER_OUT;
-    track_even(s, s->rough, NULL, ROUGH_KEPT, FILTER_REACH);
-    for (int pass = 0; pass < s->def.tracking_passes; pass++) {
-        tiles_for(s, filter_tile, &in);
-        swap_even(s);
-        tiles_for(s, filter_tile, &out);
-        swap_even(s);
+    float part[2] = {FILTER_IN, FILTER_OUT};
+    tiles_for(s, begin_filter, NULL);
+    for (int pass = 0; pass < 2 * s->def.tracking_passes; pass++) {
+        tiles_for(s, filter_tile, &part[pass & 1]);
+        fields_swap(s, FIELD_even, FIELD_even_next);
     }
 }
 
 // ---------------------------------------------------------------------------------------- blend
 
-/// (rough, smooth, steady, even) => tracked, and smooth: how far tracked is from it
+/// (rough, smooth, steady, even, asked) => tracked, and smooth: how far tracked is from it
 static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const bool forgets = !(s->def.tracking_memory > 0);
-    size_t base = (size_t)slot * (size_t)g->tile_cells;
-    for (size_t i = base; i < base + (size_t)g->tile_cells; i++) {
-        float rough = s->rough[i], smooth = s->smooth[i], steady = s->steady[i], to = rough;
-        s->tracked[i] = rough;
-        s->smooth[i] = steady < 0 ? 0 : rough - smooth;
-        if (steady <= 0) continue;
-        if (fabsf(rough) < FILTERED) to += steady * (s->even[i] - rough);
-        float lambda = forgets ? 1 : 1 - steady; // what fades in a step is told by particles
-        if (fabsf(rough) < TRACK_BOUND)
-            lambda = fmaxf(lambda, fminf((fabsf(to - smooth) - TRACK_ASTRAY) / TRACK_ASTRAY, 1));
-        s->tracked[i] = smooth + lambda * (to - smooth);
-        s->smooth[i] = lambda * (to - smooth);
+    const size_t first = (size_t)slot * (size_t)g->tile_rows;
+    for (size_t row = first; row < first + (size_t)g->tile_rows; row++) {
+        float smooth[TILE];
+        memcpy(smooth, s->smooth + row * TILE, sizeof smooth);
+        memcpy(s->tracked + row * TILE, s->rough + row * TILE, sizeof smooth);
+        memset(s->smooth + row * TILE, 0, sizeof smooth);
+        for (unsigned bits = s->asked[row]; bits; bits &= bits - 1) {
+            size_t x = (size_t)__builtin_ctz(bits), i = row * TILE + x;
+            float rough = s->rough[i], steady = s->steady[i], to = rough;
+            if (steady < 0) continue;
+            s->smooth[i] = rough - smooth[x];
+            if (steady <= 0) continue;
+            if (s->kept[row] >> x & 1) to += steady * (s->even[i] - rough);
+            float lambda = forgets ? 1 : 1 - steady; // what fades in a step is told by particles
+            if (fabsf(rough) < TRACK_BOUND)
+                lambda =
+                    fmaxf(lambda, fminf((fabsf(to - smooth[x]) - TRACK_ASTRAY) / TRACK_ASTRAY, 1));
+            s->tracked[i] = smooth[x] + lambda * (to - smooth[x]);
+            s->smooth[i] = lambda * (to - smooth[x]);
+        }
     }
 }
 
@@ -312,18 +354,29 @@ static void spread_tile(BrimSim *s, int slot, int thread, void *context) {
         }
 }
 
+/// (x) => rough, mean positions; sunk, beside, and cells near the surface: around
+static void measure(BrimSim *s) {
+    LevelSetProfile paper = level_set_paper(), *profile = &s->profile;
+    if (s->def.tracking_rough == BRIM_ROUGH_PAPER) profile = &paper;
+    tiles_for(s, fill_far, NULL);
+    tiles_for(s, measure_tile, profile);
+    track_beside(s, s->rough);
+    tiles_for(s, find_close, NULL);
+    tiles_for(s, find_rest, NULL);
+    tiles_for(s, measure_tile, profile);
+    track_beside(s, s->rough);
+    tiles_for(s, find_close, NULL);
+}
+
 void track_surface(BrimSim *s, double dt) {
     TrackFade fade = fade_of(s, dt);
-    LevelSetProfile paper = level_set_paper();
     if (s->grid.tile_count == 0) return; // no fields either
     if (has_band(s)) band_full(s);
     tiles_for(s, find_air, NULL);
     mark_tiles(s);
     end_particles(s);
     tiles_for(s, unpack_tile, &fade);
-    tiles_for(s, measure_tile, s->def.tracking_rough == BRIM_ROUGH_PAPER ? &paper : &s->profile);
-    track_beside(s, s->rough);
-    tiles_for(s, find_close, NULL);
+    measure(s);
     tiles_for(s, find_asked, NULL);
     tiles_for(s, planes_tile, NULL);
     filter(s);

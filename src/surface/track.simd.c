@@ -34,7 +34,7 @@ typedef struct Eye {
 /// What of a particle is not changed by a reflection.
 typedef struct Known {
     f16 phi, steady;
-    i16 has;
+    i16 has, near; ///< a normal; not too deep for one
 } Known;
 
 INLINE void add(Sums *sums, const float out[3], float rest, const f16 offset[3],
@@ -45,7 +45,7 @@ INLINE void add(Sums *sums, const float out[3], float rest, const f16 offset[3],
     f16 k = 1.0f - d2;
     k = (f16)((i16)k & (k > 0.0f) & valid);
     f16 w = k * k / (TRACK_NEARNESS * TRACK_NEARNESS + d2);
-    sums->all += w;
+    sums->all += (f16)((i16)w & known->near);
     sums->steady += w * known->steady;
     f16 facing = out[0] * normal[0] + out[1] * normal[1];
     f16 height = offset[0] * normal[0] + offset[1] * normal[1];
@@ -66,9 +66,9 @@ INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, 
         i16 valid = lane < (int32_t)(end - i);
         f16 offset[3] = {0}, normal[3] = {0}, steady = load(seen->steady + i);
         f16 phi = load(seen->phi + i);
-        Known known = {.has = steady >= 0.0f};
+        Known known = {.has = steady >= 0.0f, .near = phi > -TRACK_DEPTH};
         known.phi = (f16)((i16)phi & (phi < 0.0f));
-        known.steady = (f16)((i16)steady & known.has);
+        known.steady = (f16)((i16)steady & known.has & known.near);
         for (int a = 0; a < dim; a++) {
             offset[a] = load(eye->x[a] + i) * eye->scale + eye->shift[a];
             normal[a] = load(seen->normal[a] + i);

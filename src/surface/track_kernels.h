@@ -8,9 +8,9 @@
 /// Part of its distance that a particle takes from the grid in a step.
 #define TRACK_RENEWED 0.1f
 /// Particles deeper than this have no normal, cells.
-#define TRACK_DEPTH 2.75f
+#define TRACK_DEPTH 1.75f
 /// Cells as far as which the surface is made a distance for particles.
-#define TRACK_FAR 4.0f
+#define TRACK_FAR 3.0f
 
 /// What particles know of the surface, unpacked; by the index of a particle.
 typedef struct TrackSeen {

@@ -24,6 +24,14 @@ static bool find_near(const BrimSim *s, int slot, uint8_t near[TILE]) {
     return any;
 }
 
+/// Rows of nodes at z of a block of halo 1 that particles of rows near them ask.
+static unsigned node_rows(const uint8_t near[TILE], int dim, int z) {
+    unsigned rows = 0;
+    for (int k = dim == 3 ? z - 2 : 0; k <= (dim == 3 ? z : 0); k++)
+        if (k >= 0 && k < TILE) rows |= near[k];
+    return rows | rows << 1 | rows << 2;
+}
+
 /// A row of nodes: distances from a block of halo 2, changes from one of halo 1.
 static void fill_nodes(const float *at, const float *change, int dim, TrackNode *row) {
     enum { Z = WIDE_EDGE * WIDE_EDGE };
@@ -51,8 +59,10 @@ static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
         block_load(&s->grid, slot, s->smooth, PLACE_CELL, &s->sides, 1, 0, scratch->block[1]);
         for (int z = 0; z < (deep ? EDGE : 1); z++)
             for (int y = 0; y < EDGE; y++)
-                fill_nodes(distance + ((z + deep) * WIDE_EDGE + y + 1) * WIDE_EDGE + 1,
-                           change + (z * EDGE + y) * EDGE, s->dim, nodes + (z * EDGE + y) * EDGE);
+                if (node_rows(near, s->dim, z) >> y & 1)
+                    fill_nodes(distance + ((z + deep) * WIDE_EDGE + y + 1) * WIDE_EDGE + 1,
+                               change + (z * EDGE + y) * EDGE, s->dim,
+                               nodes + (z * EDGE + y) * EDGE);
     }
     const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
     s->tracking.kernels->renew(&span, start, nodes, near);
