@@ -122,6 +122,54 @@ TEST(a_drop_rings) {
     }
 }
 
+/// The same on a grid with nodal pressure and on one that bends. => frequency over theory's
+static double ring_on(int kind, double *decay, BrimError *error) {
+    Case c = case_drop(2, 19.2, 1);
+    BrimSim *sim;
+    Ring *ring = calloc(1, sizeof *ring);
+    c.def.nodal = kind == 1, c.def.warp = kind == 2 ? 0.75f : 0;
+    if (case_create(&c, &sim, error) != BRIM_OK) return 0;
+    BrimParticles p = brim_sim_particles(sim);
+    double middle = 0.5 * (double)c.def.size.x, exact = sqrt(6);
+    for (size_t i = 0; i < p.count; i++) {
+        p.vx[i] = (float)(0.05 * exact * ((double)p.x[i] - middle));
+        p.vy[i] = (float)(-0.05 * exact * ((double)p.y[i] - middle));
+    }
+    while (brim_sim_time(sim) < 4) {
+        if (brim_sim_step(sim, error) != BRIM_OK) break;
+        p = brim_sim_particles(sim);
+        const float *volume = sim->particles.attr[ATTR_VOLUME];
+        double x2 = 0, y2 = 0, x1 = 0, y1 = 0, n = 0;
+        for (size_t i = 0; i < p.count; i++) {
+            double v = volume ? (double)volume[i] : 1;
+            double x = (double)p.x[i] - middle, y = (double)p.y[i] - middle;
+            x1 += v * x, y1 += v * y, x2 += v * x * x, y2 += v * y * y, n += v;
+        }
+        ring_add(ring, brim_sim_time(sim), (x2 - x1 * x1 / n - y2 + y1 * y1 / n) / n);
+    }
+    ring_fit(ring, exact, 0);
+    double frequency = ring->frequency / exact;
+    *decay = ring->decay;
+    brim_sim_destroy(&sim);
+    free(ring);
+    return frequency;
+}
+
+TEST(warp_drop_rings_and_stays_round) {
+    for (int kind = 1; kind <= 2; kind++) {
+        BrimError error = {0};
+        double decay, frequency = ring_on(kind, &decay, &error), speed, pressure;
+        CHECK_OK(error.result, error);
+        CHECK_NEAR(frequency, 1, 0.02);
+        CHECK_BELOW(fabs(decay), 0.4);
+        Case c = case_drop(2, 12.8, 1);
+        c.def.nodal = kind == 1, c.def.warp = kind == 2 ? 0.75f : 0;
+        CHECK_OK(drop_at_rest(&c, 1, 10, &speed, &pressure, &error), error);
+        CHECK_BELOW(speed, kind == 1 ? 0.16 : 0.3); // staggered 0.12
+        CHECK_NEAR(pressure, 1, 0.02);
+    }
+}
+
 /// Rate of a capillary wave of wave number k on a viscous liquid: -decay + i frequency, from
 /// (n + 2 nu k^2)^2 + w0^2 = 4 nu^2 k^4 sqrt(1 + n / (nu k^2)).
 static double complex wave_rate(double w0, double nuk2) {

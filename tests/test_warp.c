@@ -540,6 +540,47 @@ TEST(warp_still_water_rests) {
             }
 }
 
+/// A pressure on the surface that is linear in space, 0.7 + slope x, goes on through all of the
+/// liquid and pushes it evenly, whatever the shape and the mesh; an even one moves nothing.
+TEST(warp_pressure_on_the_surface_balances) {
+    for (int dim = 2; dim <= 3; dim++)
+        for (int warped = 0; warped < 2; warped++)
+            for (int even = 0; even < 2; even++) {
+                const int n = dim == 3 ? 16 : 32;
+                const double slope = even ? 0 : 0.1;
+                Body drop = {{0.47 * n, 0.52 * n, dim == 3 ? 0.5 * n : 0}, {0}, 0.31 * n};
+                StillBox s;
+                box_init(&s, dim, n, n, dim == 3 ? n : 1, warped ? 0.75 : 0, 8, &drop);
+                float *jump = memory_zero(s.count * sizeof *jump);
+                still_level(&s, distance, &drop);
+                for (int z = 0; z <= (dim == 3 ? n : 0); z++)
+                    for (int y = 0; y <= n; y++)
+                        for (int x = 0; x <= n; x++) {
+                            double at[3];
+                            still_place(&s, x, y, z, 0, at);
+                            jump[still_at(&s, x, y, z)] = (float)(0.35 + 0.5 * slope * at[0]);
+                        }
+                s.problem.jump = jump, s.problem.jump_scale = 2;
+                CHECK(still_drop_slivers(&s) && still_assemble(&s));
+                still_rhs(&s);
+                CHECK(still_solve(&s, 1e-7));
+                still_update(&s);
+                double worst = 0;
+                int cells = 0;
+                EACH_CELL(&s) {
+                    int64_t i = still_at(&s, x, y, z);
+                    if (!was_updated(&s, i)) continue;
+                    cells++;
+                    for (int a = 0; a < dim; a++)
+                        worst = fmax(worst, fabs((double)s.u[a][i] + (a == 0 ? slope : 0)));
+                }
+                still_free(&s);
+                free(jump);
+                CHECK(cells > 100);
+                CHECK_BELOW(worst, 1e-4); // single precision
+            }
+}
+
 /// A piston of any thickness at a wall drives the channel before it at its own speed.
 TEST(warp_piston_thinner_than_a_cell) {
     static const double thick[3] = {0.4, 0.9, 2.3};

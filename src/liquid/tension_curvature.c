@@ -3,6 +3,7 @@
 #include "liquid/tension.h"
 #include "step/stages.h"
 #include "walls/solid_masks.h"
+#include "warp/stage.h"
 #include <math.h>
 #include <string.h>
 
@@ -21,10 +22,32 @@ typedef struct Block {
     int dim, stride[3];
 } Block;
 
+/// Distances to begin with: at cell centres, or on a warped grid at nodes in reference space, where
+/// it is regular.
+static const float *distances(const BrimSim *s) {
+    return s->warp ? s->phibar : s->phi;
+}
+
+/// Nodes beyond walls are mirror images of those before them.
+static void mirror_nodes(const BrimSim *s, int slot, Block *b) {
+    const TileCoord t = s->grid.coord[slot];
+    const int first[3] = {t.x * TILE - 1, t.y * TILE - 1, t.z * TILE - 1};
+    for (int a = 0; a < b->dim; a++) {
+        const int end = s->grid.cells[a] - first[a]; // in the block
+        for (int i = 0; i < (b->dim == 3 ? EDGE * EDGE * EDGE : EDGE * EDGE); i++) {
+            const int p = i / b->stride[a] % EDGE;
+            const int q = first[a] + p < 0 ? p + 2 : p > end ? 2 * end - p : p;
+            if (q != p && q >= 0) b->at[i] = b->at[i + (q - p) * b->stride[a]];
+        }
+    }
+}
+
 static void load(const BrimSim *s, int slot, const float *field, float missing, Block *b) {
     b->dim = s->dim;
     b->stride[0] = 1, b->stride[1] = EDGE, b->stride[2] = EDGE * EDGE;
-    block_load(&s->grid, slot, field, PLACE_CELL, &s->sides, 1, missing, b->at);
+    block_load(&s->grid, slot, field, s->warp ? PLACE_NODE : PLACE_CELL, &s->sides, 1, missing,
+               b->at);
+    if (s->warp) mirror_nodes(s, slot, b);
 }
 
 static int place_of(const Block *b, int cell) {
@@ -47,11 +70,11 @@ static int offsets_around(const Block *b, int offset[26]) {
 static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     const int cells = s->grid.tile_cells;
     float *out = s->tension_phi + (size_t)slot * (size_t)cells;
-    const float *phi = s->phi + (size_t)slot * (size_t)cells;
+    const float *phi = distances(s) + (size_t)slot * (size_t)cells;
     Block b;
     int offset[26], count;
     s->curved[slot] = 0;
-    load(s, slot, s->phi, LEVEL_SET_CUT, &b);
+    load(s, slot, distances(s), LEVEL_SET_CUT, &b);
     count = offsets_around(&b, offset);
     for (int i = 0; i < cells; i++) {
         int at = place_of(&b, i);
@@ -111,7 +134,7 @@ static void spread_tile(BrimSim *s, int slot, int thread, void *context) {
     load(s, slot, pass->from, FAR_AWAY, &b);
     for (int i = 0; i < cells; i++) {
         int at = place_of(&b, i);
-        float kept = s->phi[first + (size_t)i], here = b.at[at];
+        float kept = distances(s)[first + (size_t)i], here = b.at[at];
         if (here == kept && fabsf(here) < LEVEL_SET_CUT) continue; // beside the surface
         float d = spread(&b, at);
         if (d < fabsf(here)) to[i] = here < 0 ? -d : d;
@@ -214,10 +237,7 @@ static void tilt_at_solids(const BrimSim *s, int slot, float tilt, Block *b) {
             }
 }
 
-/// Curvature of the surface from that of a level at a distance, both as round as a ball: a mean
-/// over levels to both sides is else too large by the square of their distance over that of the
-/// radius.
-static float on_surface(int dim, float k, float distance) {
+float curvature_on_surface(int dim, float k, float distance) {
     const float limit = dim == 3 ? 2 : 1;
     float on = k / fmaxf(1 - distance * k / (float)(dim - 1), 0.5f);
     return on < -limit ? -limit : on > limit ? limit : on;
@@ -235,15 +255,20 @@ static void curve_tile(BrimSim *s, int slot, int thread, void *context) {
     int offset[26], count;
     load(s, slot, phi, FAR_AWAY, &b);
     count = offsets_around(&b, offset);
-    tilt_at_walls(s, slot, tilt, &b);
-    if (s->walls.solid_count && solid_near(s, slot)) tilt_at_solids(s, slot, tilt, &b);
+    if (!s->warp) tilt_at_walls(s, slot, tilt, &b);
+    if (!s->warp && s->walls.solid_count && solid_near(s, slot)) tilt_at_solids(s, slot, tilt, &b);
     for (int i = 0; i < cells; i++) {
         int at = place_of(&b, i);
         bool known = fabsf(b.at[at]) < CURVED;
         for (int k = 0; k < count; k++) known &= fabsf(b.at[at + offset[k]]) < FAR_AWAY - 2;
-        out[i] =
-            known ? on_surface(s->dim, curvature_of(s->dim, &b.at[at], EDGE, EDGE * EDGE), b.at[at])
-                  : NAN;
+        out[i] = known ? 0 : NAN;
+    }
+    if (s->warp) warp_curve(s, slot, b.at, out);
+    for (int i = 0; i < cells && !s->warp; i++) {
+        int at = place_of(&b, i);
+        if (out[i] == 0)
+            out[i] = curvature_on_surface(
+                s->dim, curvature_of(s->dim, &b.at[at], EDGE, EDGE * EDGE), b.at[at]);
     }
 }
 

@@ -636,16 +636,17 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
     if (!(def->warp > 0) && !def->nodal) return false;
     bool force = false;
     for (int i = 0; i < def->gauge_count; i++) force |= def->gauges[i].kind == BRIM_GAUGE_FORCE;
-    const char *other = def->band_width > 0        ? "band.width"
-                        : def->body_count > 0      ? "bodies"
-                        : def->force_count > 0     ? "forces"
-                        : force                    ? "gauges of force"
-                        : def->spray_speed[1] > 0  ? "spray.speed"
-                        : def->mpm_substeps > 0    ? "mpm.substeps"
-                        : def->viscosity > 0       ? "viscosity"
-                        : def->surface_tension > 0 ? "surface_tension"
-                        : def->wall_friction > 0   ? "walls.friction"
-                        : def->wall_roughness > 0  ? "walls.roughness"
+    const char *other = def->band_width > 0       ? "band.width"
+                        : def->body_count > 0     ? "bodies"
+                        : def->force_count > 0    ? "forces"
+                        : force                   ? "gauges of force"
+                        : def->spray_speed[1] > 0 ? "spray.speed"
+                        : def->mpm_substeps > 0   ? "mpm.substeps"
+                        : def->viscosity > 0      ? "viscosity"
+                        : def->surface_tension > 0 && def->contact_angle != 90
+                            ? "walls.contact_angle"
+                        : def->wall_friction > 0  ? "walls.friction"
+                        : def->wall_roughness > 0 ? "walls.roughness"
                         : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
                             ? "solver.volume: direct or averaged"
                         : def->output.vdb ? "output.vdb"

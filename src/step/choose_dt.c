@@ -126,7 +126,10 @@ static double step_for_walls(const BrimSim *s, double time, double dt) {
 
 double step_for_tension(const BrimSim *s) {
     if (!(s->def.surface_tension > 0)) return INFINITY;
-    return sqrt(s->def.density * pow((double)s->dx, 3) / (2 * 3.14159265 * s->def.surface_tension));
+    // cells of a mesh that bends are smaller
+    const double least = s->warp ? s->warp->motion.least : 1;
+    const double dx = s->dx * (least > 0 ? pow(least, 1.0 / s->dim) : 1);
+    return sqrt(s->def.density * dx * dx * dx / (2 * 3.14159265 * s->def.surface_tension));
 }
 
 /// The strongest pull of gravity in this step and the next, m/s^2: a key may bring more.

@@ -263,7 +263,7 @@ typedef enum StageId {
       "distance to the surface as far as its curvature needs it")                                  \
     F(tension_next, float, 1, CELL, ALL, TENSION, ONLY(TENSION), NO, "cells",                      \
       "the same, a pass later")                                                                    \
-    F(curvature, float, 1, CELL, ALL, TENSION, ONLY(TENSION), NO, "1/cells",                       \
+    F(curvature, float, 1, CELL, ALL, TENSION, SPAN(TENSION, SUBTRACT), NO, "1/cells",             \
       "of the surface, positive for drops; 0 far from it")                                         \
     F(curvature_next, float, 1, CELL, ALL, TENSION, ONLY(TENSION), NO, "1/cells",                  \
       "the same, a pass later")                                                                    \
@@ -294,7 +294,7 @@ typedef enum StageId {
       "index of the tile's block of what particles give to the grid, -1 without particles")        \
     F(own, uint8_t, 1, ROW, ALL, WARP, SPAN(TO_GRID, EXTRAPOLATE), NO, "",                         \
       "cells that particles gave a velocity")                                                      \
-    F(phibar, float, 1, CELL, ALL, WARP, AT_SURFACE_OR_REST, NO, "cells",                          \
+    F(phibar, float, 1, CELL, ALL, WARP, AT_SURFACE_OR_REST | ONLY(TENSION), NO, "cells",          \
       "distance to the surface in reference space, at nodes")                                      \
     F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                              \
       "nodes too near to the surface, which count as air")                                         \

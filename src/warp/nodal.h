@@ -47,6 +47,10 @@ typedef struct NodalProblem {
     WarpRule rule;
     Surface surface;
     const float *phi; ///< [nodes] signed distance in space, negative in the liquid, any unit
+    /// [nodes] pressure on the surface, as q, at the nodes of cut cells, not a number where it is
+    /// not known; NULL: 0. Times `jump_scale`.
+    const float *jump;
+    double jump_scale;
     NodalSolids solids;
     /// Fast ones, for 3D; NULL: value by value in double precision.
     const struct NodalKernels *kernels;

@@ -56,3 +56,7 @@ double nodal_open_mean(const Cell *c, double mean[3][8]);
 /// grad min(phi, 0) in reference space, where a plane has at least 1 / sqrt(dim), whichever corners
 /// it cuts off and however long the cell is.
 bool nodal_is_rough(const Cell *c);
+/// Pressure of the surface at the corners of a cut cell; where it is not known the mean of the
+/// others.
+void nodal_cell_jump(const NodalProblem *p, const NodeBlock *jump, const int local[3],
+                     double out[8]);

@@ -93,6 +93,60 @@ static void add_solid_flow(const NodalProblem *p, int slot, double *sum) {
     }
 }
 
+void nodal_cell_jump(const NodalProblem *p, const NodeBlock *jump, const int local[3],
+                     double out[8]) {
+    const int corners = 1 << p->grid->dim;
+    double sum = 0, count = 0;
+    for (int k = 0; k < corners; k++) {
+        const float v =
+            jump->at[block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2))];
+        out[k] = (double)v * p->jump_scale;
+        if (v == v) sum += out[k], count++;
+    }
+    for (int k = 0; k < corners; k++)
+        if (isnan(out[k])) out[k] = count > 0 ? sum / count : 0;
+}
+
+/// What the pressure of the surface, ps, does to cut cells. With q = ps there the gradient is
+/// grad ps + M grad (q - ps)0, ()0 being 0 at air nodes: - w B^T (B ps - M B ps0) at each point.
+static void subtract_jump(const NodalProblem *p, int slot, double *sum) {
+    const Grid *g = p->grid;
+    const int all = (1 << (1 << g->dim)) - 1;
+    Corners corners;
+    NodeBlock jump;
+    int local[3];
+    if (!nodal_load_corners(p, slot, &corners)) return;
+    nodal_load_block(g, p->jump, NAN, slot, &jump);
+    EACH_CELL_AROUND(g, local) {
+        int64_t at = -1;
+        Cell c;
+        double ps[8], out[8] = {0};
+        const int liquid = liquid_corners(p, &corners.phi, slot, local, &at);
+        if (liquid == 0 || liquid == all) continue;
+        if (!nodal_load_cell(p, &corners, slot, local, &c)) continue;
+        nodal_cell_jump(p, &jump, local, ps);
+        for (int point = 0; point < c.element.points; point++) {
+            const double(*B)[8] = c.element.gradient[point],
+                  w = c.open[point] * c.element.weight[point];
+            double M[3][3], whole[3] = {0}, inside[3] = {0}, v[3];
+            element_ghost(c.element.corners, B, c.phi, &c.surface, M);
+            for (int a = 0; a < g->dim; a++)
+                for (int k = 0; k < c.element.corners; k++) {
+                    whole[a] += B[a][k] * ps[k];
+                    inside[a] += c.liquid >> k & 1 ? B[a][k] * ps[k] : 0;
+                }
+            for (int a = 0; a < g->dim; a++)
+                v[a] = whole[a] - M[a][0] * inside[0] - M[a][1] * inside[1] - M[a][2] * inside[2];
+            for (int k = 0; k < c.element.corners; k++)
+                for (int a = 0; a < g->dim; a++) out[k] += w * B[a][k] * v[a];
+        }
+        for (int k = 0; k < c.element.corners; k++) {
+            const int node = nodal_corner(g->dim, local, k);
+            if (node >= 0) sum[node] -= out[k];
+        }
+    }
+}
+
 /// V Gm^T u, from what the assembly kept.
 static void rhs_by_means(const NodalProblem *p, const NodalOperator *op, float *const u[3],
                          int slot, double *sum) {
@@ -135,6 +189,11 @@ void nodal_rhs(const NodalProblem *p, const NodalOperator *op, float *const u[3]
         add_solid_flow(p, slot, sum);
         for (size_t i = 0; i < n; i++) b[first + i] += (float)sum[i];
     }
+    if (p->jump) {
+        memset(sum, 0, sizeof sum);
+        subtract_jump(p, slot, sum);
+        for (size_t i = 0; i < n; i++) b[first + i] += (float)sum[i];
+    }
     for (size_t i = 0; i < n; i++)
         if (op->smooth[first + i] == 0) b[first + i] = 0;
 }
@@ -164,30 +223,32 @@ static void find_liquid(const Grid *g, const NodeBlock *phi, LiquidRows *out) {
     }
 }
 
-/// u -= Mc Gm q in one cell.
+/// u -= Mc Gm q in one cell, with a pressure ps of the surface u -= Gm ps + Mc Gm (q - ps)0.
 static void update_cell(const NodalProblem *p, const NodalOperator *op, const NodeBlock *phi,
-                        const NodeBlock *pressure, const int local[3], bool whole, int64_t at,
-                        float *const u[3]) {
+                        const NodeBlock *pressure, const NodeBlock *jump, const int local[3],
+                        bool whole, int64_t at, float *const u[3]) {
     const int dim = p->grid->dim, corners = 1 << dim;
     const int64_t n = p->grid->tile_cells;
     const float *mean = op->mean + at / n * n * NODAL_MEAN + at % n;
     const double volume = (double)mean[(NODAL_MEAN - 1) * n];
-    double slope[3] = {0}, M[3][3];
+    double slope[3] = {0}, of_jump[3] = {0}, ps[8] = {0}, M[3][3];
+    if (jump && !whole) nodal_cell_jump(p, jump, local, ps);
     Cell c = {.element = {.dim = dim, .corners = corners}, .surface = p->surface};
     for (int k = 0; k < corners; k++) {
         int from = block_index(local[0] + (k & 1), local[1] + (k >> 1 & 1), local[2] + (k >> 2));
-        double v = phi->at[from] < 0 ? (double)pressure->at[from] : 0;
+        double v = phi->at[from] < 0 ? (double)pressure->at[from] - ps[k] : 0;
         c.phi[k] = (double)phi->at[from];
         for (int a = 0; a < dim; a++) {
             c.element.mean[a][k] = (double)mean[(a * 8 + k) * n] / volume;
             slope[a] += c.element.mean[a][k] * v;
+            of_jump[a] += c.element.mean[a][k] * ps[k];
         }
     }
     if (!whole && nodal_is_rough(&c)) c.surface.order = 1;
     if (!whole) element_ghost(corners, c.element.mean, c.phi, &c.surface, M);
     for (int a = 0; a < dim; a++) {
         double v = whole ? slope[a] : M[a][0] * slope[0] + M[a][1] * slope[1] + M[a][2] * slope[2];
-        u[a][at] = (float)((double)u[a][at] - v);
+        u[a][at] = (float)((double)u[a][at] - v - of_jump[a]);
     }
 }
 
@@ -195,13 +256,14 @@ void nodal_update(const NodalProblem *p, const NodalOperator *op, const float *q
                   uint8_t *updated, int slot) {
     const Grid *g = p->grid;
     const size_t n = (size_t)g->tile_cells, first = (size_t)slot * n;
-    NodeBlock phi, pressure;
+    NodeBlock phi, pressure, jump;
     LiquidRows liquid;
     float slope[3][512];
     if (updated) memset(updated + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
     if (!op->kept[slot]) return;
     nodal_load_block(g, p->phi, 1, slot, &phi);
     nodal_load_block(g, q, 0, slot, &pressure);
+    if (p->jump) nodal_load_block(g, p->jump, NAN, slot, &jump);
     if (op->kernels)
         op->kernels->gradient(op->mean + first * NODAL_MEAN, pressure.at,
                               (float *const[3]){slope[0], slope[1], slope[2]});
@@ -220,7 +282,7 @@ void nodal_update(const NodalProblem *p, const NodalOperator *op, const float *q
             if (op->kernels && whole)
                 for (int a = 0; a < 3; a++) u[a][at] -= slope[a][i];
             else
-                update_cell(p, op, &phi, &pressure, local, whole, at, u);
+                update_cell(p, op, &phi, &pressure, p->jump ? &jump : NULL, local, whole, at, u);
             done |= 1u << x;
         }
         if (updated) updated[(size_t)slot * (size_t)g->tile_rows + (size_t)row] = (uint8_t)done;

@@ -82,6 +82,11 @@ BrimResult warp_to_grid(BrimSim *s, BrimError *error);
 BrimResult warp_surface(BrimSim *s, BrimError *error);
 /// Gravity on known cells.
 BrimResult warp_forces(BrimSim *s, BrimError *error);
+/// (phibar) => curvature at nodes
+BrimResult warp_tension(BrimSim *s, BrimError *error);
+/// Curvature in space, 1/cells, at the nodes of a tile where `curvature` [nodes] is a number, from
+/// distances in reference space, a block with halo 1.
+void warp_curve(const BrimSim *s, int slot, const float *distance, float *curvature);
 /// (velocity, phi) => pressure
 BrimResult warp_pressure(BrimSim *s, BrimError *error);
 /// (velocity, pressure) => (velocity, liquid)

@@ -64,6 +64,9 @@ static Projection projection(const BrimSim *s) {
                     .surface = {.order = s->def.surface == BRIM_SURFACE_FLAGS ? 1 : 2,
                                 .limit = GHOST_LIMIT},
                     .phi = s->phi,
+                    .jump = s->def.surface_tension > 0 ? s->curvature : NULL,
+                    .jump_scale = s->def.surface_tension * s->projection.kick_now /
+                                  ((double)s->def.density * s->dx * s->dx),
                     .solids = s->warp->solids,
                     .kernels = s->warp->nodal,
                     .map_kernels = s->warp->kernels},

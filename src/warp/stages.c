@@ -6,6 +6,10 @@ static bool moves(const BrimSim *s) {
     return s->volume.weighs;
 }
 
+static bool tension_acts(const BrimSim *s) {
+    return s->def.surface_tension > 0 && pressure_acts(s);
+}
+
 const Stage warped_stages[] = {
     // what, in which column of the statistics, when; what it reads; what it writes
     {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, warp_solids, NULL, "velocity phi",
@@ -32,10 +36,12 @@ const Stage warped_stages[] = {
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, warp_surface, NULL,
      "solid_at rock solid_phi solid_volume", "phi block_at phibar sliver"},
     {AT_FORCES, "forces", BRIM_STAGE_FORCES, warp_forces, NULL, "known", "velocity"},
+    {AT_TENSION, "tension", BRIM_STAGE_FORCES, warp_tension, tension_acts, "phibar",
+     "tension_phi tension_next curvature curvature_next curved"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, warp_pressure, pressure_acts,
-     "phi tile_solid solid_at solid_phi", "velocity old known pressure rhs"},
+     "phi curvature tile_solid solid_at solid_phi", "velocity old known pressure rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, warp_subtract, pressure_acts,
-     "phi pressure solid_at", "velocity liquid diagonal"},
+     "phi curvature pressure solid_at", "velocity liquid diagonal"},
     {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, warp_extrapolate, NULL,
      "liquid own tile_solid solid_at solid_phi solid_volume", "velocity old known tile_speed"},
     {AT_TO_PARTICLES, "to_particles", BRIM_STAGE_TO_PARTICLES, warp_to_particles, NULL,
