@@ -310,19 +310,16 @@ static BrimResult tell_cells(Bins *b, const MeshScale *scale, FilledCells filled
     return BRIM_OK;
 }
 
-void bins_take_out(Bins *b, const uint32_t *particle, size_t count) {
-    size_t cells = (size_t)b->grid.tile_count * CELLS, taken = 0;
-    uint32_t from = 0;
+void bins_take_out(Bins *b, const uint8_t *out) {
+    size_t cells = (size_t)b->grid.tile_count * CELLS;
+    uint32_t from = 0, to = 0;
     for (size_t cell = 0; cell < cells; cell++) {
         uint32_t end = b->start[cell + 1];
-        bool out = taken < count && end - from == 1 && b->order[from] == particle[taken];
-        uint32_t to = from - (uint32_t)taken;
-        for (uint32_t k = from; k < end && !out; k++) b->order[to++] = b->order[k];
-        from = end;
-        taken += out;
-        b->start[cell + 1] = end - (uint32_t)taken;
+        for (; from < end; from++)
+            if (!out[b->order[from]]) b->order[to++] = b->order[from];
+        b->start[cell + 1] = to;
     }
-    b->count -= taken;
+    b->count = to;
 }
 
 BrimResult bins_make(Bins *b, const MeshScale *scale, const BrimParticles *particles,

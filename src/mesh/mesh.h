@@ -6,7 +6,8 @@
 //   nodes     the lattice nodes of a tile: which are in the water, and how far from its surface
 //   march     marching cubes over nodes: vertices, then triangles
 //   smooth    volume-preserving smoothing; normals
-//   drops     particles far from all others, as balls without the lattice
+//   sheet     thin sheets stay whole where their particles are far apart
+//   drops     a few particles far from all others, as ellipsoids without the lattice
 //
 // The lattice has `resolution` nodes along a cell's edge and one layer more outside the domain:
 //
@@ -55,7 +56,8 @@ typedef struct MeshScale {
     float spacing;     ///< of particles in full water
     float radius;      ///< of the kernel
     float shift;       ///< how deep inside a solid a node can be and touch one outside
-    float reach;       ///< no water farther than this from all particles
+    float reach;       ///< no water farther than this from all particles, but in sheets
+    float sheet;       ///< radius of the neighbourhood that tells a sheet
     float alone;       ///< radius of a ball of one particle's volume
     float full;        ///< sum of a kernel's weights deep in the water
     float dense_count; ///< particles in a cell from which on it counts as filled
@@ -110,9 +112,9 @@ typedef struct Bins {
 BrimResult bins_make(Bins *bins, const MeshScale *scale, const BrimParticles *particles,
                      const SolidList *solids, FilledCells filled, Team *team, BrimError *error);
 void bins_free(Bins *bins);
-/// Takes out particles that are the only ones of their cells, given in the order of these. What
-/// cells are stays as it was: around them are active ones without water.
-void bins_take_out(Bins *bins, const uint32_t *particle, size_t count);
+/// Takes out the particles that are marked. What cells are stays as it was: around them are active
+/// ones without water.
+void bins_take_out(Bins *bins, const uint8_t *marked);
 
 // -------------------------------------------------------------------------------------- block
 
@@ -185,12 +187,22 @@ typedef struct LevelKernels {
 
 BRIM_KERNELS(LevelKernels, level_kernels)
 
+/// 0 below `low`, 1 above `high`, smooth in between.
+static inline float ramp(float low, float high, float x) {
+    float t = (x - low) / (high - low);
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    return t * t * (3 - 2 * t);
+}
+
 /// Signed distance to the surface from such sums, within [-radius, radius].
 float level_distance(const MeshScale *scale, const LevelSums *sums);
 
 // -------------------------------------------------------------------------------------- nodes
 
 typedef enum NodeKind { NODE_FAR, NODE_DEEP, NODE_ACTIVE } NodeKind;
+
+/// Cells that a tile's nodes touch: [z][y][x].
+typedef uint8_t Touched[TOUCH][TOUCH][TOUCH];
 
 /// The nodes of a tile and the first of the next tiles: (edge + 1)^3, x fastest.
 typedef struct Nodes {
@@ -199,6 +211,7 @@ typedef struct Nodes {
     float phi[NODES_ALL];    ///< distance to the water's surface
     bool in[NODES_ALL];      ///< in the water
     bool near_solid;
+    Touched sparse; ///< cells in which a gap of a thin sheet may be
     /// Distance to solids where it is wanted, with a ring of nodes around: (edge + 3)^3.
     float solid[RING_ALL];
     uint8_t wanted[RING_ALL];

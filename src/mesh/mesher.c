@@ -65,6 +65,7 @@ static MeshScale make_scale(const BrimSimDef *def, const BrimMeshDef *mesh) {
     if (def->tracking != BRIM_TRACKING_OFF) sight = fmax(sight, (double)TRACK_REACH);
     s.halo = (int)ceil(sight + s.shift + spacing);
     s.reach = (float)fmin(2 * spacing, radius);
+    s.sheet = (float)fmin(5 * spacing, s.halo - spacing);
     // The lattice cuts a ball of a few nodes to a polyhedron. Balls of this radius keep, on average
     // over where they lie, the volume of the smaller one.
     double ball = cbrt(3 / (4 * 3.14159265358979 * per_cell)), cut = 0.66 / mesh->resolution;
@@ -263,7 +264,7 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
     result = bins_make(&w.bins, &scale, particles, &list, filled, w.team, error);
     if (result == BRIM_OK && !drops_find(&w.drops, &w.bins, &scale, &list, particles))
         result = no_memory(error);
-    if (result == BRIM_OK) bins_take_out(&w.bins, w.drops.particle, w.drops.count);
+    if (result == BRIM_OK && w.drops.count) bins_take_out(&w.bins, w.drops.marked);
     if (result == BRIM_OK && mesh_def->anisotropic) {
         w.stretch = stretch_scale(&scale, def->particles_per_cell);
         w.stretched =

@@ -1,5 +1,6 @@
 // The lattice nodes of a tile: which are in the water, and how far from its surface.
 #include "mesh/carried.h"
+#include "mesh/sheet.h"
 #include "mesh/stretch.h"
 #include <math.h>
 #include <string.h>
@@ -20,13 +21,6 @@ static const float FILM_LEAST = 0.1f, FILM_SURE = 0.35f;
 
 /// Carried planes are asked nearer to the surface of positions than this, cells.
 static const float CARRIED_NEAR = 1.25f;
-
-/// 0 below `low`, 1 above `high`, smooth in between.
-static float ramp(float low, float high, float x) {
-    float t = (x - low) / (high - low);
-    t = t < 0 ? 0 : t > 1 ? 1 : t;
-    return t * t * (3 - 2 * t);
-}
 
 /// Averaged position: |mean| is a known function of the distance to a flat surface; the profile
 /// inverts it. Few particles around a point, as where sides meet and their images repeat them, make
@@ -56,7 +50,7 @@ float level_distance(const MeshScale *s, const LevelSums *sums) {
 // --------------------------------------------------------------------------------------- kinds
 
 /// Kinds of the cells that a tile's nodes touch.
-static void cell_kinds(const Nodes *n, const NodeInput *in, uint8_t kind[TOUCH][TOUCH][TOUCH]) {
+static void cell_kinds(const Nodes *n, const NodeInput *in, Touched kind) {
     const Bins *b = in->block.bins;
     for (int z = 0; z < TOUCH; z++)
         for (int y = 0; y < TOUCH; y++)
@@ -82,7 +76,7 @@ static void touched(const MeshScale *s, int axis, int tile, int local, int *low,
     if (*high < *low) *high = *low;
 }
 
-static void node_kinds(Nodes *n, const MeshScale *s, uint8_t kind[TOUCH][TOUCH][TOUCH]) {
+static void node_kinds(Nodes *n, const MeshScale *s, Touched kind) {
     int edge = s->edge + 1, low[3][NODES_MAX], high[3][NODES_MAX];
     for (int a = 0; a < 3; a++)
         for (int i = 0; i < edge; i++) touched(s, a, n->tile[a], i, &low[a][i], &high[a][i]);
@@ -101,18 +95,19 @@ static void node_kinds(Nodes *n, const MeshScale *s, uint8_t kind[TOUCH][TOUCH][
 
 // ------------------------------------------------------------------------------------ distance
 
+/// sums: what particles around the point say; NULL when it is not wanted.
 static float phi_at(const Block *block, const NodeInput *in, const float at[3],
-                    const float plane[4]) {
-    LevelSums sums;
+                    const float plane[4], LevelSums *out) {
+    LevelSums own, *sums = out ? out : &own;
     if (in->stretch) {
         const StretchScale *s = in->stretch;
-        in->kernels->stretched(block, s->support, at, plane, &sums);
-        return fminf(stretch_distance(s, &sums), in->scale->radius);
+        in->kernels->stretched(block, s->support, at, plane, sums);
+        return fminf(stretch_distance(s, sums), in->scale->radius);
     }
-    in->kernels->sum(block, in->scale->radius, at, plane, &sums);
-    float rough = level_distance(in->scale, &sums);
+    in->kernels->sum(block, in->scale->radius, at, plane, sums);
+    float rough = level_distance(in->scale, sums);
     if (!in->block.carried || fabsf(rough) > CARRIED_NEAR) return rough;
-    return carried_distance(block, in->kernels, at, plane, &sums, rough);
+    return carried_distance(block, in->kernels, at, plane, sums, rough);
 }
 
 /// Moves a point that is closer than a particle's spacing to a side or solid that far away. Returns
@@ -147,7 +142,7 @@ static float film_end(const Block *block, const NodeInput *in, const float at[3]
             if (point[a] < 0 || point[a] > (float)in->scale->cells[a]) return -1;
         }
         here[3] = d;
-        float value = phi_at(block, in, point, here);
+        float value = phi_at(block, in, point, here, NULL);
         if (i < 0) *wet = value;
         if (i < 0 && !(value < -FILM_LEAST)) return -1;
         if (value < 0)
@@ -156,6 +151,12 @@ static float film_end(const Block *block, const NodeInput *in, const float at[3]
             high = d, above = value;
     }
     return low + (high - low) * below / (below - above);
+}
+
+static bool in_sparse_cell(const Nodes *n, const float at[3]) {
+    int cell[3];
+    for (int a = 0; a < 3; a++) cell[a] = (int)floorf(at[a]) - (TILE * n->tile[a] - 2);
+    return n->sparse[cell[2]][cell[1]][cell[0]];
 }
 
 /// Beside a side or a solid water counts as touching it when it is there a spacing away: holes no
@@ -173,11 +174,14 @@ static float active_phi(const Nodes *n, const Block *block, const NodeInput *in,
         for (int a = 0; a < 3; a++) at[a] += depth * plane[a];
         plane[3] = 0;
     }
-    float phi = phi_at(block, in, at, mirrored ? plane : NULL);
+    LevelSums sums;
+    float phi = phi_at(block, in, at, mirrored ? plane : NULL, &sums);
+    if (phi > 0 && !mirrored && !in->stretch && in_sparse_cell(n, at))
+        phi = sheet_distance(block, in, at, &sums, phi);
     const float node[3] = {at[0], at[1], at[2]};
     const float own[4] = {plane[0], plane[1], plane[2], plane[3]};
     if (step_back(s, at, plane, mirrored)) {
-        float back = phi_at(block, in, at, mirrored ? plane : NULL);
+        float back = phi_at(block, in, at, mirrored ? plane : NULL, NULL);
         if (back < 0) return fminf(phi, back);
         phi = fminf(phi, back);
     }
@@ -213,10 +217,11 @@ static bool node_levels(Nodes *n, const Block *block, const NodeInput *input) {
 }
 
 NodesResult nodes_fill(Nodes *nodes, Block *block, const NodeInput *input) {
-    uint8_t kind[TOUCH][TOUCH][TOUCH];
+    Touched kind;
     cell_kinds(nodes, input, kind);
     node_kinds(nodes, input->scale, kind);
     nodes_solid(nodes, input);
     if (!block_fill(block, &input->block, nodes->tile, nodes->near_solid)) return NODES_NO_MEMORY;
+    if (!input->stretch) sheet_cells(block, input->scale, nodes->sparse);
     return node_levels(nodes, block, input) ? NODES_SOME : NODES_NONE;
 }

@@ -1,5 +1,6 @@
 #include "mesh/stretch.h"
 #include "base/memory.h"
+#include "mesh/axes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,31 +99,6 @@ float stretch_distance(const StretchScale *s, const LevelSums *sums) {
 
 // ------------------------------------------------------------------------------------- kernels
 
-/// Eigenvalues and vectors (columns) of a symmetric matrix, by turns in its planes (Jacobi). The
-/// matrix becomes diagonal.
-static void diagonalise(double a[3][3], double v[3][3]) {
-    enum { SWEEPS = 12 };
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++) v[i][k] = i == k;
-    for (int turn = 0; turn < 3 * SWEEPS; turn++) {
-        int p = turn % 3, q = (p + 1) % 3;
-        if (a[p][q] == 0) continue;
-        double theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-        double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
-        double c = 1 / sqrt(t * t + 1), s = t * c;
-        for (int k = 0; k < 3; k++) {
-            double x = a[k][p], y = a[k][q];
-            a[k][p] = c * x - s * y, a[k][q] = s * x + c * y;
-        }
-        for (int k = 0; k < 3; k++) {
-            double x = a[p][k], y = a[q][k];
-            a[p][k] = c * x - s * y, a[q][k] = s * x + c * y;
-            x = v[k][p], y = v[k][q];
-            v[k][p] = c * x - s * y, v[k][q] = s * x + c * y;
-        }
-    }
-}
-
 /// (at, moments of its neighbours) => kernel.
 static StretchedKernel make_kernel(const StretchScale *s, const float at[3],
                                    const LevelSums *sums) {
@@ -137,7 +113,7 @@ static StretchedKernel make_kernel(const StretchScale *s, const float at[3],
         c[row[i]][column[i]] = c[column[i]][row[i]] =
             7 * ((double)sums->second[i] / sums->weight - mean[row[i]] * mean[column[i]]) /
             ((double)s->radius * s->radius);
-    diagonalise(c, v);
+    axes_find(c, v);
     float largest = (float)fmax(c[0][0], fmax(c[1][1], c[2][2])), g[3], product = 1;
     for (int a = 0; a < 3; a++) {
         g[a] = 1 / (s->kernel * axis_length((float)c[a][a], largest, sums->weight / s->full));
