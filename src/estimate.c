@@ -121,7 +121,6 @@ static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, 
     }
 }
 
-/// Of steps in which the ripples of surface tension grow.
 /// Part of a body's volume that its lattice may miss.
 static const double CROSSING = 0.03;
 
@@ -144,14 +143,21 @@ static void warn_of_crossing(const BrimSim *s, const BrimSimDef *def, BrimEstima
     }
 }
 
-static void warn_of_ripples(const BrimSim *s, BrimEstimate *e) {
-    double longest = step_for_tension(s);
+/// Of steps that the scene makes longer than those of a CFL number may be.
+static void warn_of_long_steps(const BrimSim *s, BrimEstimate *e) {
     bool fixed = s->def.step > 0;
-    if ((fixed ? s->def.step : s->def.step_min) <= longest) return;
-    warn(
-        e,
-        "%s: longer than %.3g s, above which ripples of surface_tension grow at this size of cells",
-        fixed ? "time.step" : "time.step_min", longest);
+    const char *key = fixed ? "time.step" : "time.step_min";
+    double step = fixed ? s->def.step : s->def.step_min;
+    if (step > step_for_tension(s))
+        warn(e,
+             "%s: longer than %.3g s, above which ripples of surface_tension grow at this size of "
+             "cells",
+             key, step_for_tension(s));
+    if (step > step_for_waves(s))
+        warn(e,
+             "%s: longer than %.3g s, in which water falls one cell: the shortest waves turn over "
+             "in each step and may gain energy",
+             key, step_for_waves(s));
 }
 
 // ------------------------------------------------------------------------------------ costs
@@ -292,7 +298,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         if (!(all > 0)) warn(estimate, "there is no water before the end");
         warn_of_thin_walls(s, estimate);
         warn_of_crossing(s, def, estimate);
-        warn_of_ripples(s, estimate);
+        warn_of_long_steps(s, estimate);
         warn_of_buried_sources(s, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
         r = sim_check_memory(s, all, tile_count, error);

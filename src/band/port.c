@@ -64,7 +64,8 @@ static double rate_of_sources(const BrimSim *s) {
 
 bool band_swallow(BrimSim *s) {
     const uint32_t cells = (uint32_t)s->grid.tile_cells;
-    s->band.swallowed_count = 0; // what is left of the last time the account sees
+    // What is left of the last time the account sees.
+    if (!s->volume.again) s->band.swallowed_count = 0;
     uint32_t *key = s->particles.key;
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (!source_within(s, t, TILE)) continue;

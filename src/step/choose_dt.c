@@ -156,11 +156,7 @@ static double step_for_way(const BrimSim *s, double wait, double way) {
     return sum > 0 ? 2 * way / sum : INFINITY;
 }
 
-/// The longest step that waves allow: the time in which water falls one cell. Steps take turns with
-/// positions and velocities, as a leapfrog does, so a wave with omega dt > 2 turns over in each;
-/// with omega^2 = g k and dt^2 = 2 dx / g these are waves shorter than pi cells, as rough as the
-/// grid.
-static double step_for_waves(const BrimSim *s) {
+double step_for_waves(const BrimSim *s) {
     double pull = strongest_pull(s);
     return pull > 0 ? sqrt(2 * (double)s->dx / pull) : INFINITY;
 }

@@ -9,6 +9,11 @@ BrimVec3 gravity_at(const BrimSim *s, double time);
 double choose_dt(const BrimSim *s, double time, int frame);
 /// The longest step in which ripples of surface tension do not grow, s.
 double step_for_tension(const BrimSim *s);
+/// The longest step that waves allow, s: the time in which water falls one cell. Steps take turns
+/// with positions and velocities, as a leapfrog does, so a wave with omega dt > 2 turns over in
+/// each; with omega^2 = g k and dt^2 = 2 dx / g these are waves shorter than pi cells, as rough as
+/// the grid.
+double step_for_waves(const BrimSim *s);
 // Stages, in the order of the step; step.c tells when they run and what they read and write. An
 // error loses the simulation.
 

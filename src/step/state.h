@@ -92,12 +92,6 @@ typedef struct RisenTile {
     uint32_t thread, first, count, place;
 } RisenTile;
 
-/// Mean and largest density error of a tile's cells, as sums.
-typedef struct DensityErrors {
-    double sum, cells;
-    float largest;
-} DensityErrors;
-
 /// What statistics sum over a tile.
 typedef struct TileSums {
     double speed2;      ///< sum of |v|^2, times mass

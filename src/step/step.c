@@ -161,14 +161,16 @@ BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error)
     const Stage *table = table_of(s, &count);
     while (row < count && table[row].id < first) row++;
     int end = rows_end(table, row, count, last);
-    for (; row < end && result == BRIM_OK; row++) {
-        const Stage *stage = &table[row];
+    while (row < end && result == BRIM_OK) {
+        const Stage *stage = &table[row++];
         if (!stage->when || stage->when(s)) {
             double begin = timer_ms();
             stage_begin(s, stage->id);
             result = stage->run(s, error);
             s->stats.ms[stage->column] += timer_ms() - begin;
         }
+        // In a long step one density projection is followed by another one, after its sort.
+        while (stage->id == AT_SORT && s->volume.again && table[row].id != AT_WEIGH) row--;
     }
     stage_begin(s, AT_REST);
     return result;

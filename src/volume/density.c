@@ -20,6 +20,10 @@ static const float ERROR_MAX = 0.5f;
 static const double TRAVEL_MAX = 1;
 /// A larger mean error than this is more than one projection mends: the next one follows at once.
 static const double MEAN_MAX = 0.1;
+/// As much as this, as a part of the wet cells, may wait for the next step because errors are cut;
+/// while it is more, a step has another projection: one for each cell that its fastest particle
+/// crossed, at most.
+static const double WAITING_MAX = 0.005;
 /// Displacements larger than this, cells, are followed in several strides.
 static const float STRIDE = 0.5f;
 /// Where those of an eighth of the tiles exceed this, cells, all are scaled down, so that crowded
@@ -89,9 +93,10 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     float *error = s->rhs + base;
     DensityErrors sums = density_errors(s, s->density, s->weighed, slot, error);
     for (int i = 0; i < g->tile_cells; i++) {
+        if (s->diagonal[base + (size_t)i] == 0) error[i] = 0; // shut in: nothing can be mended
+        if (error[i] > ERROR_MAX) sums.waiting += error[i] - ERROR_MAX;
         float e = error[i] > -ERROR_MAX ? error[i] : -ERROR_MAX;
         error[i] = e < ERROR_MAX ? e : ERROR_MAX;
-        if (s->diagonal[base + (size_t)i] == 0) error[i] = 0; // shut in: nothing can be mended
     }
     if (solid_here(s, slot)) build_beside_walls(s, slot, &around);
     return sums;
@@ -108,7 +113,7 @@ static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
                             .preconditioner = s->def.preconditioner};
     PoissonReport report = {0};
     bool finite = poisson_solve(s->projection.poisson, s->rhs, q, &params, &report);
-    s->stats.density_iterations = report.iterations;
+    s->stats.density_iterations += report.iterations;
     if (!finite)
         return fail(error, BRIM_LOST_DIVERGED,
                     "step %lld (t = %.6g s), stage density: a displacement is not a number",
@@ -377,18 +382,23 @@ static void move_particles(BrimSim *s, const float *q) {
         sum += sums[t].sum;
         largest = larger_of(largest, sums[t].largest);
     }
-    s->stats.displaced_mean = s->particles.count ? sum / (double)s->particles.count : 0;
-    s->stats.displaced_max = largest;
+    s->stats.displaced_mean += s->particles.count ? sum / (double)s->particles.count : 0;
+    s->stats.displaced_max = larger_of(s->stats.displaced_max, largest);
+    s->volume.moved = largest;
 }
 
-static void report_errors(const DensityErrors *sums, int tiles, double *mean, double *largest) {
-    double sum = 0, cells = 0, most = 0;
+static DensityErrors add_errors(const DensityErrors *tile, int tiles) {
+    DensityErrors all = {0};
     for (int t = 0; t < tiles; t++) {
-        sum += sums[t].sum, cells += sums[t].cells;
-        most = larger_of(most, sums[t].largest);
+        all.sum += tile[t].sum, all.cells += tile[t].cells, all.waiting += tile[t].waiting;
+        all.largest = (float)larger_of(all.largest, tile[t].largest);
     }
-    *mean = cells > 0 ? sum / cells : 0;
-    *largest = most;
+    return all;
+}
+
+static void report_errors(const DensityErrors *all, double *mean, double *largest) {
+    *mean = all->cells > 0 ? all->sum / all->cells : 0;
+    *largest = all->largest;
 }
 
 /// Errors of the density, of cells and of tiles.
@@ -415,7 +425,8 @@ static void measure_errors(BrimSim *s, const float *density, const uint8_t *wet,
                            double *largest) {
     Errors errors = {.density = density, .wet = wet, .tile = s->errors};
     tiles_for(s, measure_tile, &errors);
-    report_errors(errors.tile, s->grid.tile_count, mean, largest);
+    DensityErrors all = add_errors(errors.tile, s->grid.tile_count);
+    report_errors(&all, mean, largest);
 }
 
 static BrimResult out_of_memory(const BrimSim *s, BrimError *error) {
@@ -433,12 +444,17 @@ static bool due(BrimSim *s) {
     return moving || s->volume.crowded || s->volume.travelled >= TRAVEL_MAX;
 }
 
-BrimResult stage_weigh(BrimSim *s, BrimError *error) {
+/// Once a step, before the first projection.
+static void begin(BrimSim *s) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
     s->volume.waited += s->dt;
     s->band.swallow_left = fmax(0, s->band.swallow_left - s->dt);
     if (s->band.swallow_left == 0) s->band.swallowed_count = 0;
     s->volume.weighs = due(s);
+}
+
+BrimResult stage_weigh(BrimSim *s, BrimError *error) {
+    if (!s->volume.again) begin(s);
     if (!s->volume.weighs) return BRIM_OK;
     bool mends = s->def.volume != BRIM_VOLUME_DENSITY;
     if (!density_measure(s, mends ? s->compression : s->density)) return out_of_memory(s, error);
@@ -463,18 +479,22 @@ BrimResult stage_spread(BrimSim *s, BrimError *error) {
     if (!poisson_faces(s->projection.poisson, &s->grid, s->projection.coefficient))
         return out_of_memory(s, error);
     tiles_for(s, prepare_tile, &errors);
-    report_errors(errors.tile, s->grid.tile_count, &s->stats.density_error_mean,
-                  &s->stats.density_error_max);
+    s->volume.found = add_errors(errors.tile, s->grid.tile_count);
+    if (!s->volume.again) // what the step made of the density
+        report_errors(&s->volume.found, &s->stats.density_error_mean, &s->stats.density_error_max);
     return solve(s, s->potential, error);
 }
 
 BrimResult stage_shift(BrimSim *s, BrimError *error) {
+    VolumeState *v = &s->volume;
     move_particles(s, s->potential);
     if (bodies_immersed(s)) immersed_restore(s);
     if (has_band(s) && !band_swallow(s)) return out_of_memory(s, error);
-    s->volume.travelled = s->volume.waited = 0;
-    s->volume.crowded = s->volume.inside > 0 || s->stats.displaced_max > STRIDE ||
-                        s->stats.density_error_mean > MEAN_MAX;
+    v->travelled -= 1; // a projection mends what a step of a cell may bring
+    v->again = !s->warp && v->travelled > 0 && v->found.waiting > WAITING_MAX * v->found.cells;
+    if (v->again) return BRIM_OK;
+    v->travelled = v->waited = 0;
+    v->crowded = v->inside > 0 || v->moved > STRIDE || v->found.sum > MEAN_MAX * v->found.cells;
     return BRIM_OK;
 }
 

@@ -1,6 +1,15 @@
 // What the density projection holds of the state beside its fields.
 #pragma once
 #include "particles/density.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Mean and largest density error of cells, as sums.
+typedef struct DensityErrors {
+    double sum, cells;
+    double waiting; ///< sum of what errors are cut by
+    float largest;
+} DensityErrors;
 
 typedef struct VolumeState {
     const DensityKernels *kernels;
@@ -8,6 +17,9 @@ typedef struct VolumeState {
     double travelled; ///< cells that the fastest particle went since the last projection
     bool crowded;     ///< it had far to move particles, found some inside solids, or a solid came
     bool weighs;      ///< the density is measured in this step
+    bool again;       ///< its projection is followed by another one
     int64_t inside;   ///< particles inside solids, of this step
+    DensityErrors found;  ///< by the last projection
+    double moved;         ///< longest way of a particle by it, cells
     double pressed_cells; ///< liquid that has no room, cells; written by weigh after
 } VolumeState;

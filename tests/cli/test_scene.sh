@@ -118,6 +118,14 @@ test_check_warns_of_ripples() {
     says err "time.step: longer than"
 }
 
+test_check_warns_of_long_steps() {
+    write_scene
+    brim_gives 0 check scene.yaml --no-calibration
+    grep -q 'falls one cell' err && give_up "a hundredth of a second is not long"
+    brim_gives 0 check scene.yaml --no-calibration --set time.step=0.2
+    says err "in which water falls one cell"
+}
+
 test_liquids_resume() {
     # thick and with a tension: what a checkpoint holds is enough
     write_scene
