@@ -13,8 +13,8 @@ static const Field source_fields[] = {
      .formula = offsetof(BrimSourceDef, velocity_formula),
      .variables = FORMULA_T},
     {{"sources[].flow", "number", "0", ">= 0", "m^3/s",
-      "volume that enters (2D: m^2/s); 0 = what velocity carries; or a formula of t, by which 0 is "
-      "nothing"},
+      "volume that enters (2D: m^2/s); 0 = what velocity carries; or a formula of t, for which 0 "
+      "means nothing"},
      AT(FLOAT, offsetof(BrimSourceDef, flow)),
      .formula = offsetof(BrimSourceDef, flow_formula),
      .variables = FORMULA_T},
@@ -33,7 +33,7 @@ static const Field source_fields[] = {
      .flags = FIELD_QUIET},
     {{"sources[].turn", "vector", "[0, 0, 0]", REACH, "deg",
       "how it turns, by formulas of t: about x, then y, then z through its center (2D: one); "
-      "velocity turns along"},
+      "velocity turns with it"},
      AT(TURN, offsetof(BrimSourceDef, motion.turn)),
      .formula = offsetof(BrimSourceDef, motion.turn_formula),
      .variables = FORMULA_T,
@@ -60,7 +60,7 @@ static const Field drain_fields[] = {
     {{"drains[].stop", "number", ".inf", "> 0", "s", "when it closes, after start; .inf = never"},
      AT(DOUBLE, offsetof(BrimDrainDef, stop))},
     {{"drains[].rate", "number", "0", ">= 0", "m^3/s",
-      "volume that leaves (2D: m^2/s); 0 = all that is inside; or a formula of t"},
+      "volume that leaves (2D: m^2/s); 0 = everything inside; or a formula of t"},
      AT(DOUBLE, offsetof(BrimDrainDef, rate)),
      .formula = offsetof(BrimDrainDef, rate_formula),
      .variables = FORMULA_T,
