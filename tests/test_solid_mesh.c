@@ -1,7 +1,8 @@
 // Meshes: three file types, damaged files, and distances against exact shapes.
 #include "scratch.h"
-#include "solid/distance_grid.h"
+#include "solid/distance_near.h"
 #include "solid/solid.h"
+#include "solid/triangle.h"
 #include "test.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -530,4 +531,104 @@ TEST(mesh_as_a_shape) {
     shape_free(&s);
     free(b.data);
     trimesh_free(&m);
+}
+
+// ---------------------------------------------------------------------------- meshes that move
+
+/// A ball that is pinched and turned.
+static Trimesh pinched_ball(void) {
+    Trimesh m = ball(1, 3);
+    for (size_t i = 0; i < m.vertex_count; i++) {
+        float *v = m.vertices[i], pinch = 0.25f + 0.75f * v[2] * v[2], x = v[0], y = v[1];
+        v[0] = pinch * (x * cosf(v[2]) - y * sinf(v[2])) + 3.1f;
+        v[1] = pinch * (x * sinf(v[2]) + y * cosf(v[2])) - 1.7f;
+    }
+    return m;
+}
+
+TEST(distance_to_a_mesh_that_moves_is_exact_near_it) {
+    Trimesh m = pinched_ball();
+    m.oriented = true;
+    DistanceGrid g = {.low = {2, -3, -1}, .high = {4.2f, -0.6f, 1}};
+    DistanceWork work = {0};
+    const float h = 0.07f, reach = 7;
+    size_t nodes = distance_grid_fit(&g, 3, h, 7), near = 0, wrong = 0;
+    CHECK(g.n[0] % 8 == 0);
+    CHECK(distance_grid_near(&g, &m, reach, true, NULL, &work));
+    double error = 0, far = 0;
+    for (size_t i = 0; i < nodes; i += 7) { // a node in seven: the search is slow
+        size_t y = i / (size_t)g.n[0], z = y / (size_t)g.n[1];
+        double p[3] = {g.origin[0] + (double)h * (double)(i % (size_t)g.n[0]),
+                       g.origin[1] + (double)h * (double)(y % (size_t)g.n[1]),
+                       g.origin[2] + (double)h * (double)z};
+        double best = INFINITY, mine = INFINITY;
+        for (size_t t = 0; t < m.triangle_count; t++) {
+            const uint32_t *v = m.triangles[t];
+            double d = triangle_distance2(p, m.vertices[v[0]], m.vertices[v[1]], m.vertices[v[2]]);
+            best = fmin(best, d);
+            if (t == work.nearest[i]) mine = d;
+        }
+        double exact = sqrt(best), d = fabsf(g.value[i]);
+        if (exact <= 2.49 * (double)h) {
+            error = fmax(error, fabs(d - exact)), near++;
+            wrong += sqrt(mine) > exact + 1e-5;
+        } else {
+            far = fmax(far, fabs(d - fmin(exact, (double)(reach * h))));
+        }
+    }
+    CHECK(near > 500 && wrong == 0);
+    CHECK_BELOW(error, 1e-4 * (double)h);
+    CHECK_BELOW(far, 0.4 * (double)h);
+
+    Team *team = team_new(3);
+    DistanceGrid other = g;
+    DistanceWork others = {0};
+    other.value = NULL;
+    CHECK(distance_grid_near(&other, &m, reach, true, team, &others));
+    CHECK(memcmp(g.value, other.value, nodes * sizeof *g.value) == 0);
+    distance_grid_free(&g), distance_grid_free(&other);
+    distance_work_free(&work), distance_work_free(&others);
+    team_free(&team);
+    trimesh_free(&m);
+}
+
+/// Numbers for a triangle that need not fit one another: what a kernel makes of them is arithmetic.
+static TriangleFrame random_frame(uint32_t *seed) {
+    TriangleFrame t = {.flat = false};
+    float *all[] = {t.corner, t.edge[0], t.edge[1], t.normal, t.across, t.by};
+    for (int k = 0; k < 6; k++)
+        for (int a = 0; a < 3; a++) all[k][a] = (float)random_in(seed, -1, 1);
+    t.ee = 1.3f, t.ff = 0.8f, t.ef = (float)random_in(seed, -0.5, 0.5), t.inverse = 0.9f;
+    return t;
+}
+
+TEST(distance_kernels_give_the_same_bits_on_every_processor) {
+    enum { N = 48 };
+    const BrimIsa sets[2] = {BRIM_ISA_BASE, isa_choose(BRIM_ISA_AUTO)};
+    float square[2][8], d[5][N], to[2][N];
+    uint32_t nearest[2][8], triangle[5][N], taken[2][N], seed = 5;
+    for (int trial = 0; trial < 200; trial++) {
+        TriangleFrame t = random_frame(&seed);
+        t.flat = trial % 5 == 0;
+        float x = (float)random_in(&seed, -1, 1), near = (float)random_in(&seed, 0, 2);
+        for (int k = 0; k < 5; k++)
+            for (int i = 0; i < N; i++) {
+                bool none = random_in(&seed, 0, 1) < 0.2;
+                d[k][i] = none ? DISTANCE_FAR : (float)random_in(&seed, 0, 3);
+                triangle[k][i] = (uint32_t)(k * N + i);
+            }
+        for (int s = 0; s < 2; s++) {
+            const DistanceKernels *kernels = distance_kernels_for(sets[s]);
+            for (int i = 0; i < 8; i++) square[s][i] = d[0][i], nearest[s][i] = 7;
+            kernels->offer(&t, 9, x, 0.3f, -0.2f, 0.11f, square[s], nearest[s]);
+            const float *rows[5] = {d[0], d[1], d[2], trial & 1 ? d[3] : NULL, d[4]};
+            const uint32_t *of[5] = {triangle[0], triangle[1], triangle[2], triangle[3],
+                                     triangle[4]};
+            kernels->spread(rows, of, N, 0.4f, near, 2.7f, to[s], taken[s]);
+        }
+        CHECK(memcmp(square[0], square[1], sizeof square[0]) == 0);
+        CHECK(memcmp(nearest[0], nearest[1], sizeof nearest[0]) == 0);
+        CHECK(memcmp(to[0], to[1], sizeof to[0]) == 0);
+        CHECK(memcmp(taken[0], taken[1], sizeof taken[0]) == 0);
+    }
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /// Half cells around the surface within which distances are known.
-static const float REACH = 7;
+enum { REACH = 7 };
 
 void body_free(Body *b) {
     twins_free(b);
@@ -19,8 +19,8 @@ void body_free(Body *b) {
     pins_free(b);
     trimesh_free(&b->surface);
     distance_grid_free(&b->grid);
+    distance_work_free(&b->distance);
     free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
-    free(b->nearest), free(b->inside), free(b->rest_nearest);
     free(b->cell), free(b->cell_row);
     free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->step),
         free(b->pulled), free(b->residual), free(b->change), free(b->extra), free(b->work);
@@ -28,11 +28,10 @@ void body_free(Body *b) {
 }
 
 size_t body_bytes(const Body *b) {
-    size_t r = b->elastic ? (size_t)b->elastic->r : 0, rest = 1;
-    for (int a = 0; a < 3; a++) rest *= (size_t)b->rest_grid.n[a];
+    size_t r = b->elastic ? (size_t)b->elastic->r : 0;
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
            b->surface.vertex_count * (52 + 4 * r) + b->surface.triangle_count * 12 +
-           b->grid_room * 4 + b->nearest_room * 4 + b->inside_room + rest * 4 +
+           distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
            b->cell_room * sizeof(BodyCell) + b->row_room * 4;
 }
 
@@ -260,92 +259,16 @@ static void to_rest(const Body *b, const float p[3], float out[3]) {
                          b->rotation[6 + a] * d[2] + b->elastic->rest_centre[a]);
 }
 
-/// Nodes at half cells of the liquid's grid around the surface. Returns how many.
-static size_t fit_grid(const Body *b, DistanceGrid *g) {
-    size_t nodes = 1;
-    g->spacing = 0.5f * b->dx;
-    g->n[2] = 1, g->origin[2] = 0;
-    for (int a = 0; a < b->dim; a++) {
-        double from = floor(b->low[a] / (double)g->spacing) - ceil(REACH);
-        double to = ceil(b->high[a] / (double)g->spacing) + ceil(REACH);
-        g->origin[a] = (float)(from * g->spacing), g->n[a] = (int)(to - from) + 1;
-        nodes *= (size_t)g->n[a];
-        g->low[a] = b->low[a], g->high[a] = b->high[a];
-    }
-    return nodes;
-}
-
-static bool make_room(Body *b, size_t nodes) {
-    return memory_fit((void **)&b->grid.value, &b->grid_room, sizeof *b->grid.value, nodes) &&
-           memory_fit((void **)&b->nearest, &b->nearest_room, sizeof *b->nearest, nodes) &&
-           memory_fit((void **)&b->inside, &b->inside_room, 1, nodes);
-}
-
-/// Nearest triangles of the pose at rest, in which the body stands when this is called.
-static bool find_rest(Body *b) {
-    size_t nodes = fit_grid(b, &b->grid);
-    if (!make_room(b, nodes)) return false;
-    b->rest_nearest = memory_new(nodes * sizeof *b->rest_nearest);
-    if (!b->rest_nearest) return false;
-    b->rest_grid = b->grid, b->rest_grid.value = NULL;
-    memset(b->inside, 0, nodes);
-    for (size_t i = 0; i < nodes; i++) b->rest_nearest[i] = UINT32_MAX;
-    if (!distance_grid_near(&b->grid, &b->surface, REACH, b->rest_nearest, b->inside)) return false;
-    for (size_t i = 0; i < nodes; i++)
-        if (!(b->grid.value[i] <= (REACH + 1) * b->grid.spacing)) b->rest_nearest[i] = UINT32_MAX;
-    return true;
-}
-
-/// For each node the triangle that was nearest at rest to where the turned body has it.
-static void guess_nearest(Body *b) {
-    const DistanceGrid *g = &b->grid, *from = &b->rest_grid;
-    size_t node = 0;
-    double step[3]; // of the place at rest, in its nodes, from node to node along x
-    for (int a = 0; a < 3; a++) step[a] = b->rotation[a] * g->spacing / from->spacing;
-    for (int k = 0; k < g->n[2]; k++)
-        for (int j = 0; j < g->n[1]; j++) {
-            float p[3] = {g->origin[0], g->origin[1] + (float)j * g->spacing,
-                          g->origin[2] + (float)k * g->spacing};
-            float rest[3];
-            double at[3];
-            to_rest(b, p, rest);
-            for (int a = 0; a < 3; a++)
-                at[a] = ((double)rest[a] - from->origin[a]) / from->spacing + 0.5;
-            if (b->dim == 2) at[2] = 0;
-            for (int i = 0; i < g->n[0]; i++, node++) {
-                int x = (int)floor(at[0]), y = (int)floor(at[1]), z = (int)floor(at[2]);
-                bool there = x >= 0 && y >= 0 && z >= 0 && x < from->n[0] && y < from->n[1] &&
-                             z < from->n[2];
-                b->nearest[node] =
-                    there ? b->rest_nearest[((size_t)z * (size_t)from->n[1] + (size_t)y) *
-                                                (size_t)from->n[0] +
-                                            (size_t)x]
-                          : UINT32_MAX;
-                for (int a = 0; a < b->dim; a++) at[a] += step[a];
-            }
-        }
-}
-
+/// On nodes at half cells of the liquid's grid around the surface.
 static bool find_distance(Body *b) {
-    DistanceGrid *g = &b->grid;
-    size_t nodes = fit_grid(b, g);
-    if (!make_room(b, nodes)) return false;
-    memset(b->inside, 0, nodes);
-    guess_nearest(b);
-    if (!distance_grid_near(g, &b->surface, REACH, b->nearest, b->inside) ||
-        !distance_grid_inside(g, &b->surface, true, b->inside))
-        return false;
-    float far = REACH * g->spacing;
-    for (size_t i = 0; i < nodes; i++) {
-        float d = fminf(g->value[i], far);
-        g->value[i] = b->inside[i] ? -d : d;
-    }
-    return true;
+    for (int a = 0; a < 3; a++) b->grid.low[a] = b->low[a], b->grid.high[a] = b->high[a];
+    distance_grid_fit(&b->grid, b->dim, 0.5f * b->dx, REACH);
+    return distance_grid_near(&b->grid, &b->surface, REACH, true, b->elastic->params.team,
+                              &b->distance);
 }
 
 bool body_place(Body *b) {
     place_vertices(b);
-    if (!b->elastic->params.rigid && !b->rest_nearest && !find_rest(b)) return false;
     find_normals(b);
     body_speeds(b);
     double velocity[3];
@@ -399,7 +322,7 @@ static uint32_t nearest_triangle(const Body *b, const float p[3]) {
         size_t k = i < 0 ? 0 : i > g->n[a] - 1 ? (size_t)g->n[a] - 1 : (size_t)i;
         at += k * stride, stride *= (size_t)g->n[a];
     }
-    return b->nearest[at] < b->surface.triangle_count ? b->nearest[at] : 0;
+    return b->distance.nearest[at];
 }
 
 static BrimVec3 rigid_velocity(const Body *b, const float p[3]) {

@@ -1,7 +1,7 @@
 // A body in the water: its surface as it is now, and the distance to it.
 #pragma once
 #include "elastic/elastic.h"
-#include "solid/distance_grid.h"
+#include "solid/distance_near.h"
 #include "solid/solid.h"
 
 /// A cell of liquid whose walls a body closes in part.
@@ -36,13 +36,8 @@ typedef struct Body {
     float low[3], high[3];
     double rotation[9], centre[3]; ///< x = rotation (X - rest centre) + centre; rigid: exactly
 
-    DistanceGrid grid; ///< bodies that deform: on nodes at half cells, near the surface
-    size_t grid_room;
-    uint32_t *nearest;      ///< [nodes] triangle
-    uint8_t *inside;        ///< [nodes] scratch
-    DistanceGrid rest_grid; ///< at rest, of which only the nodes' places are used
-    uint32_t *rest_nearest; ///< [nodes of it] triangle: a guess for the pose
-    size_t nearest_room, inside_room;
+    DistanceGrid grid;     ///< bodies that deform: on nodes at half cells, near the surface
+    DistanceWork distance; ///< and the triangle nearest to each
 
     BodyPin *pin; ///< bodies with pins that move
     int pin_count;

@@ -76,11 +76,14 @@ static bool compute(DistanceGrid *g, const Trimesh *m) {
     size_t nodes = node_count(g);
     g->value = memory_new(nodes * sizeof *g->value);
     uint8_t *inside = memory_new(nodes);
+    int32_t *crossings = NULL;
     bool ok = g->value && inside && distance_grid_unsigned(g, m) &&
-              distance_grid_inside(g, m, false, inside);
+              (crossings = memory_new(nodes * sizeof *crossings));
+    if (ok) distance_grid_inside(g, m, false, NULL, crossings, inside);
     for (size_t i = 0; ok && i < nodes; i++)
         if (inside[i]) g->value[i] = -g->value[i];
     free(inside);
+    free(crossings);
     return ok;
 }
 

@@ -1,5 +1,6 @@
 // The signed distance to a closed mesh, sampled on a dense grid.
 #pragma once
+#include "base/team.h"
 #include "solid/trimesh.h"
 
 typedef struct DistanceGrid {
@@ -34,13 +35,7 @@ bool trimesh_cut(const Trimesh *mesh, Trimesh *slice, uint32_t *from);
 
 /// Fills value [nodes] with distances without sign. False when out of memory.
 bool distance_grid_unsigned(DistanceGrid *grid, const Trimesh *mesh);
-/// The same only within `reach` nodes of the mesh, INFINITY beyond, and the nearest triangle of
-/// each node there. triangle [nodes] holds guesses, UINT32_MAX for none: good ones save most of the
-/// work. Exact up to 2.5 nodes; farther off as good as the guesses, or too large by a fraction of a
-/// node. waiting [nodes] is 0 before and after. False when out of memory.
-bool distance_grid_near(DistanceGrid *grid, const Trimesh *mesh, float reach, uint32_t *triangle,
-                        uint8_t *waiting);
 /// inside [nodes] => 1 or 0, by rays along each axis that vote; along one of them for a mesh that
-/// is known to be sound. False when out of memory.
-bool distance_grid_inside(const DistanceGrid *grid, const Trimesh *mesh, bool sound,
-                          uint8_t *inside);
+/// is known to be sound. crossings [nodes]: scratch.
+void distance_grid_inside(const DistanceGrid *grid, const Trimesh *mesh, bool sound, Team *team,
+                          int32_t *crossings, uint8_t *inside);

@@ -1,8 +1,6 @@
 // Which nodes of a grid lie inside a mesh: rays along the grid lines count how they cross it.
-#include "base/memory.h"
 #include "solid/distance_grid.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /// Which side of the edge a -> b the point lies on: +1 left, -1 right, 0 for an edge without
@@ -25,14 +23,27 @@ typedef struct Rays {
     size_t stride[3];   ///< of nodes
     int32_t *crossings; ///< [nodes] that a ray meets between the node before and this one
     bool oriented;
+    int slab_axis, first, last; ///< only nodes in these layers
 } Rays;
 
-static void node_range(const DistanceGrid *g, int axis, double low, double high, int *first,
-                       int *last) {
+typedef struct Cast {
+    Rays rays;
+    const Trimesh *mesh;
+    uint8_t *inside;
+    int slabs;
+} Cast;
+
+enum { SLABS_A_THREAD = 4 };
+
+static void node_range(const Rays *r, int axis, double low, double high, int *first, int *last) {
+    const DistanceGrid *g = r->grid;
     double a = floor((low - g->origin[axis]) / g->spacing) - 1;
     double b = ceil((high - g->origin[axis]) / g->spacing) + 1;
     *first = a < 0 ? 0 : (int)a;
     *last = b > g->n[axis] - 1 ? g->n[axis] - 1 : (int)b;
+    if (axis != r->slab_axis) return;
+    *first = *first > r->first ? *first : r->first;
+    *last = *last < r->last ? *last : r->last;
 }
 
 static double node_at(const DistanceGrid *g, int axis, int i) {
@@ -55,9 +66,9 @@ static void cross_triangle(const Rays *r, const Trimesh *m, const uint32_t t[3])
         p[k][0] = vertex[r->u], p[k][1] = vertex[r->v], depth[k] = vertex[r->axis];
     }
     int u0, u1, v0, v1;
-    node_range(g, r->u, fmin(p[0][0], fmin(p[1][0], p[2][0])),
+    node_range(r, r->u, fmin(p[0][0], fmin(p[1][0], p[2][0])),
                fmax(p[0][0], fmax(p[1][0], p[2][0])), &u0, &u1);
-    node_range(g, r->v, fmin(p[0][1], fmin(p[1][1], p[2][1])),
+    node_range(r, r->v, fmin(p[0][1], fmin(p[1][1], p[2][1])),
                fmax(p[0][1], fmax(p[1][1], p[2][1])), &v0, &v1);
     double area =
         (p[1][0] - p[0][0]) * (p[2][1] - p[0][1]) - (p[1][1] - p[0][1]) * (p[2][0] - p[0][0]);
@@ -86,7 +97,7 @@ static void cross_segment(const Rays *r, const Trimesh *m, const uint32_t t[3]) 
     if (a[r->u] == b[r->u]) return;
     const float *low = a[r->u] < b[r->u] ? a : b, *high = low == a ? b : a;
     int u0, u1;
-    node_range(g, r->u, low[r->u], high[r->u], &u0, &u1);
+    node_range(r, r->u, low[r->u], high[r->u], &u0, &u1);
     for (int u = u0; u <= u1; u++) {
         double x = node_at(g, r->u, u);
         if (!(x >= low[r->u] && x < high[r->u])) continue;
@@ -96,43 +107,77 @@ static void cross_segment(const Rays *r, const Trimesh *m, const uint32_t t[3]) 
     }
 }
 
+/// Nodes of the plane through which rays of the slab go: [low, high] along u and v.
+static void slab_plane(const Rays *r, int low[2], int high[2]) {
+    const int axis[2] = {r->u, r->v};
+    for (int k = 0; k < 2; k++) {
+        bool cut = axis[k] == r->slab_axis;
+        low[k] = cut ? r->first : 0, high[k] = cut ? r->last : r->grid->n[axis[k]] - 1;
+    }
+}
+
+static void clear(const Rays *r) {
+    int low[2], high[2];
+    slab_plane(r, low, high);
+    for (int v = low[1]; v <= high[1]; v++)
+        for (int u = low[0]; u <= high[0]; u++) {
+            size_t at = (size_t)u * r->stride[r->u] + (size_t)v * r->stride[r->v];
+            for (int i = 0; i < r->grid->n[r->axis]; i++, at += r->stride[r->axis])
+                r->crossings[at] = 0;
+        }
+}
+
 /// Adds one vote to each node that the rays find inside.
 static void vote(const Rays *r, uint8_t *votes) {
-    const DistanceGrid *g = r->grid;
-    size_t step = r->stride[r->axis];
-    for (int v = 0; v < g->n[r->v]; v++)
-        for (int u = 0; u < g->n[r->u]; u++) {
+    int low[2], high[2];
+    slab_plane(r, low, high);
+    for (int v = low[1]; v <= high[1]; v++)
+        for (int u = low[0]; u <= high[0]; u++) {
             size_t at = (size_t)u * r->stride[r->u] + (size_t)v * r->stride[r->v];
             int64_t winding = 0;
-            for (int i = 0; i < g->n[r->axis]; i++, at += step) {
+            for (int i = 0; i < r->grid->n[r->axis]; i++, at += r->stride[r->axis]) {
                 winding += r->crossings[at];
                 votes[at] += r->oriented ? winding != 0 : winding & 1;
             }
         }
 }
 
-bool distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, bool sound, uint8_t *inside) {
+/// One slab of the plane through which rays go: all that rays there meet.
+static void cast_slab(void *context, int slab, int thread) {
+    Cast *c = context;
+    Rays r = c->rays;
+    const DistanceGrid *g = r.grid;
+    int64_t n = g->n[r.slab_axis];
+    r.first = (int)(n * slab / c->slabs), r.last = (int)(n * (slab + 1) / c->slabs) - 1;
+    clear(&r);
+    for (size_t t = 0; t < c->mesh->triangle_count; t++)
+        g->n[2] == 1 ? cross_segment(&r, c->mesh, c->mesh->triangles[t])
+                     : cross_triangle(&r, c->mesh, c->mesh->triangles[t]);
+    vote(&r, c->inside);
+    (void)thread;
+}
+
+void distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, bool sound, Team *team,
+                          int32_t *crossings, uint8_t *inside) {
     bool flat = g->n[2] == 1;
     size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
-    int32_t *crossings = memory_new(nodes * sizeof *crossings);
-    if (!crossings) return false;
     memset(inside, 0, nodes);
     int axes = sound ? 1 : flat ? 2 : 3;
     for (int axis = 0; axis < axes; axis++) {
-        Rays r = {.grid = g,
-                  .axis = axis,
-                  .u = flat ? 1 - axis : (axis + 1) % 3,
-                  .v = flat ? 2 : (axis + 2) % 3,
-                  .stride = {1, (size_t)g->n[0], (size_t)g->n[0] * (size_t)g->n[1]},
-                  .crossings = crossings,
-                  .oriented = mesh->oriented};
-        memset(crossings, 0, nodes * sizeof *crossings);
-        for (size_t t = 0; t < mesh->triangle_count; t++)
-            flat ? cross_segment(&r, mesh, mesh->triangles[t])
-                 : cross_triangle(&r, mesh, mesh->triangles[t]);
-        vote(&r, inside);
+        Cast c = {.mesh = mesh, .inside = inside};
+        c.rays = (Rays){.grid = g,
+                        .axis = axis,
+                        .u = flat ? 1 - axis : (axis + 1) % 3,
+                        .v = flat ? 2 : (axis + 2) % 3,
+                        .slab_axis = flat        ? 1 - axis
+                                     : axis == 2 ? 1
+                                                 : 2,
+                        .stride = {1, (size_t)g->n[0], (size_t)g->n[0] * (size_t)g->n[1]},
+                        .crossings = crossings,
+                        .oriented = mesh->oriented};
+        c.slabs = SLABS_A_THREAD * team_threads(team);
+        if (c.slabs > g->n[c.rays.slab_axis]) c.slabs = g->n[c.rays.slab_axis];
+        team_for(team, c.slabs, 1, cast_slab, &c);
     }
-    for (size_t i = 0; i < nodes; i++) inside[i] = inside[i] >= (axes == 3 ? 2 : 1);
-    free(crossings);
-    return true;
+    for (size_t i = 0; i < nodes && axes > 1; i++) inside[i] = inside[i] >= (axes == 3 ? 2 : 1);
 }

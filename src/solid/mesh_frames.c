@@ -191,7 +191,7 @@ static double nodes_at(const DistanceGrid *g, int dim, double spacing) {
     return nodes;
 }
 
-/// Nodes at multiples of their spacing around the mesh. False when out of memory.
+/// Nodes at multiples of their spacing around the mesh. False when they are too many.
 static bool fit_grid(MeshFrames *f, const Trimesh *mesh, double resolution, DistanceGrid *g) {
     for (int a = 0; a < 3; a++) g->low[a] = INFINITY, g->high[a] = -INFINITY;
     for (size_t t = 0; t < 3 * mesh->triangle_count; t++)
@@ -202,43 +202,23 @@ static bool fit_grid(MeshFrames *f, const Trimesh *mesh, double resolution, Dist
     double spacing = 0.5 * resolution;
     if (nodes_at(g, f->dim, spacing) > CHEAP_NODES) spacing = resolution;
     if (!(nodes_at(g, f->dim, spacing) <= MOST_NODES)) return false;
-    size_t nodes = 1;
-    g->spacing = (float)spacing;
-    g->n[2] = 1, g->origin[2] = 0;
-    for (int a = 0; a < f->dim; a++) {
-        double from = floor(g->low[a] / spacing) - MARGIN;
-        double to = ceil(g->high[a] / spacing) + MARGIN;
-        g->origin[a] = (float)(from * spacing), g->n[a] = (int)(to - from) + 1;
-        nodes *= (size_t)g->n[a];
-    }
-    return memory_fit((void **)&g->value, &f->value_room, sizeof *g->value, nodes) &&
-           memory_fit((void **)&f->nearest, &f->nearest_room, sizeof *f->nearest, nodes) &&
-           memory_fit((void **)&f->inside, &f->inside_room, 1, nodes);
+    distance_grid_fit(g, f->dim, spacing, MARGIN);
+    return true;
 }
 
 static bool find_distance(MeshFrames *f, const Trimesh *mesh, double resolution, DistanceGrid *g) {
-    if (!fit_grid(f, mesh, resolution, g)) return false;
-    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
-    memset(f->inside, 0, nodes);
-    memset(f->nearest, 0xff, nodes * sizeof *f->nearest); // no guesses
-    if (!distance_grid_near(g, mesh, DEEP, f->nearest, f->inside) ||
-        !distance_grid_inside(g, mesh, false, f->inside))
-        return false;
-    float far = DEEP * g->spacing;
-    for (size_t i = 0; i < nodes; i++) {
-        float d = fminf(g->value[i], far);
-        g->value[i] = f->inside[i] ? -d : d;
-    }
-    return true;
+    return fit_grid(f, mesh, resolution, g) &&
+           distance_grid_near(g, mesh, DEEP, false, f->team, &f->distance);
 }
 
 /// A mesh that has left the plane of a 2D scene: one node, far from everything.
 static bool be_nowhere(MeshFrames *f, DistanceGrid *g) {
     static const float far = 1e6f;
-    if (!memory_fit((void **)&g->value, &f->value_room, sizeof *g->value, 1) ||
-        !memory_fit((void **)&f->nearest, &f->nearest_room, sizeof *f->nearest, 1))
+    DistanceWork *w = &f->distance;
+    if (!memory_fit((void **)&g->value, &w->grid_room, sizeof *g->value, 1) ||
+        !memory_fit((void **)&w->nearest, &w->room[0], sizeof *w->nearest, 1))
         return false;
-    g->value[0] = far, f->nearest[0] = 0, f->from[0] = 0;
+    g->value[0] = far, w->nearest[0] = 0, f->from[0] = 0;
     for (int a = 0; a < 3; a++) g->n[a] = 1, g->origin[a] = g->low[a] = g->high[a] = far;
     return true;
 }
@@ -274,7 +254,7 @@ static size_t nearest_node(const DistanceGrid *g, const float p[3]) {
 void mesh_frames_velocity(const MeshFrames *f, const DistanceGrid *grid, const float point[3],
                           double velocity[3]) {
     const Trimesh *m = &f->mesh;
-    uint32_t t = f->nearest[nearest_node(grid, point)];
+    uint32_t t = f->distance.nearest[nearest_node(grid, point)];
     if (f->dim == 2) t = f->from[t];
     const uint32_t *corner = m->triangles[t];
     const float *a = m->vertices[corner[0]], *b = m->vertices[corner[1]];
@@ -330,13 +310,13 @@ void mesh_frames_free(MeshFrames **frames) {
     trimesh_free(&f->mesh);
     trimesh_free(&f->slice);
     free(f->frame), free(f->speed), free(f->velocity);
-    free(f->from), free(f->nearest), free(f->inside);
+    free(f->from);
+    distance_work_free(&f->distance);
     free(f);
     *frames = NULL;
 }
 
 size_t mesh_frames_bytes(const MeshFrames *f) {
     return sizeof *f + f->mesh.vertex_count * ((size_t)f->count + 2) * sizeof *f->frame +
-           f->mesh.triangle_count * sizeof *f->mesh.triangles +
-           f->nearest_room * sizeof *f->nearest + f->inside_room;
+           f->mesh.triangle_count * sizeof *f->mesh.triangles + distance_work_bytes(&f->distance);
 }

@@ -2,7 +2,7 @@
 // through four of them (Catmull-Rom), so that velocities have no jumps; before the first and after
 // the last the mesh rests, or the sequence begins anew.
 #pragma once
-#include "solid/distance_grid.h"
+#include "solid/distance_near.h"
 #include "solid/trimesh.h"
 
 typedef struct MeshFrames {
@@ -19,9 +19,8 @@ typedef struct MeshFrames {
     Trimesh slice;  ///< 2D: its cut at z = 0
     uint32_t *from; ///< [segments] 2D: triangle that each is cut from
     size_t from_room;
-    uint32_t *nearest; ///< [nodes] triangle (2D: segment)
-    uint8_t *inside;   ///< [nodes] scratch
-    size_t value_room, nearest_room, inside_room;
+    Team *team;            ///< that finds distances; NULL: the caller alone
+    DistanceWork distance; ///< and the triangle (2D: segment) nearest to each node
 } MeshFrames;
 
 /// Reads all frames of def->frames and checks that they are one closed mesh that moves.

@@ -306,6 +306,10 @@ bool solid_deforms(const Solid *s) {
     return s->shape && s->shape->frames;
 }
 
+void solid_set_team(Solid *s, Team *team) {
+    if (solid_deforms(s)) s->shape->frames->team = team;
+}
+
 bool solid_deform(Solid *s, double time, double dt) {
     s->placed[0] = time, s->placed[1] = dt;
     Shape *shape = s->shape;

@@ -11,6 +11,7 @@
 //   height field   its first row of heights (z = 0); a canyon along the middle of its bed
 //   mesh           its outline at z = 0; a mesh that only touches z = 0 is cut just beside it
 #pragma once
+#include "base/team.h"
 #include "brim/brim.h"
 
 typedef struct Shape Shape;
@@ -77,6 +78,8 @@ bool solid_follows(const Solid *solid, double time);
 /// sweeps is what it moved (dt = 0: the instantaneous velocity). False when out of memory, which
 /// only a mesh that deforms needs.
 bool solid_place(Solid *solid, double time, double dt);
+/// Threads that help to place it, as a mesh that deforms needs; as long as they live.
+void solid_set_team(Solid *solid, Team *team);
 /// Only what deforms: solid_set_state tells all but that.
 bool solid_deform(Solid *solid, double time, double dt);
 /// Whether its shape changes.

@@ -74,15 +74,16 @@ static void keep_deepest(BrimSim *s, size_t cell, const SolidNodes *nodes, const
     for (int a = 0; a < s->dim; a++) s->push[a][cell] = direction[a] * way;
 }
 
-/// Whether a corner of a cell lies inside: else, but for thin walls, no point of it does.
-static bool cut_by_solid(const float *node, int dim, int cell) {
-    enum { EDGE = TILE + 2 };
-    int z = dim == 3 ? (cell >> 6) + 1 : 0;
-    const float *low = node + (z * EDGE + (cell >> 3 & 7) + 1) * EDGE + (cell & 7) + 1;
-    bool cut = low[0] < 0 || low[1] < 0 || low[EDGE] < 0 || low[EDGE + 1] < 0;
-    if (dim == 2) return cut;
-    low += EDGE * EDGE;
-    return cut || low[0] < 0 || low[1] < 0 || low[EDGE] < 0 || low[EDGE + 1] < 0;
+/// Whether a node of a cell lies inside: else no point of it does.
+static bool cut_by_solid(const SolidNodes *nodes, int dim, int cell) {
+    const int fine = nodes->fine ? 2 : 1, edge = fine * (TILE + 2);
+    const int at[3] = {(cell & 7) + 1, (cell >> 3 & 7) + 1, dim == 3 ? (cell >> 6) + 1 : 0};
+    const float *low = nodes->phi + fine * ((at[2] * edge + at[1]) * edge + at[0]);
+    for (int z = 0; z <= (dim == 3 ? fine : 0); z++)
+        for (int y = 0; y <= fine; y++)
+            for (int x = 0; x <= fine; x++)
+                if (low[(z * edge + y) * edge + x] < 0) return true;
+    return false;
 }
 
 static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
@@ -105,7 +106,7 @@ static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
         uint32_t first = p->cell_start[base + (size_t)cell];
         uint32_t last = p->cell_start[base + (size_t)cell + 1];
         if (first == last) continue;
-        if (!nodes.fine && !cut_by_solid(node, s->dim, cell)) continue;
+        if (!cut_by_solid(&nodes, s->dim, cell)) continue;
         for (uint32_t i = first; i < last; i++) {
             float at[3] = {0}, gradient[3];
             for (int a = 0; a < s->dim; a++)

@@ -339,6 +339,7 @@ static bool place_solids(BrimSim *s) {
     double before = s->walls.time;
     s->walls.time = s->time + s->dt;
     for (int i = 0; i < s->walls.solid_count; i++) {
+        solid_set_team(s->walls.solids[i], s->team);
         if (!solid_place(s->walls.solids[i], s->walls.time, s->dt)) return false;
         moves |= solid_moves(s->walls.solids[i]);
         appears |= solid_exists(s->walls.solids[i], s->walls.time) !=

@@ -1,0 +1,258 @@
+#include "solid/distance_near.h"
+#include "base/memory.h"
+#include "solid/triangle.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Nodes from the surface within which each knows its nearest triangle for certain.
+static const float EXACT = 2.5f;
+enum { ROW = 8, TRIANGLES = 256, SLABS_A_THREAD = 4, PASSES_MOST = 200 };
+
+void distance_work_free(DistanceWork *w) {
+    free(w->nearest), free(w->value), free(w->triangle), free(w->crossings), free(w->inside);
+    free(w->frame);
+    *w = (DistanceWork){0};
+}
+
+size_t distance_work_bytes(const DistanceWork *w) {
+    return w->room[0] * sizeof *w->nearest + w->room[1] * sizeof *w->value +
+           w->room[2] * sizeof *w->triangle + w->room[3] * sizeof *w->crossings + w->room[4] +
+           w->room[5] * sizeof *w->frame;
+}
+
+size_t distance_grid_fit(DistanceGrid *g, int dim, double spacing, int margin) {
+    size_t nodes = 1;
+    g->spacing = (float)spacing;
+    g->n[2] = 1, g->origin[2] = 0;
+    for (int a = 0; a < dim; a++) {
+        double from = floor(g->low[a] / spacing) - margin;
+        double to = ceil(g->high[a] / spacing) + margin;
+        g->origin[a] = (float)(from * spacing), g->n[a] = (int)(to - from) + 1;
+        if (a == 0) g->n[a] = (g->n[a] + ROW - 1) / ROW * ROW;
+        nodes *= (size_t)g->n[a];
+    }
+    return nodes;
+}
+
+static bool make_room(DistanceGrid *g, DistanceWork *w, size_t nodes, size_t triangles) {
+    return memory_fit((void **)&g->value, &w->grid_room, sizeof *g->value, nodes) &&
+           memory_fit((void **)&w->nearest, &w->room[0], sizeof *w->nearest, nodes) &&
+           memory_fit((void **)&w->value, &w->room[1], sizeof *w->value, nodes) &&
+           memory_fit((void **)&w->triangle, &w->room[2], sizeof *w->triangle, nodes) &&
+           memory_fit((void **)&w->crossings, &w->room[3], sizeof *w->crossings, nodes) &&
+           memory_fit((void **)&w->inside, &w->room[4], 1, nodes) &&
+           memory_fit((void **)&w->frame, &w->room[5], sizeof *w->frame, triangles);
+}
+
+// --------------------------------------------------------------------------------- to the surface
+
+typedef struct Near {
+    DistanceGrid *grid;
+    const Trimesh *mesh;
+    DistanceWork *work;
+    const DistanceKernels *kernels;
+    float reach; ///< m
+    int slabs;   ///< of the grid along `axis`, the last that it has
+    int axis;
+    uint8_t *live[2]; ///< [slabs] that changed in the last pass; in this one
+} Near;
+
+static void node_range(const DistanceGrid *g, int axis, double low, double high, TriangleFrame *t) {
+    double from = ceil((low - g->origin[axis]) / g->spacing - (double)EXACT - 0.01);
+    double to = floor((high - g->origin[axis]) / g->spacing + (double)EXACT + 0.01);
+    t->low[axis] = from < 0 ? 0 : (int)from;
+    t->high[axis] = to > g->n[axis] - 1 ? g->n[axis] - 1 : (int)to;
+}
+
+static TriangleFrame frame_of(const DistanceGrid *g, const Trimesh *m, const uint32_t corner[3]) {
+    TriangleFrame t = {0};
+    const float *a = m->vertices[corner[0]], *b = m->vertices[corner[1]];
+    const float *c = m->vertices[corner[2]];
+    double e[3], f[3], h[3], n[3];
+    for (int i = 0; i < 3; i++) {
+        e[i] = (double)b[i] - a[i], f[i] = (double)c[i] - a[i], h[i] = (double)c[i] - b[i];
+        t.corner[i] = (float)((double)a[i] - g->origin[i]);
+        t.edge[0][i] = (float)e[i], t.edge[1][i] = (float)f[i], t.across[i] = (float)h[i];
+        node_range(g, i, fmin(a[i], fmin(b[i], c[i])), fmax(a[i], fmax(b[i], c[i])), &t);
+    }
+    cross3(e, f, n);
+    double ee = dot3(e, e), ff = dot3(f, f), hh = dot3(h, h), ef = dot3(e, f), nn = dot3(n, n);
+    t.flat = !(nn > 1e-10 * ee * ff);
+    t.ee = (float)ee, t.ff = (float)ff, t.ef = (float)ef;
+    t.by[0] = ee > 0 ? (float)(1 / ee) : 0, t.by[1] = ff > 0 ? (float)(1 / ff) : 0;
+    t.by[2] = hh > 0 ? (float)(1 / hh) : 0;
+    if (!t.flat) {
+        t.inverse = (float)(1 / nn); // Lagrange: ee ff - ef^2
+        for (int i = 0; i < 3; i++) t.normal[i] = (float)(n[i] / sqrt(nn));
+    }
+    return t;
+}
+
+static void find_frames(void *context, int part, int thread) {
+    const Near *s = context;
+    size_t end = (size_t)(part + 1) * TRIANGLES;
+    if (end > s->mesh->triangle_count) end = s->mesh->triangle_count;
+    for (size_t t = (size_t)part * TRIANGLES; t < end; t++)
+        s->work->frame[t] = frame_of(s->grid, s->mesh, s->mesh->triangles[t]);
+    (void)thread;
+}
+
+/// Narrows the nodes [*first, *last] of the row at (y, z) to those within EXACT nodes of the plane:
+/// the work of a large oblique triangle then goes with its area and not with its box.
+static void near_plane(const TriangleFrame *t, float step, float y, float z, int *first,
+                       int *last) {
+    const float reach = (EXACT + 0.01f) * step, slope = t->normal[0] * step;
+    const float d = -t->normal[0] * t->corner[0] + t->normal[1] * (y - t->corner[1]) +
+                    t->normal[2] * (z - t->corner[2]);
+    if (t->flat) return;
+    if (fabsf(slope) < 1e-3f * step) {
+        if (fabsf(d) > 1.1f * reach) *last = *first - 1;
+        return;
+    }
+    const float a = (-reach - d) / slope, b = (reach - d) / slope;
+    const float low = floorf(fminf(a, b)), high = ceilf(fmaxf(a, b));
+    if (low > (float)*first) *first = low > (float)*last ? *last + 1 : (int)low;
+    if (high < (float)*last) *last = high < (float)*first ? *first - 1 : (int)high;
+}
+
+static void offer_rows(const Near *s, uint32_t triangle, const int low[3], const int high[3]) {
+    const DistanceGrid *g = s->grid;
+    const TriangleFrame *t = &s->work->frame[triangle];
+    for (int k = low[2]; k <= high[2]; k++)
+        for (int j = low[1]; j <= high[1]; j++) {
+            size_t row = ((size_t)k * (size_t)g->n[1] + (size_t)j) * (size_t)g->n[0];
+            float y = (float)j * g->spacing, z = (float)k * g->spacing;
+            int first = low[0], last = high[0];
+            near_plane(t, g->spacing, y, z, &first, &last);
+            for (int i = first / ROW * ROW; i <= last; i += ROW)
+                s->kernels->offer(t, triangle, (float)i * g->spacing, y, z, g->spacing,
+                                  g->value + row + i, s->work->nearest + row + i);
+        }
+}
+
+/// Layers of a slab: [*first, *last].
+static void slab_layers(const Near *s, int slab, int *first, int *last) {
+    int64_t n = s->grid->n[s->axis];
+    *first = (int)(n * slab / s->slabs), *last = (int)(n * (slab + 1) / s->slabs) - 1;
+}
+
+/// Nodes of a slab: where they begin and how many.
+static size_t slab_nodes(const Near *s, int slab, size_t *begin) {
+    int first, last;
+    size_t layer = (size_t)s->grid->n[0] * (s->axis == 2 ? (size_t)s->grid->n[1] : 1);
+    slab_layers(s, slab, &first, &last);
+    *begin = (size_t)first * layer;
+    return (size_t)(last + 1 - first) * layer;
+}
+
+static void offer_slab(void *context, int slab, int thread) {
+    const Near *s = context;
+    int first, last;
+    size_t begin, count = slab_nodes(s, slab, &begin);
+    slab_layers(s, slab, &first, &last);
+    for (size_t i = begin; i < begin + count; i++) s->grid->value[i] = DISTANCE_FAR;
+    memset(s->work->nearest + begin, 0, count * sizeof *s->work->nearest);
+    for (size_t t = 0; t < s->mesh->triangle_count; t++) {
+        const TriangleFrame *f = &s->work->frame[t];
+        int low[3], high[3];
+        memcpy(low, f->low, sizeof low), memcpy(high, f->high, sizeof high);
+        if (low[s->axis] < first) low[s->axis] = first;
+        if (high[s->axis] > last) high[s->axis] = last;
+        if (low[s->axis] <= high[s->axis]) offer_rows(s, (uint32_t)t, low, high);
+    }
+    for (size_t i = begin; i < begin + count; i++)
+        if (s->grid->value[i] < DISTANCE_FAR) s->grid->value[i] = sqrtf(s->grid->value[i]);
+    (void)thread;
+}
+
+// -------------------------------------------------------------------------------------- outwards
+
+static bool spread_row(const Near *s, int j, int k) {
+    const DistanceGrid *g = s->grid;
+    const ptrdiff_t step[2] = {g->n[0], (ptrdiff_t)g->n[0] * g->n[1]};
+    const ptrdiff_t row = j * step[0] + k * step[1];
+    const int at[2] = {j, k};
+    const float *d[5] = {g->value + row};
+    const uint32_t *triangle[5] = {s->work->nearest + row};
+    for (int a = 0; a < 2; a++)
+        for (int side = 0; side < 2; side++) {
+            if (side ? at[a] + 1 >= g->n[a + 1] : at[a] == 0) continue;
+            ptrdiff_t other = row + (side ? step[a] : -step[a]);
+            d[1 + 2 * a + side] = g->value + other;
+            triangle[1 + 2 * a + side] = s->work->nearest + other;
+        }
+    return s->kernels->spread(d, triangle, g->n[0], g->spacing, EXACT * g->spacing,
+                              s->reach + g->spacing, s->work->value + row, s->work->triangle + row);
+}
+
+/// A slab that did not change in the last pass, nor those beside it, is the same in both buffers.
+static void spread_slab(void *context, int slab, int thread) {
+    const Near *s = context;
+    bool live = false;
+    for (int n = slab - 1; n <= slab + 1; n++) live |= n >= 0 && n < s->slabs && s->live[0][n];
+    s->live[1][slab] = 0;
+    (void)thread;
+    if (!live) return;
+    int first, last;
+    slab_layers(s, slab, &first, &last);
+    const int low[2] = {s->axis == 1 ? first : 0, s->axis == 2 ? first : 0};
+    const int high[2] = {s->axis == 1 ? last : s->grid->n[1] - 1,
+                         s->axis == 2 ? last : s->grid->n[2] - 1};
+    for (int k = low[1]; k <= high[1]; k++)
+        for (int j = low[0]; j <= high[0]; j++) s->live[1][slab] |= spread_row(s, j, k);
+}
+
+static void swap_buffers(Near *s) {
+    DistanceWork *w = s->work;
+    float *value = s->grid->value;
+    uint32_t *nearest = w->nearest;
+    size_t room[2] = {w->grid_room, w->room[0]};
+    uint8_t *live = s->live[0];
+    s->grid->value = w->value, w->value = value;
+    w->nearest = w->triangle, w->triangle = nearest;
+    w->grid_room = w->room[1], w->room[1] = room[0];
+    w->room[0] = w->room[2], w->room[2] = room[1];
+    s->live[0] = s->live[1], s->live[1] = live;
+}
+
+static void spread(Near *s, Team *team) {
+    memset(s->live[0], 1, (size_t)s->slabs);
+    for (int pass = 0; pass < PASSES_MOST; pass++) {
+        team_for(team, s->slabs, 1, spread_slab, s);
+        swap_buffers(s);
+        if (!memchr(s->live[0], 1, (size_t)s->slabs)) break;
+    }
+}
+
+static void sign_slab(void *context, int slab, int thread) {
+    const Near *s = context;
+    size_t begin, count = slab_nodes(s, slab, &begin);
+    float *value = s->grid->value;
+    for (size_t i = begin; i < begin + count; i++) {
+        float d = value[i] < s->reach ? value[i] : s->reach;
+        value[i] = s->work->inside[i] ? -d : d;
+    }
+    (void)thread;
+}
+
+bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, bool sound, Team *team,
+                        DistanceWork *work) {
+    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
+    if (!make_room(g, work, nodes, mesh->triangle_count)) return false;
+    Near s = {.grid = g, .mesh = mesh, .work = work, .reach = reach * g->spacing};
+    s.kernels = distance_kernels_for(isa_choose(BRIM_ISA_AUTO));
+    s.axis = g->n[2] > 1 ? 2 : 1;
+    s.slabs = SLABS_A_THREAD * team_threads(team);
+    if (s.slabs > g->n[s.axis]) s.slabs = g->n[s.axis];
+    uint8_t *live = malloc(2 * (size_t)s.slabs);
+    if (!live) return false;
+    s.live[0] = live, s.live[1] = live + s.slabs;
+    team_for(team, team_parts(mesh->triangle_count, TRIANGLES), 1, find_frames, &s);
+    team_for(team, s.slabs, 1, offer_slab, &s);
+    spread(&s, team);
+    free(live);
+    distance_grid_inside(g, mesh, sound, team, work->crossings, work->inside);
+    team_for(team, s.slabs, 1, sign_slab, &s);
+    return true;
+}

@@ -1,0 +1,65 @@
+// The signed distance to a mesh that moves, near its surface: made anew in each step, by threads.
+//
+// Triangles are offered to all nodes around them, rows of eight nodes at a time, so that those next
+// to the surface know their distance exactly; from there on the eikonal equation carries distance
+// and triangle outwards, all nodes at once, pass by pass. A node's value comes from its triangles
+// in their order and from its neighbours' values of the pass before: it is the same however nodes
+// are shared out among threads, and whatever pose the mesh had before.
+#pragma once
+#include "base/simd.h"
+#include "base/team.h"
+#include "solid/distance_grid.h"
+
+/// Distance where nothing is known; its square is finite.
+#define DISTANCE_FAR 1e18f
+
+/// A triangle as its kernel takes it. Places are relative to node 0 of the grid, m.
+typedef struct TriangleFrame {
+    float corner[3], edge[2][3]; ///< a; to b, to c
+    float normal[3];             ///< unit
+    float across[3];             ///< edge from b to c
+    float ee, ff, ef, inverse;   ///< products of the edges, over their determinant
+    float by[3];                 ///< 1 / length^2 of ab, ac, bc, or 0
+    bool flat;                   ///< without area: its edges alone
+    int low[3], high[3];         ///< nodes within reach of its box
+} TriangleFrame;
+
+typedef struct DistanceKernels {
+    /// Offers triangle `id` to eight nodes of a row, from the one at (x, y, z) on, `step` apart:
+    /// who is nearer to it takes it. => (square, nearest) [8]
+    void (*offer)(const TriangleFrame *t, uint32_t id, float x, float y, float z, float step,
+                  float *square, uint32_t *nearest);
+    /// One pass over a row of n nodes, n a multiple of eight: nodes farther than `near` take what
+    /// comes from the six beside them. d[0] and triangle[0] are the row itself, 1 and 2 those
+    /// before and after it along y, 3 and 4 along z, NULL where there is none. Nothing above `most`
+    /// is taken. => (to, to_triangle) [n]; whether any changed
+    bool (*spread)(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
+                   float near, float most, float *to, uint32_t *to_triangle);
+} DistanceKernels;
+BRIM_KERNELS(DistanceKernels, distance_kernels)
+
+/// Memory of distance_grid_near that stays from step to step.
+typedef struct DistanceWork {
+    uint32_t *nearest; ///< [nodes] triangle of each; of no meaning beyond `reach`
+    float *value;      ///< [nodes] scratch, as the rest
+    uint32_t *triangle;
+    int32_t *crossings;
+    uint8_t *inside;
+    TriangleFrame *frame; ///< [triangles]
+    size_t grid_room;     ///< of the grid's values
+    size_t room[6];
+} DistanceWork;
+
+void distance_work_free(DistanceWork *work);
+/// But for the grid's values.
+size_t distance_work_bytes(const DistanceWork *work);
+
+/// Nodes at multiples of `spacing` that reach `margin` nodes beyond the bounds in `grid`, rows of
+/// whole eights. Returns how many nodes there are.
+size_t distance_grid_fit(DistanceGrid *grid, int dim, double spacing, int margin);
+
+/// Distances with sign within `reach` nodes of a mesh, that far beyond: (grid but for value, mesh)
+/// => (grid->value, work->nearest). Exact up to 2.5 nodes, farther off too large by a fraction of
+/// one. sound: see distance_grid_inside. False when out of memory.
+bool distance_grid_near(DistanceGrid *grid, const Trimesh *mesh, float reach, bool sound,
+                        Team *team, DistanceWork *work);
