@@ -32,29 +32,50 @@ bool dense_cholesky(double *a, int n, int pivots) {
     return true;
 }
 
-void dense_solve_rows(const double *u, int n, double *x) {
+typedef struct Product {
+    const double *u;
+    int n;
+    double scale, *x;
+} Product;
+
+/// Columns at a time, which stay in cache.
+static void solve_strip(void *context, int strip, int thread) {
+    const Product *p = context;
     const RowKernels *rows = row_kernels();
-    for (int from = 0; from < n; from += STRIP) { // columns at a time, which stay in cache
-        int wide = n - from < STRIP ? n - from : STRIP;
-        for (int k = 0; k < n; k++) {
-            double *row = x + (size_t)k * (size_t)n + from, inverse;
-            rows->add(row, wide, -1, u + k, n, x + from, n, k);
-            inverse = 1 / u[(size_t)k * (size_t)n + (size_t)k];
-            for (int j = 0; j < wide; j++) row[j] *= inverse;
-        }
+    int n = p->n, from = strip * STRIP, wide = n - from < STRIP ? n - from : STRIP;
+    for (int k = 0; k < n; k++) {
+        double *row = p->x + (size_t)k * (size_t)n + from, inverse;
+        rows->add(row, wide, -1, p->u + k, n, p->x + from, n, k);
+        inverse = 1 / p->u[(size_t)k * (size_t)n + (size_t)k];
+        for (int j = 0; j < wide; j++) row[j] *= inverse;
     }
+    (void)thread;
 }
 
-void dense_square(const double *x, int n, double scale, double *out) {
+void dense_solve_rows(const double *u, int n, double *x, Team *team) {
+    team_for(team, (n + STRIP - 1) / STRIP, 1, solve_strip, &(Product){.u = u, .n = n, .x = x});
+}
+
+/// Rows of a strip, upper half; rows of the other matrix a panel at a time, which stays in cache.
+static void square_strip(void *context, int strip, int thread) {
+    const Product *p = context;
     const RowKernels *rows = row_kernels();
-    memset(out, 0, (size_t)n * (size_t)n * sizeof *out);
+    int n = p->n, end = (strip + 1) * STRIP < n ? (strip + 1) * STRIP : n;
+    for (int i = strip * STRIP; i < end; i++)
+        memset(p->x + (size_t)i * (size_t)n, 0, (size_t)n * sizeof *p->x);
     for (int from = 0; from < n; from += PANEL) {
         int count = n - from < PANEL ? n - from : PANEL;
-        const double *panel = x + (size_t)from * (size_t)n;
-        for (int i = 0; i < n; i++)
-            rows->add(out + (size_t)i * (size_t)n + i, n - i, scale, panel + i, n, panel + i, n,
+        const double *panel = p->u + (size_t)from * (size_t)n;
+        for (int i = strip * STRIP; i < end; i++)
+            rows->add(p->x + (size_t)i * (size_t)n + i, n - i, p->scale, panel + i, n, panel + i, n,
                       count);
     }
+    (void)thread;
+}
+
+void dense_square(const double *x, int n, double scale, double *out, Team *team) {
+    Product p = {x, n, scale, out};
+    team_for(team, (n + STRIP - 1) / STRIP, 1, square_strip, &p);
     for (int i = 0; i < n; i++)
         for (int j = i + 1; j < n; j++)
             out[(size_t)j * (size_t)n + (size_t)i] = out[(size_t)i * (size_t)n + (size_t)j];

@@ -1,5 +1,6 @@
 // Dense linear algebra of the small matrices of a reduced body, in double precision, row major.
 #pragma once
+#include "base/team.h"
 #include <stdbool.h>
 
 /// a [n][n] symmetric (its upper half is read) => U in the upper half with U^T U = a. False when a
@@ -8,9 +9,9 @@
 bool dense_cholesky(double *a, int n, int pivots);
 
 /// x [n][n] => U^-T x.
-void dense_solve_rows(const double *u, int n, double *x);
+void dense_solve_rows(const double *u, int n, double *x, Team *team);
 /// out [n][n] = scale x^T x.
-void dense_square(const double *x, int n, double scale, double *out);
+void dense_square(const double *x, int n, double scale, double *out, Team *team);
 
 /// x [n] => a^-1 x, by what dense_cholesky left in u.
 void dense_solve(const double *u, int n, double *x);

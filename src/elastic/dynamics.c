@@ -235,8 +235,8 @@ static bool set_brake(Elastic *e, const double *z) {
     for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
     if (!dense_cholesky(e->a, n, n)) return false;
     memcpy(e->work, e->k, (size_t)n * (size_t)n * sizeof *e->work);
-    dense_solve_rows(e->a, n, e->work);
-    dense_square(e->work, n, c, e->brake);
+    dense_solve_rows(e->a, n, e->work, e->params.team);
+    dense_square(e->work, n, c, e->brake, e->params.team);
     if (!e->pinned) project_out(e->brake, n, q, rigid_motions(e, z, q));
     return true;
 }
