@@ -1,6 +1,7 @@
 // Embree 3 behind ray.h.
 #include "look/ray.h"
 #include "base/error.h"
+#include "base/team.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +24,19 @@ static BrimResult out_of_memory(BrimError *error) {
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's triangles");
 }
 
-/// What stays free for allocations that nobody can refuse: thread stacks and task groups of TBB,
-/// which ends the process where it cannot have them, even while Embree cleans up.
-static const size_t reserve = (size_t)48 << 20;
+/// What stays free for allocations that nobody can refuse: task groups of TBB and stacks of its
+/// threads, one for each core; it ends the process where it cannot have them, even while Embree
+/// cleans up.
+static size_t reserve(void) {
+    return ((size_t)32 << 20) + ((size_t)8 << 20) * (size_t)team_cores();
+}
 
 /// Told by Embree before it takes a block: whether there is room for it and the reserve. Where
 /// there is not Embree gives up in good order.
 static bool has_room(void *unused, ssize_t bytes, bool post) {
     (void)unused;
     if (bytes < 0 || post) return true;
-    void *volatile trial = malloc((size_t)bytes + reserve);
+    void *volatile trial = malloc((size_t)bytes + reserve());
     free(trial);
     return trial != NULL;
 }
