@@ -1,9 +1,9 @@
 // Embree 3 behind ray.h.
 #include "look/ray.h"
 #include "base/error.h"
-#include "base/team.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef BRIM_HAVE_EMBREE
 #include <embree3/rtcore.h>
@@ -28,7 +28,7 @@ static BrimResult out_of_memory(BrimError *error) {
 /// threads, one for each core; it ends the process where it cannot have them, even while Embree
 /// cleans up.
 static size_t reserve(void) {
-    return ((size_t)32 << 20) + ((size_t)8 << 20) * (size_t)team_cores();
+    return ((size_t)32 << 20) + ((size_t)8 << 20) * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /// Told by Embree before it takes a block: whether there is room for it and the reserve. Where
