@@ -39,6 +39,8 @@ typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
     N(start_volume, start_volume, REAL)          \
     N(pressed_cells, volume.pressed_cells, REAL) \
     N(start_particles, start_particles, REAL)    \
+    N(control_start, volume.control_start, REAL) \
+    N(control_sum, volume.control_sum, REAL)     \
     N(travelled, volume.travelled, REAL)         \
     N(waited, volume.waited, REAL)               \
     N(crowded, volume.crowded, FLAG)             \

@@ -255,6 +255,45 @@ TEST(warp_double_dam_keeps_its_volume) {
     CHECK(lowest > 0.995 * rest && lowest < 1.03 * rest); // it still sways
 }
 
+/// The volume within the surface, over that at the start, at the end of three seconds of splashing.
+static double filled_after(const char *volume, double *particles, BrimError *error) {
+    const char *const sets[] = {"grid.warp=0.75", "threads=1", volume};
+    static const char *const text = "brim: 1\n"
+                                    "dim: 2\n"
+                                    "domain: {size: [1, 1], cells: 32}\n"
+                                    "time: {duration: 10, cfl: 1}\n"
+                                    "liquid:\n"
+                                    "  - box: {low: [0, 0], high: [0.3, 0.6]}\n"
+                                    "  - box: {low: [0.7, 0], high: [1, 0.6]}\n";
+    BrimScene *scene;
+    BrimSim *sim = start(text, &scene, error, sets, 3);
+    double first = 0, last = 0;
+    for (int frame = 0; sim && frame < 72; frame++) {
+        if (brim_sim_advance_frame(sim, error) != BRIM_OK) break;
+        last = warp_filled(sim);
+        if (frame == 0) first = last;
+        *particles = sim->stats.volume;
+    }
+    finish(&sim, &scene);
+    return last / first;
+}
+
+/// Control holds the volume within the surface, which grows by 4 % without (14 % at 48 cells); an
+/// error of the density in the pressure's right-hand side keeps more of it than nothing does.
+TEST(warp_volume_by_the_pressure) {
+    BrimError error = {0};
+    double none, averaged, control, within = filled_after("solver.volume=none", &none, &error);
+    CHECK_OK(error.result, error);
+    CHECK(within > 1.03);
+    within = filled_after("solver.volume=control", &control, &error);
+    CHECK_OK(error.result, error);
+    CHECK_NEAR(within, 1, 0.01);
+    within = filled_after("solver.volume=averaged", &averaged, &error);
+    CHECK_OK(error.result, error);
+    CHECK_NEAR(within, 1, 0.02);
+    CHECK(averaged > 0.97);
+}
+
 TEST(warp_same_bits_for_any_number_of_threads) {
     for (int dim = 2; dim <= 3; dim++) {
         uint64_t hash[2];
@@ -275,11 +314,12 @@ TEST(warp_same_bits_for_any_number_of_threads) {
 }
 
 TEST(warp_resumes_bit_for_bit) {
-    const char *const sets[] = {"grid.warp=0.75", "solver.transfer=apic"};
+    const char *const sets[] = {"grid.warp=0.75", "solver.transfer=apic", "solver.volume=control",
+                                "surface_tension=0.07"};
     BrimScene *scene;
     BrimError error;
     const char *path = at("warp.brim");
-    BrimSim *sim = start(dam, &scene, &error, sets, 2), *again = NULL;
+    BrimSim *sim = start(dam, &scene, &error, sets, 4), *again = NULL;
     CHECK(sim != NULL);
     for (int step = 0; step < 12; step++) CHECK_OK(brim_sim_step(sim, &error), error);
     CHECK_OK(brim_sim_save(sim, path, &error), error);
@@ -297,7 +337,6 @@ TEST(warp_resumes_bit_for_bit) {
 TEST(warp_says_what_it_does_not_go_with) {
     static const char *const sets[][2] = {{"grid.warp=0.75", "band.width=3"},
                                           {"grid.nodal=true", "mpm.substeps=2"},
-                                          {"grid.warp=0.5", "solver.volume=direct"},
                                           {"grid.warp=0.5", "viscosity=1"},
                                           {"grid.warp=0.5", "spray.speed=[1, 2]"}};
     BrimScene *scene;
@@ -307,6 +346,10 @@ TEST(warp_says_what_it_does_not_go_with) {
         CHECK(strstr(error.message, "does not go with") != NULL);
         brim_scene_destroy(&scene);
     }
+    const char *const control[] = {"solver.volume=control"};
+    CHECK(start(dam, &scene, &error, control, 1) == NULL);
+    CHECK(strstr(error.message, "grid.warp") != NULL);
+    brim_scene_destroy(&scene);
     const char *const strong[] = {"grid.warp=0.95"};
     CHECK(start(dam, &scene, &error, strong, 1) == NULL);
     CHECK(strstr(error.message, "grid.warp") != NULL);

@@ -427,12 +427,14 @@ typedef enum BrimQuadrature {
 typedef enum BrimTransfer { BRIM_TRANSFER_FLIP, BRIM_TRANSFER_APIC } BrimTransfer;
 /// How the liquid keeps its volume. DENSITY: implicit density projection, which moves particles and
 /// leaves velocities alone, and pushes out what is inside solids. For comparison: NONE; DIRECT, the
-/// density error joins the pressure's right-hand side; AVERAGED, so too, spread over volume_time.
+/// density error joins the pressure's right-hand side; AVERAGED, so too, spread over volume_time;
+/// CONTROL, on a warped grid: the volume within the surface is held by a divergence of all liquid.
 typedef enum BrimVolume {
     BRIM_VOLUME_DENSITY,
     BRIM_VOLUME_NONE,
     BRIM_VOLUME_DIRECT,
-    BRIM_VOLUME_AVERAGED
+    BRIM_VOLUME_AVERAGED,
+    BRIM_VOLUME_CONTROL
 } BrimVolume;
 /// What the liquid does at walls when it has a viscosity.
 typedef enum BrimSlip { BRIM_SLIP_NONE, BRIM_SLIP_FREE } BrimSlip;

@@ -633,7 +633,9 @@ static bool check_output(Problem *problem, const BrimSimDef *def) {
 /// What a warped grid does not go with yet.
 static bool check_warp(Problem *problem, const BrimSimDef *def) {
     const char *key = def->warp > 0 ? "warp" : "nodal";
-    if (!(def->warp > 0) && !def->nodal) return false;
+    if (!(def->warp > 0) && !def->nodal)
+        return def->volume == BRIM_VOLUME_CONTROL &&
+               found(problem, "solver", "volume", "control needs a warped grid: see grid.warp");
     bool force = false;
     for (int i = 0; i < def->gauge_count; i++) force |= def->gauges[i].kind == BRIM_GAUGE_FORCE;
     const char *other = def->band_width > 0       ? "band.width"
@@ -647,10 +649,8 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                             ? "walls.contact_angle"
                         : def->wall_friction > 0  ? "walls.friction"
                         : def->wall_roughness > 0 ? "walls.roughness"
-                        : def->volume == BRIM_VOLUME_DIRECT || def->volume == BRIM_VOLUME_AVERAGED
-                            ? "solver.volume: direct or averaged"
-                        : def->output.vdb ? "output.vdb"
-                                          : NULL;
+                        : def->output.vdb         ? "output.vdb"
+                                                  : NULL;
     return other &&
            found(problem, "grid", key, "does not go with %s yet: leave one of them out", other);
 }

@@ -127,8 +127,9 @@ static const Field sim_fields[] = {
     {{"solver.preconditioner", "choice", "multigrid", "multigrid, jacobi", "",
       "jacobi is the plain reference"},
      AT(CHOICE, SIM(preconditioner))},
-    {{"solver.volume", "choice", "density", "density, none, direct, averaged", "",
-      "how the liquid keeps its volume: by density projection; the others are for comparison"},
+    {{"solver.volume", "choice", "density", "density, none, direct, averaged, control", "",
+      "how the liquid keeps its volume: by density projection; the others are for comparison, "
+      "control on a warped grid alone"},
      AT(CHOICE, SIM(volume))},
     {{"solver.volume_tolerance", "number", "0.05", "> 0", "",
       "largest density error that a density solve may leave; the next step corrects what is left"},

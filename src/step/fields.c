@@ -41,7 +41,7 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
     case WHEN_VOLUME:
         return volume;
     case WHEN_ERROR:
-        return volume && !density;
+        return volume && !density && s->def.volume != BRIM_VOLUME_CONTROL;
     case WHEN_KEPT:
         return solids && volume;
     case WHEN_DENSITY:

@@ -22,4 +22,6 @@ typedef struct VolumeState {
     DensityErrors found;  ///< by the last projection
     double moved;         ///< longest way of a particle by it, cells
     double pressed_cells; ///< liquid that has no room, cells; written by weigh after
+    double control_start; ///< volume by the level set over that of the particles, at the start
+    double control_sum;   ///< of what the volume was too large, part times s
 } VolumeState;

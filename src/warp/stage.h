@@ -89,6 +89,8 @@ BrimResult warp_tension(BrimSim *s, BrimError *error);
 void warp_curve(const BrimSim *s, int slot, const float *distance, float *curvature);
 /// (velocity, phi) => pressure
 BrimResult warp_pressure(BrimSim *s, BrimError *error);
+/// Volume within the surface as the last pressure had it, cells.
+double warp_filled(BrimSim *s);
 /// (velocity, pressure) => (velocity, liquid)
 BrimResult warp_subtract(BrimSim *s, BrimError *error);
 /// Velocity as far as a particle can travel in the next step; not a number elsewhere.

@@ -177,10 +177,41 @@ static bool measure_density(BrimSim *s, float *density, bool own) {
     return true;
 }
 
+/// Of all tiles' errors.
+static void report_errors(const BrimSim *s, double *mean, double *largest) {
+    double sum = 0, cells = 0;
+    *largest = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        sum += s->errors[t].sum, cells += s->errors[t].cells;
+        *largest = larger_of(*largest, (double)s->errors[t].largest);
+    }
+    *mean = cells > 0 ? sum / cells : 0;
+}
+
+/// Density => its error. => compression
+static void compress_tile(BrimSim *s, int slot, int thread, void *context) {
+    const size_t n = (size_t)s->grid.tile_cells;
+    float error[512];
+    s->errors[slot] = density_errors(s, s->compression, s->weighed, slot, error);
+    memcpy(s->compression + (size_t)slot * n, error, n * sizeof *error);
+}
+
+/// For an error that joins the pressure's right-hand side.
+static bool find_compression(BrimSim *s) {
+    if (!measure_density(s, s->compression, true)) return false;
+    density_wet(s, s->weighed);
+    tiles_for(s, compress_tile, NULL);
+    report_errors(s, &s->stats.density_error_mean, &s->stats.density_error_max);
+    return true;
+}
+
 BrimResult warp_weigh(BrimSim *s, BrimError *error) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
     s->volume.weighs = false;
-    if (s->def.volume != BRIM_VOLUME_DENSITY || !pressure_acts(s)) return BRIM_OK;
+    if (!pressure_acts(s)) return BRIM_OK;
+    if (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED)
+        return find_compression(s) ? BRIM_OK : step_out_of_memory(s, "density", error);
+    if (s->def.volume != BRIM_VOLUME_DENSITY) return BRIM_OK;
     s->volume.travelled += s->max_speed * s->dt * (double)s->inv_dx;
     bool moving = false;
     for (int i = 0; i < s->walls.solid_count; i++) moving |= solid_moves(s->walls.solids[i]);
@@ -196,19 +227,6 @@ BrimResult warp_weigh(BrimSim *s, BrimError *error) {
 static void error_tile(BrimSim *s, int slot, int thread, void *context) {
     float error[512];
     s->errors[slot] = density_errors(s, s->settled, s->weighed, slot, error);
-}
-
-/// Errors at the end of a frame.
-static void report_errors(BrimSim *s) {
-    double sum = 0, cells = 0, most = 0;
-    density_wet(s, s->weighed);
-    tiles_for(s, error_tile, NULL);
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        sum += s->errors[t].sum, cells += s->errors[t].cells;
-        most = larger_of(most, (double)s->errors[t].largest);
-    }
-    s->stats.density_error_mean_after = cells > 0 ? sum / cells : 0;
-    s->stats.density_error_max_after = most;
 }
 
 /// The mean of a block's cells, with a halo of 1, and their neighbours, by 1/4, 1/2, 1/4.
@@ -246,12 +264,15 @@ static void press_tile(BrimSim *s, int slot, int thread, void *context) {
 BrimResult warp_weigh_after(BrimSim *s, BrimError *error) {
     enum { STEPS_BETWEEN = 4 };
     bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
-    bool errors = frame_ends && s->def.volume == BRIM_VOLUME_DENSITY;
+    bool errors = frame_ends && s->def.volume != BRIM_VOLUME_NONE;
     if (!errors && s->step % STEPS_BETWEEN != 1) return BRIM_OK;
     if (!measure_density(s, s->settled, false)) return step_out_of_memory(s, "measure", error);
     tiles_for(s, press_tile, NULL);
     s->volume.pressed_cells = 0;
     for (int t = 0; t < s->grid.tile_count; t++) s->volume.pressed_cells += s->pressed[t];
-    if (errors) report_errors(s);
+    if (!errors) return BRIM_OK;
+    density_wet(s, s->weighed);
+    tiles_for(s, error_tile, NULL);
+    report_errors(s, &s->stats.density_error_mean_after, &s->stats.density_error_max_after);
     return BRIM_OK;
 }

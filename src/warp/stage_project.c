@@ -10,7 +10,8 @@
 typedef struct Projection {
     NodalProblem problem;
     NodalOperator *op;
-    double scale; ///< from the last kick's pressure to this one's
+    double scale;      ///< from the last kick's pressure to this one's
+    double divergence; ///< wanted everywhere, 1/s
 } Projection;
 
 /// Operator and start value of a tile.
@@ -23,9 +24,72 @@ static void assemble_tile(BrimSim *s, int slot, int thread, void *context) {
         w->q[i] = p->op->smooth[i] > 0 ? p->scale * (double)s->pressure[i] : 0;
 }
 
+/// Volume of the liquid in the cells of a tile, by the level set; context: double [slot].
+static void fill_tile(BrimSim *s, int slot, int thread, void *context) {
+    const NodalOperator *op = &s->warp->op;
+    const int64_t n = s->grid.tile_cells;
+    double sum = 0;
+    for (int i = 0; i < (int)n && op->kept[slot]; i++) {
+        const float volume = op->mean[(slot * NODAL_MEAN + NODAL_MEAN - 1) * n + i];
+        double below = 0, all = 0;
+        for (int k = 0; k < 1 << s->dim && volume > 0; k++) {
+            const int64_t at = grid_near(&s->grid, slot, (i & 7) + (k & 1),
+                                         (i >> 3 & 7) + (k >> 1 & 1), (i >> 6) + (k >> 2));
+            const double phi = at < 0 ? (double)LEVEL_SET_CUT : (double)s->phi[at];
+            below -= fmin(phi, 0), all += fabs(phi);
+        }
+        if (volume > 0 && all > 0) sum += (double)volume * below / all;
+    }
+    ((double *)context)[slot] = sum;
+}
+
+double warp_filled(BrimSim *s) {
+    double filled = 0;
+    tiles_for(s, fill_tile, s->warp->gone);
+    for (int t = 0; t < s->grid.tile_count; t++) filled += s->warp->gone[t];
+    return filled;
+}
+
+/// The divergence by which the volume within the surface becomes that of the particles (Kim et al.
+/// 2007): x, by how much it is too large, falls as under a damped spring. 1/s
+static double control(BrimSim *s) {
+    static const double STEPS = 25; // in which an error falls to a tenth
+    const double filled = warp_filled(s);
+    if (!(filled > 0) || !(s->start_volume > 0)) return 0;
+    // the level set's own measure of the seeded liquid is not quite the particles'
+    if (s->volume.control_start == 0) s->volume.control_start = filled / s->start_volume;
+    const double x = filled / (s->volume.control_start * s->start_volume) - 1;
+    const double dt = fmax(s->dt, s->dt_next), k = 2.3 / (STEPS * dt);
+    s->volume.control_sum += x * s->dt;
+    return -(k * x + k * k / 16 * s->volume.control_sum) / (1 + x);
+}
+
+/// Wanted divergence D of cells: b += integral of N D |J|, with a cell's volume shared by its
+/// nodes.
+static void add_divergence(BrimSim *s, const Projection *p, int slot) {
+    const Grid *g = &s->grid;
+    const int64_t n = g->tile_cells, base = slot * n;
+    const double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
+    const bool local = s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED;
+    for (int i = 0; i < (int)n && p->op->used[slot]; i++) {
+        double sum = 0;
+        if (p->op->smooth[base + i] == 0) continue;
+        for (int k = 0; k < 1 << s->dim; k++) {
+            const int64_t at = grid_near(g, slot, (i & 7) - (k & 1), (i >> 3 & 7) - (k >> 1 & 1),
+                                         (i >> 6) - (k >> 2));
+            if (at < 0 || !p->op->kept[at / n]) continue;
+            const float volume = p->op->mean[(at / n * NODAL_MEAN + NODAL_MEAN - 1) * n + at % n];
+            sum += (double)volume * (local ? (double)s->compression[at] / time : p->divergence);
+        }
+        s->rhs[base + i] += (float)(sum * (double)s->dx / (1 << s->dim));
+    }
+}
+
 static void rhs_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
     nodal_rhs(&p->problem, p->op, s->velocity, s->rhs, slot);
+    if (s->primed && s->def.volume != BRIM_VOLUME_DENSITY && s->def.volume != BRIM_VOLUME_NONE)
+        add_divergence(s, p, slot);
 }
 
 static void store_tile(BrimSim *s, int slot, int thread, void *context) {
@@ -85,10 +149,13 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     s->projection.kick = s->projection.kick_now;
     warp_grow(s, 2, s->velocity, s->old, s->known[0], s->known[1]); // all cells with a liquid node
     bool room = nodal_reserve(&w->op, &s->grid) &&
-                memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, sim_cells(s));
+                memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, sim_cells(s)) &&
+                memory_fit((void **)&w->gone, &w->gone_capacity, sizeof *w->gone,
+                           (size_t)s->grid.tile_count);
     if (room) {
         nodal_begin(&p.problem, p.op);
         tiles_for(s, assemble_tile, &p);
+        if (s->primed && s->def.volume == BRIM_VOLUME_CONTROL) p.divergence = control(s);
         tiles_for(s, rhs_tile, &p);
     }
     if (!room || !nodal_prepare(w->solver, &w->op)) return step_out_of_memory(s, "project", error);
