@@ -82,7 +82,11 @@ BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int 
         return fail(error, BRIM_ERROR_INPUT,
                     "grid.warp is %g: it must be at least 0 and below 1, where cells collapse",
                     strength);
-    int usual = dim == 3 ? WARP_COARSE_3D : WARP_COARSE_2D;
+    int longest = 2, usual = WARP_COARSE_2D;
+    for (int a = 0; a < dim; a++) longest = cells[a] > longest ? cells[a] : longest;
+    // in 3D at least twice as coarse as the grid, as in the paper: else the mesh is a third of a
+    // step
+    if (dim == 3) usual = longest / 2 < WARP_COARSE_3D ? longest / 2 : WARP_COARSE_3D;
     BrimResult result = choose_lattice(&w->map, coarsest > 0 ? coarsest : usual, error);
     if (result != BRIM_OK) return result;
     size_t n = warp_centres(w);
