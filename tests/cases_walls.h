@@ -153,25 +153,34 @@ static inline void u_start(double x, double y, double z, double v[3]) {
 }
 
 /// Two legs and half a ring that meet at y = 0.5; n cells a metre.
-static inline Swing u_tube(int n, void (*change)(BrimSimDef *), int halves, BrimError *error) {
+static inline Case u_case(int n) {
     Case c = case_box(2, 1, n, 11 * n / 10, 1);
-    BrimShapeDef *p = c.parts;
     const BrimVec3 centre = {0.5f, 0.5f, 0};
     case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.5f + (float)U_LEG, 0}));
-    p[0] = box_between((BrimVec3){-1, -1, 0}, (BrimVec3){2, 2, 0});
-    p[1] = box_between((BrimVec3){0.1f, 0.5f, 0}, (BrimVec3){0.3f, 2, 0});
-    p[2] = box_between((BrimVec3){0.7f, 0.5f, 0}, (BrimVec3){0.9f, 2, 0});
-    p[3] = brim_default_shape_def();
-    p[3].kind = BRIM_SHAPE_DIFFERENCE;
-    p[3].children = p + 4, p[3].child_count = 3;
-    p[4] = ball(centre, 0.4f), p[5] = ball(centre, 0.2f);
-    p[6] = box_between((BrimVec3){-1, 0.5f, 0}, (BrimVec3){2, 2, 0});
+    c.parts[0] = box_between((BrimVec3){-1, -1, 0}, (BrimVec3){2, 2, 0});
+    c.parts[1] = box_between((BrimVec3){0.1f, 0.5f, 0}, (BrimVec3){0.3f, 2, 0});
+    c.parts[2] = box_between((BrimVec3){0.7f, 0.5f, 0}, (BrimVec3){0.9f, 2, 0});
+    c.parts[3] = brim_default_shape_def();
+    c.parts[3].kind = BRIM_SHAPE_DIFFERENCE, c.parts[3].child_count = 3;
+    c.parts[4] = ball(centre, 0.4f), c.parts[5] = ball(centre, 0.2f);
+    c.parts[6] = box_between((BrimVec3){-1, 0.5f, 0}, (BrimVec3){2, 2, 0});
     BrimShapeDef shape = brim_default_shape_def();
-    shape.kind = BRIM_SHAPE_DIFFERENCE;
-    shape.children = p, shape.child_count = 4;
+    shape.kind = BRIM_SHAPE_DIFFERENCE, shape.child_count = 4;
     case_solid(&c, shape);
     c.def.frame_rate = 60;
     c.def.cfl = 2;
+    return c;
+}
+
+/// Shapes refer to one another: once the case is where it stays.
+static inline void u_join(Case *c) {
+    c->parts[3].children = c->parts + 4;
+    c->solids[0].shape.children = c->parts;
+}
+
+static inline Swing u_tube(int n, void (*change)(BrimSimDef *), int halves, BrimError *error) {
+    Case c = u_case(n);
+    u_join(&c);
     if (change) change(&c.def);
     Swing s = {.exact = 2 * 3.14159265358979 * sqrt(U_LENGTH / (2 * 9.81))};
     error->result = swing_run(&c, u_start, 0.5, halves, &s, error);

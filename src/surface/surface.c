@@ -301,18 +301,33 @@ static TileMask corner_cells(const BrimSim *s, int slot) {
     return twice;
 }
 
-/// Cells with particles and no air beside them lie below the surface. The mean of what is near does
-/// not tell that in a corner of walls, where it is drawn away by what few particles there are.
-static void find_enclosed(BrimSim *s, int slot, uint8_t *found) {
+/// Cells with no air beside them lie below the surface: those beside a solid, and those with
+/// particles in a corner of walls. What particles are near does not tell it there: their mean is
+/// drawn away, or the flow along the wall has left a cell empty. Taken for air in the midst of
+/// liquid it would suck it in, with the pressure of all the water above. Returns whether there are
+/// any.
+static bool find_enclosed(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
+    const bool solid = solid_here(s, slot);
     TileMask dry = mask_load(g, s->particles.occupied, slot), corner = corner_cells(s, slot);
+    TileMask beside = solid ? cut_cells(s, slot) : (TileMask){{0}};
     uint64_t any = 0;
+    for (int z = 0; z < g->tile_depth; z++) {
+        dry.slice[z] = (dry.slice[z] & corner.slice[z]) | beside.slice[z];
+        any |= dry.slice[z] &= ~mask_word(g, s->liquid, slot, z);
+    }
+    if (!any || fine_near(s, slot)) return false; // beyond a thin wall there may be other liquid
+    TileMask air = air_beside(s, slot), allowed = allowed_cells(s, slot), wet = {{0}};
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask near = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask shut = shut_faces(s, slot, n);
+        for (int z = 0; z < g->tile_depth; z++) wet.slice[z] |= near.slice[z] & ~shut.slice[z];
+    }
+    any = 0;
     for (int z = 0; z < g->tile_depth; z++)
-        any |= dry.slice[z] &= corner.slice[z] & ~mask_word(g, s->liquid, slot, z);
-    if (!any || fine_near(s, slot)) return; // beyond a thin wall there may be other liquid
-    TileMask air = air_beside(s, slot), allowed = allowed_cells(s, slot);
-    for (int z = 0; z < g->tile_depth; z++) dry.slice[z] &= ~air.slice[z] & allowed.slice[z];
+        any |= dry.slice[z] &= wet.slice[z] & ~air.slice[z] & allowed.slice[z];
     for (int r = 0; r < g->tile_rows; r++) found[r] |= mask_bits(&dry, r);
+    return any != 0;
 }
 
 /// Last, cells that were taken to be deep inside, since all around them hold particles, and have
@@ -497,14 +512,16 @@ static void find_wedges_in(BrimSim *s, int slot, int thread, void *context) {
     if (!solid_here(s, slot)) return;
     uint8_t *here = added_in(s, added, slot);
     memset(here, 0, (size_t)s->grid.tile_rows);
-    team_add(&added->tiles, find_wedges(s, slot, here));
+    bool any = find_wedges(s, slot, here);
+    if (s->def.surface != BRIM_SURFACE_FLAGS) any |= find_enclosed(s, slot, here);
+    team_add(&added->tiles, any);
 }
 
 static void add_wedges(BrimSim *s, int slot, int thread, void *context) {
     if (solid_here(s, slot)) add_tile(s, slot, thread, context);
 }
 
-/// A layer of wedges. Returns whether there was any.
+/// A layer of wedges, and of cells that have no air beside them now. Returns whether there was any.
 static bool fill_wedges(BrimSim *s, Added *added) {
     added->tiles = 0;
     tiles_for(s, find_wedges_in, added);
