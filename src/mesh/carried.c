@@ -1,7 +1,7 @@
 // The carried surface at the nodes of a mesh.
 #include "mesh/carried.h"
 #include "solid/solid.h"
-#include "surface/normal.h"
+#include "particles/normal.h"
 #include "surface/planes.h"
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "particles/density.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
+#include "particles/normal_wide.h"
 
 typedef float f2 __attribute__((vector_size(8), aligned(4), may_alias));
 
@@ -53,6 +54,20 @@ static inline wide length_of(const wide d[3], const int dim) {
     return wide_sqrt(sum);
 }
 
+/// A surface that particles carry stays where it is: shifts make room between them and are no flow.
+static inline void stay(const Span *p, int first, int n, const float by[3][CHUNK], const int dim) {
+    const uint32_t *words = (const uint32_t *)(const void *)p->attr[ATTR_NORMAL] + first;
+    float *phi = p->attr[ATTR_PHI] + first, more[CHUNK];
+    for (int i = 0; i < n; i += WIDE) {
+        wide normal[3], away = {0};
+        wide_int word = load_words(words + i);
+        normals_unpack(word, normal, dim);
+        for (int a = 0; a < dim; a++) away += normal[a] * wide_load(by[a] + i);
+        wide_store(more + i, wide_select(word == 0, (wide){0}, away));
+    }
+    for (int i = 0; i < n; i++) phi[i] += more[i];
+}
+
 static inline ShiftSums shift_dim(const Span *p, const float *const block[3], float scale,
                                   const float low[3], const float high[3], const int dim) {
     enum { EDGE = TILE + 2 };
@@ -75,6 +90,7 @@ static inline ShiftSums shift_dim(const Span *p, const float *const block[3], fl
             sums.sum += length[i];
             sums.largest = length[i] > sums.largest ? length[i] : sums.largest;
         }
+        if (p->attr[ATTR_NORMAL]) stay(p, first, n, by, dim);
         for (int a = 0; a < dim; a++) {
             float *restrict x = p->attr[ATTR_X + a] + first;
             for (int i = 0; i < n; i++) {

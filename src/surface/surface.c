@@ -546,6 +546,6 @@ BrimResult stage_surface(BrimSim *s, BrimError *error) {
     (void)error;
     if (s->tracking.kernels) track_surface(s, s->dt);
     find_surface(s);
-    if (s->tracking.kernels) track_particles(s);
+    if (s->tracking.kernels) track_particles(s, s->dt);
     return BRIM_OK;
 }

@@ -2,7 +2,7 @@
 // positions where it is not. Section numbers: docs/numerics.md.
 #include "surface/track.h"
 #include "band/band.h"
-#include "surface/normal.h"
+#include "particles/normal.h"
 #include "surface/surface.h"
 #include "surface/track_tiles.h"
 #include "walls/solid_masks.h"
@@ -15,9 +15,9 @@ static const float UNKNOWN = LEVEL_SET_CUT;
 static const float ROUGH_KEPT = 0.75f;
 /// Taubin's filter: a step inwards and one out again.
 static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
-/// Water that goes less far than this while its memory fades, cells, keeps it longer in proportion:
-/// what errs is the way that the surface is carried.
-static const float FADING_WAY = 0.05f;
+/// Spread of a surface that one particle a cell tells, cells: what the past and positions may
+/// differ by chance, over the root of the particles of a cell.
+static const float CHANCE = 0.1f;
 /// Planes are asked for nearer to the surface of positions than this, cells.
 static const float PLANES_TELL = 1.25f;
 
@@ -80,17 +80,13 @@ static void mark_tiles(BrimSim *s) {
 
 // --------------------------------------------------------------------------- particles unpacked
 
-/// dt: since the last surface, s
-static TrackFade fade_of(const BrimSim *s, double dt) {
-    double memory = s->def.tracking_memory, way = (double)(FADING_WAY * s->dx);
+static TrackFade fade_of(const BrimSim *s) {
     bool square = s->def.tracking_blend == BRIM_BLEND_SQUARE;
     double low = square ? s->tracking.speed_low * s->tracking.speed_low : s->tracking.speed_low;
     double high = square ? s->tracking.speed_high * s->tracking.speed_high : s->tracking.speed_high;
     return (TrackFade){.high = (float)high,
                        .inverse = (float)(1 / fmax(high - low, 1e-6 * high + 1e-30)),
-                       .square = square,
-                       .least = memory > 0 ? (float)(1 - exp(-dt / memory)) : 0,
-                       .rate = memory > 0 ? (float)fmin(memory / way, 1e30) : 0};
+                       .square = square};
 }
 
 /// What the sort keeps for its own use holds normals until the stage is over; the word of a normal
@@ -121,7 +117,11 @@ static void unpack_tile(BrimSim *s, int slot, int thread, void *context) {
     float *const normal[3] = {(float *)(void *)(p->key + first),
                               (float *)(void *)(p->order + first), p->spare + first};
     Span span = sim_span(s, slot, 1);
-    if (s->tracking.kernels->unpack(&span, context, normal)) s->track_tile[slot] |= TRACK_SLOW;
+    float fastest = s->tracking.kernels->unpack(&span, context, normal);
+    if (fastest < 0) return;
+    float way = fminf(fastest * s->inv_dx * (float)fmin(s->def.tracking_memory, 1e9), 1);
+    s->track_tile[slot] |= TRACK_SLOW;
+    s->track_tile[slot] |= (uint8_t)((int)(way * (float)TRACK_WAYS + 0.5f) << TRACK_WAY);
 }
 
 // ---------------------------------------------------------------------------- rough and smooth
@@ -290,10 +290,19 @@ static void filter(BrimSim *s) {
 
 // ---------------------------------------------------------------------------------------- blend
 
-/// (rough, smooth, steady, even, asked) => tracked, and smooth: how far tracked is from it
+static float clamped(float part) {
+    return fminf(fmaxf(part, 0), 1);
+}
+
+/// What fades of memory in a step is of it beyond what chance explains, and the less the nearer
+/// water is to rest: what errs is the way. context: float, the part that fades (rough, smooth,
+/// steady, even, asked) => tracked, and smooth: how far tracked is from it
 static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
+    const float way = (float)(s->track_tile[slot] >> TRACK_WAY) / (float)TRACK_WAYS;
+    const float fades = *(const float *)context * way;
     const bool forgets = !(s->def.tracking_memory > 0);
+    const float chance = CHANCE / sqrtf((float)s->def.particles_per_cell);
     const size_t first = (size_t)slot * (size_t)g->tile_rows;
     for (size_t row = first; row < first + (size_t)g->tile_rows; row++) {
         float smooth[TILE];
@@ -307,10 +316,12 @@ static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
             s->smooth[i] = rough - smooth[x];
             if (steady <= 0) continue;
             if (s->kept[row] >> x & 1) to += steady * (s->even[i] - rough);
-            float lambda = forgets ? 1 : 1 - steady; // what fades in a step is told by particles
-            if (fabsf(rough) < TRACK_BOUND)
-                lambda =
-                    fmaxf(lambda, fminf((fabsf(to - smooth[x]) - TRACK_ASTRAY) / TRACK_ASTRAY, 1));
+            float apart = fabsf(to - smooth[x]);
+            float lambda = forgets ? 1 : 1 - steady;
+            if (!forgets && fabsf(rough) < TRACK_BOUND) {
+                lambda += steady * fades * clamped((apart - chance) / chance);
+                lambda = fmaxf(lambda, clamped((apart - TRACK_ASTRAY) / TRACK_ASTRAY));
+            }
             s->tracked[i] = smooth[x] + lambda * (to - smooth[x]);
             s->smooth[i] = lambda * (to - smooth[x]);
         }
@@ -369,7 +380,9 @@ static void measure(BrimSim *s) {
 }
 
 void track_surface(BrimSim *s, double dt) {
-    TrackFade fade = fade_of(s, dt);
+    TrackFade fade = fade_of(s);
+    const double memory = s->def.tracking_memory;
+    float fades = memory > 0 ? (float)(1 - exp(-dt / memory)) : 1;
     if (s->grid.tile_count == 0) return; // no fields either
     if (has_band(s)) band_full(s);
     tiles_for(s, find_air, NULL);
@@ -380,7 +393,7 @@ void track_surface(BrimSim *s, double dt) {
     tiles_for(s, find_asked, NULL);
     tiles_for(s, planes_tile, NULL);
     filter(s);
-    tiles_for(s, blend_tile, NULL);
+    tiles_for(s, blend_tile, &fades);
     tiles_for(s, find_told, NULL);
     tiles_for(s, spread_tile, NULL);
 }

@@ -10,8 +10,8 @@
 void track_start(BrimSim *s, const Shape *const *liquids, int count);
 /// (x, v, phi, normal) => tracked, after `dt` s
 void track_surface(BrimSim *s, double dt);
-/// (tracked, phi, normal) => (phi, normal)
-void track_particles(BrimSim *s);
+/// (tracked, v, phi, normal) => (phi, normal), after `dt` s
+void track_particles(BrimSim *s, double dt);
 /// Cells with a face through which a field's surface goes. (field) => sunk, beside
 void track_beside(BrimSim *s, const float *field);
 /// Distances by |grad phi| = 1 as far as `cells` cells from the surface, cut there. Beside the

@@ -4,7 +4,7 @@
 #include "base/lanes.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
-#include "surface/normal.h"
+#include "particles/normal_wide.h"
 #include "surface/track_kernels.h"
 #include <math.h>
 #include <stddef.h>
@@ -221,32 +221,6 @@ static void filter(const float *block, int dim, const TileMask *wanted, float pa
 
 // -------------------------------------------------------------------------------------- normals
 
-typedef uint32_t wide_word __attribute__((vector_size(4 * WIDE), may_alias));
-
-INLINE wide wide_abs(wide v) {
-    return (wide)((wide_int)v & 0x7fffffff);
-}
-/// v with the sign of `of`.
-INLINE wide wide_sign(wide v, wide of) {
-    return (wide)(((wide_int)v & 0x7fffffff) | ((wide_int)of & (int32_t)0x80000000));
-}
-
-/// normal_unpack and normal_part of a vector's words.
-INLINE wide unpack(wide_int word, wide n[3], const int dim) {
-    wide_int high = (wide_int)((wide_word)word >> 19);
-    wide u = wide_from_int(high - NORMAL_HALF) * (1.0f / NORMAL_HALF);
-    wide v = wide_from_int(((word >> 6) & 8191) - NORMAL_HALF) * (1.0f / NORMAL_HALF);
-    wide z = {0}, x = u, y = v;
-    if (dim == 3) {
-        z = 1.0f - wide_abs(u) - wide_abs(v);
-        wide back = wide_max(-z, (wide){0});
-        x = u - wide_sign(back, u), y = v - wide_sign(back, v);
-    }
-    wide length = wide_sqrt(x * x + y * y + z * z);
-    n[0] = x / length, n[1] = y / length, n[2] = z / length;
-    return wide_from_int((word & 63) - 1) * (1.0f / NORMAL_PARTS);
-}
-
 /// normal_pack without the part: n of any length but 0.
 INLINE wide_int pack(const wide n[3], const int dim) {
     wide sum = wide_abs(n[0]) + wide_abs(n[1]);
@@ -262,11 +236,6 @@ INLINE wide_int pack(const wide n[3], const int dim) {
     return x << 19 | y << 6;
 }
 
-INLINE wide_int load_words(const uint32_t *p) {
-    wide_int v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
 /// The first n words.
 INLINE void store_words(uint32_t *p, wide_int v, int n) {
 #if defined(__AVX512F__)
@@ -289,10 +258,10 @@ INLINE bool any_words(const uint32_t *word, int n) {
     return any != 0;
 }
 
-INLINE bool unpack_dim(const Span *p, const TrackFade *fade, float *const normal[3],
-                       const int dim) {
+INLINE float unpack_dim(const Span *p, const TrackFade *fade, float *const normal[3],
+                        const int dim) {
     uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL];
-    bool slow = false;
+    wide fastest = wide_all(-1);
     for (int i = 0; i < p->count; i += WIDE) {
         int n = p->count - i;
         wide v[3], speed = {0};
@@ -308,19 +277,20 @@ INLINE bool unpack_dim(const Span *p, const TrackFade *fade, float *const normal
         }
         wide pace = wide_sqrt(speed);
         if (!fade->square) speed = pace;
-        wide part = unpack(word, v, dim);
+        wide part = normals_unpack(word, v, dim);
         wide alpha = wide_clamp((fade->high - speed) * fade->inverse, (wide){0}, wide_all(1));
-        alpha *= 1.0f - fade->least * wide_min(pace * fade->rate, wide_all(1));
         wide steady = wide_select(none, wide_all(-1), alpha * part);
         for (int a = 0; a < dim; a++) store_some(normal[a] + i, v[a], n);
         store_some((float *)(void *)words + i, steady, n);
-        uint32_t calm = wide_bits(steady > 0.0f);
-        slow |= (n >= WIDE ? calm : calm & ((1u << n) - 1)) != 0;
+        wide_int counts = (steady > 0.0f) & (wide_lanes() < n);
+        fastest = wide_max(fastest, wide_select(counts, pace, wide_all(-1)));
     }
-    return slow;
+    float most = -1;
+    for (int k = 0; k < WIDE; k++) most = fastest[k] > most ? fastest[k] : most;
+    return most;
 }
 
-static bool unpack_tile(const Span *p, const TrackFade *fade, float *const normal[3]) {
+static float unpack_tile(const Span *p, const TrackFade *fade, float *const normal[3]) {
     return p->dim == 3 ? unpack_dim(p, fade, normal, 3) : unpack_dim(p, fade, normal, 2);
 }
 
@@ -372,7 +342,7 @@ INLINE void strain_row(const Span *p, const Slopes *slopes, int first, int end, 
         wide_int word = load_words(words + i);
         wide x = wide_load(p->attr[ATTR_X] + i) * p->inv_dx - corner;
         wide_int cell = wide_to_int(wide_clamp(x, (wide){0}, wide_all(TILE - 0.5f)));
-        unpack(word, v, dim);
+        normals_unpack(word, v, dim);
         for (int a = 0; a < dim; a++)
             for (int b = 0; b < dim; b++) turned[b] += pick(slopes->of[a][b], cell) * v[a];
         for (int b = 0; b < dim; b++) e += turned[b] * v[b];
@@ -461,7 +431,20 @@ INLINE wide told_at(const TrackNode *told, size_t offset) {
                        wide_lanes() * STRIDE);
 }
 
-INLINE void renew_chunk(const TrackNode *told, int n, float *phi, uint32_t *words, const int dim) {
+/// Cells that particles go in a step, at most TRACK_RENEWED; pace: cells over a speed.
+INLINE wide renewed(const Span *p, int i, float pace, const int dim) {
+    wide speed2 = {0};
+    for (int a = 0; a < dim; a++) {
+        wide u = wide_load(p->attr[ATTR_VX + a] + i);
+        speed2 += u * u;
+    }
+    return wide_min(pace * wide_sqrt(speed2), wide_all(TRACK_RENEWED));
+}
+
+INLINE void renew_chunk(const TrackNode *told, int n, const Span *p, int first, float pace,
+                        const int dim) {
+    float *phi = p->attr[ATTR_PHI] + first;
+    uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL] + first;
     for (int i = 0; i < n; i += WIDE) {
         wide q = told_at(told + i, offsetof(TrackNode, distance));
         wide change = told_at(told + i, offsetof(TrackNode, change)), g[3] = {0}, length2 = {0};
@@ -471,7 +454,8 @@ INLINE void renew_chunk(const TrackNode *told, int n, float *phi, uint32_t *word
         }
         wide slope = wide_sqrt(length2), steady = (wide)load_words(words + i);
         wide had = wide_min(wide_load(phi + i), (wide){0});
-        wide kept = (1 - TRACK_RENEWED) * (had + change) + TRACK_RENEWED * q;
+        wide part_new = renewed(p, first + i, pace, dim);
+        wide kept = (1 - part_new) * (had + change) + part_new * q;
         wide_int known = (steady >= 0.0f) & (wide_abs(q) < 1.0f);
         store_some(phi + i, wide_select(known, kept, q), n - i);
         wide part = (slope - THIN_SLOPE) * (1 / (THICK_SLOPE - THIN_SLOPE));
@@ -482,7 +466,7 @@ INLINE void renew_chunk(const TrackNode *told, int n, float *phi, uint32_t *word
 }
 
 INLINE void renew_dim(const Span *p, const uint32_t *start, const TrackNode *nodes,
-                      const uint8_t *near, const int dim) {
+                      const uint8_t *near, float pace, const int dim) {
     uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL];
     float at[3][CHUNK], *phi = p->attr[ATTR_PHI];
     TrackNode told[CHUNK] = {0};
@@ -499,14 +483,16 @@ INLINE void renew_dim(const Span *p, const uint32_t *start, const TrackNode *nod
             chunk_positions(p, i, n, TILE + 2, 0.5f, at, dim);
             find_corners(at, n, &corners, dim);
             ask_nodes(&corners, nodes, n, told, dim);
-            renew_chunk(told, n, phi + i, words + i, dim);
+            renew_chunk(told, n, p, i, pace, dim);
         }
     }
 }
 
-static void renew(const Span *p, const uint32_t *start, const TrackNode *nodes,
-                  const uint8_t *near) {
-    p->dim == 3 ? renew_dim(p, start, nodes, near, 3) : renew_dim(p, start, nodes, near, 2);
+static void renew(const Span *p, const uint32_t *start, const TrackNode *nodes, const uint8_t *near,
+                  float time) {
+    const float pace = time * p->inv_dx;
+    p->dim == 3 ? renew_dim(p, start, nodes, near, pace, 3)
+                : renew_dim(p, start, nodes, near, pace, 2);
 }
 
 const TrackKernels ISA(track_kernels) = {planes, farther, filter, unpack_tile, strain, renew};

@@ -5,7 +5,8 @@
 #include "surface/level_set.h"
 #include "surface/planes.h"
 
-/// Part of its distance that a particle takes from the grid in a step.
+/// Part of its distance that a particle takes from the grid in a step is at most this, and at most
+/// as many cells as it goes: at rest nothing errs, and renewing would shrink what is round.
 #define TRACK_RENEWED 0.1f
 /// Particles deeper than this have no normal, cells.
 #define TRACK_DEPTH 1.75f
@@ -19,12 +20,10 @@ typedef struct TrackSeen {
     const float *steady;    ///< how much of the past counts, 0..1; below 0: no normal
 } TrackSeen;
 
-/// alpha, eq. (20): 1 for slow particles, 0 for fast ones; and what of the past fades in a step:
-/// `least` of it at a speed of 1 / `rate`, less for slower ones: at rest nothing goes astray.
+/// alpha, eq. (20): 1 for slow particles, 0 for fast ones.
 typedef struct TrackFade {
     float high, inverse; ///< by speed, m/s, or its square
     bool square;
-    float least, rate; ///< lambda_0; part of it a speed, at most all, s/m
 } TrackFade;
 
 /// What the grid tells of the surface at a cell's centre; eight floats, so that two along x are one
@@ -47,17 +46,17 @@ typedef struct TrackKernels {
     void (*filter)(const float *block, int dim, const TileMask *wanted, float part, float cut,
                    float *out);
     /// (v, normal) => normals unpacked, in place of the words how much of the past counts. Returns
-    /// whether it does of any.
-    bool (*unpack)(const Span *p, const TrackFade *fade, float *const normal[3]);
+    /// the largest speed of those whose past does, -1 if none.
+    float (*unpack)(const Span *p, const TrackFade *fade, float *const normal[3]);
     /// Carries distances and normals with the strain in the middle of their cell for `time` s:
     /// (phi, normal) of particles that have one. start [cells + 1]: first particles of the tile's
     /// cells, here and below; velocity: blocks with that halo, m/s.
     void (*strain)(const Span *p, const uint32_t *start, const float *const velocity[3], int halo,
                    float time);
-    /// (phi, steady in place of normal) => (phi, normal), from nodes: a block of halo 1. near: rows
-    /// with particles that are to know a normal, bit y of near[z].
-    void (*renew)(const Span *p, const uint32_t *start, const TrackNode *nodes,
-                  const uint8_t *near);
+    /// (v, phi, steady in place of normal) => (phi, normal) after `time` s, from nodes: a block of
+    /// halo 1. near: rows with particles that are to know a normal, bit y of near[z].
+    void (*renew)(const Span *p, const uint32_t *start, const TrackNode *nodes, const uint8_t *near,
+                  float time);
 } TrackKernels;
 
 BRIM_KERNELS(TrackKernels, track_kernels)

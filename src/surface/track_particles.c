@@ -44,7 +44,7 @@ static void fill_nodes(const float *at, const float *change, int dim, TrackNode 
                              {0}};
 }
 
-/// (even, smooth) => (phi, normal)
+/// context: float, s since the last surface. (even, smooth) => (phi, normal)
 static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
     ThreadScratch *scratch = &s->scratch[thread];
     Span span = sim_span(s, slot, 1);
@@ -65,12 +65,13 @@ static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
                                nodes + (z * EDGE + y) * EDGE);
     }
     const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
-    s->tracking.kernels->renew(&span, start, nodes, near);
+    s->tracking.kernels->renew(&span, start, nodes, near, *(const float *)context);
 }
 
-void track_particles(BrimSim *s) {
+void track_particles(BrimSim *s, double dt) {
+    float time = (float)dt;
     if (s->grid.tile_count == 0) return;
     track_beside(s, s->tracked);
     track_even(s, s->tracked, s->asked, PLANES_KEPT, (int)TRACK_FAR);
-    tiles_for(s, renew_tile, NULL);
+    tiles_for(s, renew_tile, &time);
 }

@@ -1,5 +1,5 @@
 // What particles know of the surface when a simulation begins: their liquid's shape tells.
-#include "surface/normal.h"
+#include "particles/normal.h"
 #include "surface/track_tiles.h"
 #include <math.h>
 #include <string.h>
@@ -159,5 +159,5 @@ void track_start(BrimSim *s, const Shape *const *liquids, int count) {
     choose_speeds(s);
     tiles_for(s, start_tile, &start);
     track_surface(s, 0);
-    track_particles(s);
+    track_particles(s, 0);
 }

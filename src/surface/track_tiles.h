@@ -8,6 +8,8 @@ enum {
     TRACK_NEAR = 2,   ///< it or a tile beside it has: cells are measured
     TRACK_AROUND = 4, ///< it or a tile beside it is near: its particles are seen, and renewed
     TRACK_SLOW = 8,   ///< has particles whose past counts
+    TRACK_WAY = 4,    ///< from this bit on: how far they go while it fades, TRACK_WAYS: a cell
+    TRACK_WAYS = 15,
 };
 
 /// Whether a tile or one beside it has a bit.
