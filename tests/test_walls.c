@@ -530,6 +530,74 @@ TEST(cells_left_empty_beside_a_round_wall_suck_nothing_in) {
     brim_sim_destroy(&sim);
 }
 
+/// A block of water leaves a source that lies a part of a cell above a solid, along it: its toe
+/// runs ahead as that of a breaking dam, 2 sqrt(g h), and nothing is faster.
+TEST(a_source_just_above_a_solid_shoots_nothing) {
+    for (int run = 0; run < (quick() ? 9 : 36); run++) {
+        static const float above[] = {0.1f, 0.4f, 0.9f};
+        int dim = run < 27 ? 2 : 3, kind = run / 3 % 3, n = dim == 2 ? 48 : 24;
+        float y = 0.313f, lift = above[run % 3] / (float)n;
+        Case c = case_box(dim, 1, n, n, n);
+        BrimShapeDef s = box_between((BrimVec3){0.2f, -0.1f, -1}, (BrimVec3){0.8f, y, 2});
+        if (kind == 1) {
+            s = brim_default_shape_def();
+            s.kind = BRIM_SHAPE_PLANE;
+            s.position = (BrimVec3){0.5f, y, 0.5f}, s.normal = (BrimVec3){0.35f, 1, 0.1f};
+            lift += 0.0225f; // its upper edge
+        }
+        if (kind == 2) s = ball((BrimVec3){0.5f, y - 0.2f, 0.5f}, 0.2f);
+        case_solid(&c, s);
+        c.sources[0] = brim_default_source_def();
+        c.sources[0].shape = box_between((BrimVec3){0.45f, y + lift, 0.45f},
+                                         (BrimVec3){0.55f, y + lift + 0.1f, 0.55f});
+        c.sources[0].velocity = (BrimVec3){2.6f, 0, 0};
+        c.def.source_count = 1;
+        c.def.volume = run / 9 == 0 ? BRIM_VOLUME_NONE : BRIM_VOLUME_DENSITY;
+        c.def.band_width = run / 9 == 2 ? 3 : 0;
+        BrimError error;
+        BrimSim *sim;
+        double fastest = 0;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        while (brim_sim_time(sim) < 0.14) {
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            fastest = fmax(fastest, brim_sim_stats(sim)->max_speed);
+        }
+        CHECK(fastest > 2.6);
+        CHECK_BELOW(fastest, 1.05 * (2.6 + 2 * sqrt(9.81 * 0.12)));
+        brim_sim_destroy(&sim);
+    }
+}
+
+/// Two walls of the tank's height close in on water that soon has nowhere to go: it is compressed,
+/// and no particle is shot about.
+TEST(walls_that_squeeze_water_shoot_nothing) {
+    static const BrimKeyframe right[] = {{.time = 0}, {.time = 1, .position = {0.25f, 0, 0}}};
+    static const BrimKeyframe left[] = {{.time = 0}, {.time = 1, .position = {-0.25f, 0, 0}}};
+    for (int run = 0; run < (quick() ? 3 : 6); run++) {
+        int dim = run < 3 ? 2 : 3, n = dim == 2 ? 48 : 24;
+        Case c = case_box(dim, 1, n, n, 8);
+        case_liquid(&c, box_between((BrimVec3){0.1f, 0, 0}, (BrimVec3){0.9f, 0.75f, 1}));
+        case_solid(&c, box_between((BrimVec3){-0.3f, -0.1f, -1}, (BrimVec3){0.1f, 1.1f, 2}));
+        case_solid(&c, box_between((BrimVec3){0.9f, -0.1f, -1}, (BrimVec3){1.3f, 1.1f, 2}));
+        for (int i = 0; i < 2; i++) {
+            c.solids[i].motion = BRIM_MOTION_KEYFRAMES, c.solids[i].keyframe_count = 2;
+            c.solids[i].keyframes = i ? left : right;
+        }
+        c.def.volume = run % 3 == 0 ? BRIM_VOLUME_NONE : BRIM_VOLUME_DENSITY;
+        c.def.band_width = run % 3 == 2 ? 3 : 0;
+        BrimError error;
+        BrimSim *sim;
+        double fastest = 0;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        while (brim_sim_time(sim) < 1) {
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            fastest = fmax(fastest, brim_sim_stats(sim)->max_speed);
+        }
+        CHECK_BELOW(fastest, 4.4); // a fall through the tank
+        brim_sim_destroy(&sim);
+    }
+}
+
 /// Cells beside the solids, not in them, with liquid at all their open faces that are dry.
 static int enclosed_dry(const BrimSim *sim) {
     const BrimSimDef *d = brim_sim_def(sim);
