@@ -57,6 +57,7 @@ struct Team {
     _Atomic(TeamTask *) task;
     _Atomic(void *) context;
     atomic_int count, shares;
+    atomic_int most; ///< items that may be taken at a time
     atomic_bool quit;
     _Atomic uint32_t limit; ///< threads at work; those beyond it wait for it to change
     _Alignas(64) atomic_int sleepers;
@@ -111,13 +112,15 @@ static int share_end(int count, int share, int shares) {
     return (int)((int64_t)count * (share + 1) / shares);
 }
 
-/// Takes some items of a share: many at first, one by one at the end. Returns how many.
-static int take(Seat *seat, uint32_t loop, int *left) {
+/// Takes some items of a share, at most so many: a quarter of those left, one by one at the end.
+/// Returns how many.
+static int take(Seat *seat, uint32_t loop, int most, int *left) {
     uint64_t ticket = atomic_load_explicit(&seat->ticket, memory_order_acquire);
     for (;;) {
         *left = (int)(uint32_t)ticket;
         if ((uint32_t)(ticket >> 32) != loop || *left == 0) return 0;
         int some = 1 + (*left - 1) / 4;
+        if (some > most) some = most;
         if (atomic_compare_exchange_weak_explicit(&seat->ticket, &ticket, ticket - (uint32_t)some,
                                                   memory_order_acquire, memory_order_acquire))
             return some;
@@ -139,11 +142,12 @@ static void work(Team *t, uint32_t loop, int thread, int64_t *longest) {
     void *context = atomic_load_explicit(&t->context, memory_order_relaxed);
     int count = atomic_load_explicit(&t->count, memory_order_relaxed);
     int shares = atomic_load_explicit(&t->shares, memory_order_relaxed);
+    int most = atomic_load_explicit(&t->most, memory_order_relaxed);
     uint32_t finished = 0;
     if (shares > t->threads) return;
     for (int k = 0; k < shares; k++) {
         int share = (thread + k) % shares;
-        for (int left, some; (some = take(&t->seat[share], loop, &left)) > 0;) {
+        for (int left, some; (some = take(&t->seat[share], loop, most, &left)) > 0;) {
             int first = share_end(count, share, shares) - left;
             for (int i = first; i < first + some; i++)
                 if (longest)
@@ -233,12 +237,15 @@ static void finish(Team *t, int count, bool many, int64_t longest) {
     if (many) learn(t, time, lost > LATE ? lost : 0);
 }
 
-static void run_loop(Team *t, int count, int shares, TeamTask *task, void *context) {
+static void run_loop(Team *t, int count, int grain, int shares, TeamTask *task, void *context) {
     uint32_t loop = ++t->number;
     atomic_store_explicit(&t->task, task, memory_order_relaxed);
     atomic_store_explicit(&t->context, context, memory_order_relaxed);
     atomic_store_explicit(&t->count, count, memory_order_relaxed);
     atomic_store_explicit(&t->shares, shares, memory_order_relaxed);
+    // What one has taken nobody can help with, and items differ: a tile full of particles takes as
+    // long as ten others.
+    atomic_store_explicit(&t->most, 1 + grain / 16, memory_order_relaxed);
     atomic_store_explicit(&t->done, 0, memory_order_relaxed);
     for (int i = 0, first = 0; i < shares; i++) {
         int end = share_end(count, i, shares);
@@ -284,7 +291,7 @@ void team_for(Team *t, int count, int grain, TeamTask *task, void *context) {
     int limit = (int)atomic_load_explicit(&t->limit, memory_order_relaxed);
     if (shares > limit) shares = limit;
     if (shares > 1)
-        run_loop(t, count, shares, task, context);
+        run_loop(t, count, grain, shares, task, context);
     else {
         run_alone(count, 0, task, context);
         if (limit < t->threads && count >= 8 * grain) learn(t, now(), 0);

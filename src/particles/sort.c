@@ -217,7 +217,7 @@ static void find_mover_starts(const Sorting *sorting) {
 
 /// (moved, order) => movers by the tile they go to, mover_start [new tiles + 1]
 static bool sort_movers(Sorting *sorting, Team *team) {
-    enum { MOVERS_A_PART = 4096, PARTS_MOST = 16 };
+    enum { MOVERS_A_PART = 1024, PARTS_MOST = 16 };
     SortScratch *s = sorting->s;
     int64_t movers = sorting->movers, parts = movers / MOVERS_A_PART;
     sorting->parts = (int)(parts < 1 ? 1 : parts < PARTS_MOST ? parts : PARTS_MOST);
@@ -291,7 +291,7 @@ typedef struct Gathering {
     size_t count;
 } Gathering;
 
-enum { GATHER_PART = 8192 };
+enum { GATHER_PART = 2048 };
 
 static void gather_part(void *context, int index, int thread) {
     const Gathering *g = context;

@@ -158,29 +158,32 @@ static bool find_component(Poisson *s, Queue *q, int slot, const TileBits *seed)
 static bool reserve(Poisson *s) {
     size_t tiles = (size_t)s->level[0].grid->tile_count;
     Flood *f = &s->flood;
-    if (!memory_fit((void **)&f->reached, &f->reached_capacity, sizeof *f->reached, tiles) ||
-        !memory_fit((void **)&f->queue, &f->queue_capacity, sizeof *f->queue, tiles) ||
+    if (!memory_fit((void **)&f->queue, &f->queue_capacity, sizeof *f->queue, tiles) ||
         !memory_fit((void **)&f->queued, &f->queued_capacity, sizeof *f->queued, tiles))
         return false;
-    if (tiles == 0) return true;
-    memset(f->reached, 0, tiles * sizeof *f->reached);
-    memset(f->queued, 0, tiles);
+    if (tiles > 0) memset(f->queued, 0, tiles);
     return true;
 }
 
+void closed_begin(Poisson *s, int slot) {
+    const TileLinks *links = &s->flood.links[slot];
+    s->flood.reached[slot] = links->anchored;
+    spread_tile(links, &s->flood.reached[slot], s->level[0].grid->tile_depth);
+}
+
 bool closed_find(Poisson *s) {
+    static const TileBits none;
     Closed *c = &s->closed;
     Flood *f = &s->flood;
     c->count = 0, c->part_count = 0;
     if (!reserve(s)) return false;
     Queue q = {.slot = f->queue, .queued = f->queued, .capacity = s->level[0].grid->tile_count};
-    for (int i = 0; i < s->active_count; i++) push(&q, s->active[i]);
-    while (q.count > 0) {
-        int slot = pop(&q);
-        visit(s, &q, slot, &f->links[slot].anchored, false);
-    }
+    TileBits rest;
     for (int i = 0; i < s->active_count; i++)
-        for (TileBits rest; unreached(f, s->active[i], &rest);) {
+        if (unreached(f, s->active[i], &rest)) push(&q, s->active[i]);
+    while (q.count > 0) visit(s, &q, pop(&q), &none, false);
+    for (int i = 0; i < s->active_count; i++)
+        while (unreached(f, s->active[i], &rest)) {
             TileBits seed = first_bit(&rest);
             if (!find_component(s, &q, s->active[i], &seed)) return false;
         }

@@ -29,10 +29,12 @@ static void prepare_tile(void *context, int slot, int thread) {
     if (l->used && !l->used[slot]) {
         l->rows[slot] = 0;
         s->flood.links[slot] = (TileLinks){0};
+        s->flood.reached[slot] = (TileBits){0};
         return;
     }
     invert_tile(s, l, slot);
     s->kernels->links(l, slot, &s->flood.links[slot]);
+    closed_begin(s, slot);
     l->uniform[slot] = s->kernels->uniform(l, slot);
 }
 
@@ -54,7 +56,8 @@ static bool prepare_finest(Poisson *s) {
         !memory_fit((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles) ||
         !memory_fit((void **)&s->dots, &s->dots_capacity, sizeof *s->dots, tiles) ||
         !memory_fit((void **)&s->most, &s->most_capacity, sizeof *s->most, tiles) ||
-        !memory_fit((void **)&f->links, &f->links_capacity, sizeof *f->links, tiles))
+        !memory_fit((void **)&f->links, &f->links_capacity, sizeof *f->links, tiles) ||
+        !memory_fit((void **)&f->reached, &f->reached_capacity, sizeof *f->reached, tiles))
         return false;
     team_for(s->team, l->grid->tile_count, TILES_A_THREAD, prepare_tile, s);
     s->active_count = 0;
@@ -155,7 +158,7 @@ static bool build_coarse(Poisson *s, int k) {
     if (!build_grid(s, k) || !build_store(l)) return false;
     Building building = {s, k};
     team_for(s->team, l->grid->tile_count, COARSE_A_THREAD, build_tile, &building);
-    team_for(s->team, l->grid->tile_count, COARSE_A_THREAD, find_uniform, &building);
+    team_for(s->team, l->grid->tile_count, TILES_A_THREAD, find_uniform, &building);
     return true;
 }
 
@@ -188,10 +191,26 @@ static bool faces_read(const Level *l, int slot) {
     return false;
 }
 
+/// Coefficients on their way to where they are kept.
+typedef struct Keeping {
+    const Poisson *solver;
+    const float *from[3];
+    float *to[3];
+} Keeping;
+
+static void keep_tile(void *context, int slot, int thread) {
+    const Keeping *k = context;
+    const Grid *g = k->solver->level[0].grid;
+    size_t cells = (size_t)g->tile_cells;
+    int32_t at = k->solver->face_at[slot];
+    for (int a = 0; a < g->dim && at; a++)
+        memcpy(k->to[a] + (size_t)(at - 1) * cells, k->from[a] + (size_t)slot * cells,
+               cells * sizeof(float));
+}
+
 bool levels_keep_faces(Poisson *s) {
     Level *l = &s->level[0];
     const size_t tiles = (size_t)l->grid->tile_count, cells = (size_t)l->grid->tile_cells;
-    const float *from[3] = {l->ax, l->ay, l->az};
     if (l->ax != l->b) return true; // the caller keeps them
     if (!memory_fit((void **)&s->face_at, &s->face_at_capacity, sizeof *s->face_at, tiles))
         return false;
@@ -202,12 +221,10 @@ bool levels_keep_faces(Poisson *s) {
     }
     if (!memory_fit((void **)&s->faces, &s->faces_capacity, sizeof *s->faces, 3 * kept * cells))
         return false;
-    float *to[3] = {s->faces, s->faces + kept * cells, s->faces + 2 * kept * cells};
-    for (size_t t = 0; t < tiles; t++)
-        for (int a = 0; a < l->grid->dim && s->face_at[t]; a++)
-            memcpy(to[a] + (size_t)(s->face_at[t] - 1) * cells, from[a] + t * cells,
-                   cells * sizeof(float));
-    l->ax = to[0], l->ay = to[1], l->az = to[2], l->face_at = s->face_at;
+    Keeping k = {
+        s, {l->ax, l->ay, l->az}, {s->faces, s->faces + kept * cells, s->faces + 2 * kept * cells}};
+    team_for(s->team, (int)tiles, TILES_A_THREAD, keep_tile, &k);
+    l->ax = k.to[0], l->ay = k.to[1], l->az = k.to[2], l->face_at = s->face_at;
     return true;
 }
 

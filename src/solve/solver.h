@@ -78,7 +78,10 @@ bool levels_build(Poisson *solver);
 void levels_free(Poisson *solver);
 size_t levels_bytes(const Poisson *solver);
 
-/// Finds the closed components from flood.links. False: out of memory.
+/// Begins the flood of a tile: what its anchored cells reach inside it. links => reached
+void closed_begin(Poisson *solver, int slot);
+/// Finds the closed components from flood.links and what closed_begin reached. False: out of
+/// memory.
 bool closed_find(Poisson *solver);
 void closed_free(Poisson *solver);
 size_t closed_bytes(const Poisson *solver);
