@@ -1,6 +1,7 @@
 // Sixteen lanes on every instruction set, for sums over particles; for .simd.c files.
 #pragma once
 #include "base/simd.h"
+#include "base/wide.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -23,4 +24,26 @@ INLINE float fold(f16 v) {
     f4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
     f4 c = b + __builtin_shufflevector(b, b, 2, 3, 2, 3);
     return c[0] + c[1];
+}
+
+/// The sixteen lanes as registers hold them: compilers take vectors wider than a register apart
+/// lane by lane where these are compared.
+enum { LANE_PARTS = LANES / WIDE };
+typedef wide Lanes[LANE_PARTS];
+
+/// The same fold.
+INLINE float lanes_fold(const Lanes v) {
+#if defined(__AVX512F__)
+    return fold((f16)v[0]);
+#else
+    f4 b;
+#if defined(__AVX2__)
+    f8 a = (f8)v[0] + (f8)v[1];
+    b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+#else
+    b = (f4)(v[0] + v[2]) + (f4)(v[1] + v[3]);
+#endif
+    f4 c = b + __builtin_shufflevector(b, b, 2, 3, 2, 3);
+    return c[0] + c[1];
+#endif
 }

@@ -31,6 +31,17 @@ static inline void wide_store(float *p, wide v) {
     *(wide_loose *)p = v;
 }
 
+/// Of lanes whose mask is all bits, 0 of the others.
+static inline wide wide_load_some(const float *p, wide_int mask) {
+#if defined(__AVX512F__)
+    return (wide)_mm512_maskz_loadu_ps(_mm512_movepi32_mask((__m512i)mask), p);
+#elif defined(__AVX2__)
+    return (wide)_mm256_maskload_ps(p, (__m256i)mask);
+#else
+    return (wide)((wide_int)wide_load(p) & mask);
+#endif
+}
+
 /// 0, 1, 2, ...
 static inline wide_int wide_lanes(void) {
 #if defined(__AVX512F__)

@@ -8,34 +8,26 @@
 
 /// Sum of weights and of weighted offsets from the point.
 typedef struct Sums {
-    f16 w, x[3];
+    Lanes w, x[3];
 } Sums;
 
-/// Root of values >= 0 by lanes: the compiler makes it a vector's.
-INLINE f16 root(f16 v) {
-    for (int i = 0; i < LANES; i++) v[i] = sqrtf(v[i]);
-    return v;
-}
-
 /// Cubic spline that is 1 in the middle and ends where q2 = 1.
-INLINE f16 spline_weight(f16 q2) {
-    f16 q = 2.0f * root(q2), far = 2.0f - q;
-    far = (f16)((i16)far & (far > 0.0f));
-    f16 near = 1.0f - q;
-    near = (f16)((i16)near & (near > 0.0f));
+INLINE wide spline_weight(wide q2) {
+    wide q = 2.0f * wide_sqrt(q2), far = wide_max(2.0f - q, (wide){0});
+    wide near = wide_max(1.0f - q, (wide){0});
     return 0.25f * far * far * far - near * near * near;
 }
 
-INLINE void add(Sums *sums, const f16 offset[3], i16 valid, float inv_radius2, bool spline,
-                const int dim) {
-    f16 d2 = offset[0] * offset[0] + offset[1] * offset[1];
+/// part: of the lanes
+INLINE void add(Sums *sums, int part, const wide offset[3], wide_int valid, float inv_radius2,
+                bool spline, const int dim) {
+    wide d2 = offset[0] * offset[0] + offset[1] * offset[1];
     if (dim == 3) d2 += offset[2] * offset[2];
-    f16 k = 1.0f - d2 * inv_radius2;
-    k = (f16)((i16)k & (k > 0.0f) & valid);
-    f16 w = k * k * k;
-    if (spline) w = (f16)((i16)spline_weight(d2 * inv_radius2) & valid);
-    sums->w += w;
-    for (int a = 0; a < dim; a++) sums->x[a] += w * offset[a];
+    wide k = (wide)((wide_int)wide_max(1.0f - d2 * inv_radius2, (wide){0}) & valid);
+    wide w = k * k * k;
+    if (spline) w = (wide)((wide_int)spline_weight(d2 * inv_radius2) & valid);
+    sums->w[part] += w;
+    for (int a = 0; a < dim; a++) sums->x[a][part] += w * offset[a];
 }
 
 /// A point, and how particles are seen from it: offset = scale * position + shift.
@@ -49,22 +41,23 @@ typedef struct Eye {
 
 /// Adds the particles [first, end).
 INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, const int dim) {
-    static const i16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    for (uint32_t i = first; i < end; i += LANES) {
-        i16 valid = lane < (int32_t)(end - i);
-        f16 offset[3] = {0};
-        for (int a = 0; a < dim; a++) {
-            offset[a] = load(eye->x[a] + i) * eye->scale[a] + eye->shift[a];
-            offset[a] = (f16)((i16)offset[a] & valid); // what lies beyond the end may be anything
+    for (uint32_t i = first; i < end; i += LANES)
+        for (int part = 0; part < LANE_PARTS; part++) {
+            int left = (int)(end - i) - part * WIDE;
+            if (part > 0 && left <= 0) break;
+            wide_int valid = wide_lanes() < left;
+            wide offset[3] = {0};
+            for (int a = 0; a < dim; a++)
+                offset[a] = wide_load_some(eye->x[a] + i + part * WIDE, valid) * eye->scale[a] +
+                            eye->shift[a];
+            add(sums, part, offset, valid, eye->inv_radius2, eye->spline, dim);
+            const float *plane = eye->plane;
+            if (!plane) continue;
+            wide above = offset[0] * plane[0] + offset[1] * plane[1] + plane[3];
+            if (dim == 3) above += offset[2] * plane[2];
+            for (int a = 0; a < dim; a++) offset[a] -= 2.0f * above * plane[a];
+            add(sums, part, offset, valid & (above > 0.0f), eye->inv_radius2, eye->spline, dim);
         }
-        add(sums, offset, valid, eye->inv_radius2, eye->spline, dim);
-        const float *plane = eye->plane;
-        if (!plane) continue;
-        f16 above = offset[0] * plane[0] + offset[1] * plane[1] + plane[3];
-        if (dim == 3) above += offset[2] * plane[2];
-        for (int a = 0; a < dim; a++) offset[a] -= 2.0f * above * plane[a];
-        add(sums, offset, valid & (above > 0.0f), eye->inv_radius2, eye->spline, dim);
-    }
 }
 
 /// Folded sums of a row's cells.
@@ -73,8 +66,8 @@ typedef struct RowSums {
 } RowSums;
 
 INLINE void fold_cell(RowSums *row, int cell, const Sums *sums, const int dim) {
-    row->w[cell] = fold(sums->w);
-    for (int a = 0; a < dim; a++) row->x[a][cell] = fold(sums->x[a]);
+    row->w[cell] = lanes_fold(sums->w);
+    for (int a = 0; a < dim; a++) row->x[a][cell] = lanes_fold(sums->x[a]);
 }
 
 /// Adds particles that are reflected along x.

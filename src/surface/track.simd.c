@@ -16,7 +16,7 @@
 
 /// Sums of weights: all, those of planes; of what counts of the past; of distances.
 typedef struct Sums {
-    f16 all, steady, planes, distance;
+    Lanes all, steady, planes, distance;
 } Sums;
 
 /// A cell's centre, and how particles are seen from it. Walls reflect the offset instead of the
@@ -33,59 +33,66 @@ typedef struct Eye {
 
 /// What of a particle is not changed by a reflection.
 typedef struct Known {
-    f16 phi, steady;
-    i16 has, near; ///< a normal; not too deep for one
+    wide phi, steady;
+    wide_int has, near; ///< a normal; not too deep for one
 } Known;
 
-INLINE void add(Sums *sums, const float out[3], float rest, const f16 offset[3],
-                const f16 normal[3], const Known *known, i16 valid, const int dim) {
-    f16 d2 = offset[0] * offset[0] + offset[1] * offset[1];
+/// part: of the lanes
+INLINE void add(Sums *sums, int part, const float out[3], float rest, const wide offset[3],
+                const wide normal[3], const Known *known, wide_int valid, const int dim) {
+    wide d2 = offset[0] * offset[0] + offset[1] * offset[1];
     if (dim == 3) d2 += offset[2] * offset[2];
     d2 *= 1.0f / (TRACK_REACH * TRACK_REACH);
-    f16 k = 1.0f - d2;
-    k = (f16)((i16)k & (k > 0.0f) & valid);
-    f16 w = k * k / (TRACK_NEARNESS * TRACK_NEARNESS + d2);
-    sums->all += (f16)((i16)w & known->near);
-    sums->steady += w * known->steady;
-    f16 facing = out[0] * normal[0] + out[1] * normal[1];
-    f16 height = offset[0] * normal[0] + offset[1] * normal[1];
+    wide k = (wide)((wide_int)wide_max(1.0f - d2, (wide){0}) & valid);
+    wide w = k * k / (TRACK_NEARNESS * TRACK_NEARNESS + d2);
+    sums->all[part] += (wide)((wide_int)w & known->near);
+    sums->steady[part] += w * known->steady;
+    wide facing = out[0] * normal[0] + out[1] * normal[1];
+    wide height = offset[0] * normal[0] + offset[1] * normal[1];
     if (dim == 3) facing += out[2] * normal[2], height += offset[2] * normal[2];
     facing += rest;
-    w *= (f16)((i16)facing & (facing > 0.0f) & known->has);
-    sums->planes += w;
-    sums->distance += w * (known->phi - height);
+    w *= (wide)((wide_int)facing & (facing > 0.0f) & known->has);
+    sums->planes[part] += w;
+    sums->distance[part] += w * (known->phi - height);
+}
+
+/// Adds a part of sixteen particles from i on.
+INLINE void add_part(Sums *sums, int part, const Eye *eye, const float out[3], uint32_t i,
+                     wide_int valid, const int dim) {
+    const TrackSeen *seen = eye->seen;
+    wide offset[3] = {0}, normal[3] = {0}, steady = wide_load(seen->steady + i);
+    wide phi = wide_load(seen->phi + i);
+    Known known = {.has = steady >= 0.0f, .near = phi > -TRACK_DEPTH};
+    known.phi = (wide)((wide_int)phi & (phi < 0.0f));
+    known.steady = (wide)((wide_int)steady & known.has & known.near);
+    for (int a = 0; a < dim; a++) {
+        offset[a] = wide_load(eye->x[a] + i) * eye->scale + eye->shift[a];
+        normal[a] = wide_load(seen->normal[a] + i);
+    }
+    add(sums, part, out, eye->rest, offset, normal, &known, valid, dim);
+    if (!eye->plane) return;
+    float plane[3];
+    for (int a = 0; a < 3; a++) plane[a] = eye->plane[a] * eye->flip[a];
+    wide above = offset[0] * plane[0] + offset[1] * plane[1] + eye->plane[3];
+    wide along = normal[0] * plane[0] + normal[1] * plane[1];
+    if (dim == 3) above += offset[2] * plane[2], along += normal[2] * plane[2];
+    for (int a = 0; a < dim; a++) {
+        offset[a] -= 2.0f * above * plane[a];
+        normal[a] -= 2.0f * along * plane[a];
+    }
+    add(sums, part, out, eye->rest, offset, normal, &known, valid & (above > 0.0f), dim);
 }
 
 /// Adds the particles [first, end). Those up to 15 beyond are read, and are numbers.
 INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, const int dim) {
-    static const i16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const TrackSeen *seen = eye->seen;
     float out[3];
     for (int a = 0; a < 3; a++) out[a] = eye->out[a] * eye->flip[a];
-    for (uint32_t i = first; i < end; i += LANES) {
-        i16 valid = lane < (int32_t)(end - i);
-        f16 offset[3] = {0}, normal[3] = {0}, steady = load(seen->steady + i);
-        f16 phi = load(seen->phi + i);
-        Known known = {.has = steady >= 0.0f, .near = phi > -TRACK_DEPTH};
-        known.phi = (f16)((i16)phi & (phi < 0.0f));
-        known.steady = (f16)((i16)steady & known.has & known.near);
-        for (int a = 0; a < dim; a++) {
-            offset[a] = load(eye->x[a] + i) * eye->scale + eye->shift[a];
-            normal[a] = load(seen->normal[a] + i);
+    for (uint32_t i = first; i < end; i += LANES)
+        for (int part = 0; part < LANE_PARTS; part++) {
+            int left = (int)(end - i) - part * WIDE;
+            if (part > 0 && left <= 0) break;
+            add_part(sums, part, eye, out, i + (uint32_t)(part * WIDE), wide_lanes() < left, dim);
         }
-        add(sums, out, eye->rest, offset, normal, &known, valid, dim);
-        if (!eye->plane) continue;
-        float plane[3];
-        for (int a = 0; a < 3; a++) plane[a] = eye->plane[a] * eye->flip[a];
-        f16 above = offset[0] * plane[0] + offset[1] * plane[1] + eye->plane[3];
-        f16 along = normal[0] * plane[0] + normal[1] * plane[1];
-        if (dim == 3) above += offset[2] * plane[2], along += normal[2] * plane[2];
-        for (int a = 0; a < dim; a++) {
-            offset[a] -= 2.0f * above * plane[a];
-            normal[a] -= 2.0f * along * plane[a];
-        }
-        add(sums, out, eye->rest, offset, normal, &known, valid & (above > 0.0f), dim);
-    }
 }
 
 /// Adds particles that are reflected along x at `shift` / 2.
@@ -146,10 +153,10 @@ INLINE void planes_dim(const LevelSetNear *near, const TrackSeen *seen, int y, i
         Eye eye = {.seen = seen};
         look(&eye, mean, x, dim);
         sum_cell(near, &eye, x, y, z, &sums, dim);
-        float all = fold(sums.all), weight = fold(sums.planes);
+        float all = lanes_fold(sums.all), weight = lanes_fold(sums.planes);
         bool tells = weight > TRACK_LEAST;
-        smooth[x] = tells ? fold(sums.distance) / weight : 0;
-        steady[x] = tells ? fold(sums.steady) / all : -1;
+        smooth[x] = tells ? lanes_fold(sums.distance) / weight : 0;
+        steady[x] = tells ? lanes_fold(sums.steady) / all : -1;
     }
 }
 

@@ -6,25 +6,27 @@
 
 INLINE void sums_dim(const float *const x[3], const float *weight, const WarpRun *run, int runs,
                      float inv_radius2, float out[4], const int dim) {
-    static const i16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    f16 sum = {0}, along[3] = {0};
+    Lanes sum = {0}, along[3] = {0};
     for (int r = 0; r < runs; r++)
-        for (uint32_t i = run[r].first; i < run[r].end; i += LANES) {
-            const i16 valid = lane < (int32_t)(run[r].end - i);
-            f16 offset[3] = {0}, square = {0};
-            for (int a = 0; a < dim; a++) {
-                offset[a] = load(x[a] + i) * run[r].scale[a] + run[r].shift[a];
-                offset[a] = (f16)((i16)offset[a] & valid); // beyond the end may be anything
-                square += offset[a] * offset[a];
+        for (uint32_t i = run[r].first; i < run[r].end; i += LANES)
+            for (int part = 0; part < LANE_PARTS; part++) {
+                const int left = (int)(run[r].end - i) - part * WIDE;
+                if (part > 0 && left <= 0) break;
+                const wide_int valid = wide_lanes() < left;
+                const uint32_t first = i + (uint32_t)(part * WIDE);
+                wide offset[3] = {0}, square = {0};
+                for (int a = 0; a < dim; a++) {
+                    offset[a] =
+                        wide_load_some(x[a] + first, valid) * run[r].scale[a] + run[r].shift[a];
+                    square += offset[a] * offset[a];
+                }
+                wide k = (wide)((wide_int)wide_max(1.0f - square * inv_radius2, (wide){0}) & valid);
+                wide w = k * k * k * wide_load_some(weight + first, valid);
+                sum[part] += w;
+                for (int a = 0; a < dim; a++) along[a][part] += w * offset[a];
             }
-            f16 k = 1.0f - square * inv_radius2;
-            k = (f16)((i16)k & (k > 0.0f) & valid);
-            f16 w = k * k * k * (f16)((i16)load(weight + i) & valid);
-            sum += w;
-            for (int a = 0; a < dim; a++) along[a] += w * offset[a];
-        }
-    out[0] = fold(sum), out[3] = 0;
-    for (int a = 0; a < dim; a++) out[1 + a] = fold(along[a]);
+    out[0] = lanes_fold(sum), out[3] = 0;
+    for (int a = 0; a < dim; a++) out[1 + a] = lanes_fold(along[a]);
 }
 
 static void sums(const float *const x[3], const float *weight, const WarpRun *run, int runs,
