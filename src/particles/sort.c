@@ -299,6 +299,7 @@ static void gather_part(void *context, int index, int thread) {
     uint32_t *out = g->out;
     size_t first = (size_t)index * GATHER_PART, end = first + GATHER_PART;
     if (end > g->count) end = g->count;
+#pragma GCC unroll 8
     for (size_t i = first; i < end; i++) out[i] = in[order[i]];
 }
 

@@ -8,8 +8,10 @@
 
 /// Copies n <= CHUNK floats and pads to whole vectors with the first one.
 static inline void chunk_load(float *restrict out, const float *restrict in, int n) {
-    for (int i = 0; i < n; i++) out[i] = in[i];
-    for (int i = n; i % WIDE; i++) out[i] = in[0];
+    for (int i = 0; i < n; i += WIDE) {
+        const wide_int there = wide_lanes() < n - i;
+        wide_store(out + i, wide_select(there, wide_load_some(in + i, there), wide_all(in[0])));
+    }
 }
 
 // ------------------------------------------------------------------------ particles -> grid

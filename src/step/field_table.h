@@ -299,5 +299,5 @@ typedef enum StageId {
     F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                              \
       "nodes too near to the surface, which count as air")                                         \
     /* measure */                                                                                  \
-    F(tile_sums, TileSums, 1, TILE, ALL, ALWAYS, ONLY(MEASURE) | ONLY(REST), NO, "",               \
+    F(tile_sums, TileSums, 1, TILE, ALL, ALWAYS, SPAN(TO_PARTICLES, MEASURE) | ONLY(REST), NO, "", \
       "sums over a tile's particles and cells")

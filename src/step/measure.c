@@ -1,44 +1,70 @@
 // Stage 15: what the statistics say of a step.
 #include "band/band.h"
 #include "base/error.h"
+#include "bodies/immersed.h"
 #include "grid/mask.h"
 #include "walls/solid_masks.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8, PIECE = 4096 };
+enum { LANES = 8, HALF = LANES / 2, PIECE = 4096 };
+
+/// Half of the lanes, as every instruction set has them.
+typedef float half __attribute__((vector_size(4 * HALF), aligned(4), may_alias));
+typedef int32_t half_int __attribute__((vector_size(4 * HALF), aligned(4), may_alias));
+
+/// Sums by lanes.
+typedef struct LaneSums {
+    half fastest[2], speed2[2], at[3][2];
+} LaneSums;
+
+/// Adds the particles from `first` on, one for each lane of a half.
+static inline void add_half(const float *const *attr, size_t first, LaneSums *sums, int h,
+                            const bool heavy) {
+    const half u = *(const half *)(attr[ATTR_VX] + first),
+               v = *(const half *)(attr[ATTR_VY] + first);
+    const half w = *(const half *)(attr[ATTR_VZ] + first), e = u * u + v * v + w * w;
+    half mass = (half){0} + 1.0f;
+    if (heavy) mass = *(const half *)(attr[ATTR_MASS] + first);
+    const half_int faster = e > sums->fastest[h];
+    sums->fastest[h] = (half)(((half_int)e & faster) | ((half_int)sums->fastest[h] & ~faster));
+    sums->speed2[h] += e * mass; // times 1 is the same bits
+    for (int a = 0; a < 3; a++) sums->at[a][h] += *(const half *)(attr[ATTR_X + a] + first) * mass;
+}
+
+/// Adds one particle to a lane.
+static inline void add_one(const float *const *attr, size_t i, LaneSums *sums, uint32_t lane,
+                           const bool heavy) {
+    const float u = attr[ATTR_VX][i], v = attr[ATTR_VY][i], w = attr[ATTR_VZ][i];
+    const float e = u * u + v * v + w * w, mass = heavy ? attr[ATTR_MASS][i] : 1;
+    const uint32_t h = lane / HALF, k = lane % HALF;
+    if (e > sums->fastest[h][k]) sums->fastest[h][k] = e;
+    sums->speed2[h][k] += e * mass;
+    for (int a = 0; a < 3; a++) sums->at[a][h][k] += attr[ATTR_X + a][i] * mass;
+}
 
 /// Sums over eight lanes in floats, folded into doubles after each piece: fast, exact enough and
 /// the same for any instruction set.
 static inline void sum_range(const Particles *p, uint32_t first, uint32_t end, TileSums *out,
                              const bool heavy) {
     const float *const *attr = (const float *const *)p->attr;
-    float fastest[LANES] = {0};
+    LaneSums sums = {0};
     for (uint32_t from = first; from < end; from += PIECE) {
-        uint32_t n = end - from < PIECE ? end - from : PIECE;
-        float speed2[LANES] = {0}, at[3][LANES] = {{0}};
-        const float *x = attr[ATTR_X] + from, *y = attr[ATTR_Y] + from, *z = attr[ATTR_Z] + from;
-        const float *u = attr[ATTR_VX] + from, *v = attr[ATTR_VY] + from;
-        const float *w = attr[ATTR_VZ] + from;
-        const float *mass = heavy ? attr[ATTR_MASS] + from : NULL;
-        for (uint32_t i = 0; i < n; i += LANES)
-            for (uint32_t k = 0; k < LANES; k++) {
-                uint32_t j = i + k < n ? i + k : n - 1;
-                float on = i + k < n ? 1.0f : 0.0f;
-                float e = (u[j] * u[j] + v[j] * v[j] + w[j] * w[j]) * on;
-                fastest[k] = e > fastest[k] ? e : fastest[k];
-                if (heavy) on *= mass[j], e *= mass[j];
-                speed2[k] += e;
-                at[0][k] += x[j] * on, at[1][k] += y[j] * on, at[2][k] += z[j] * on;
-            }
+        uint32_t stop = end - from < PIECE ? end : from + PIECE, i = from;
+        for (; i + LANES <= stop; i += LANES)
+            for (int h = 0; h < 2; h++) add_half(attr, i + (uint32_t)(h * HALF), &sums, h, heavy);
+        for (uint32_t lane = 0; i + lane < stop; lane++)
+            add_one(attr, i + lane, &sums, lane, heavy);
         for (int k = 0; k < LANES; k++) {
-            out->speed2 += speed2[k];
-            for (int a = 0; a < 3; a++) out->position[a] += at[a][k];
+            out->speed2 += sums.speed2[k / HALF][k % HALF];
+            for (int a = 0; a < 3; a++) out->position[a] += sums.at[a][k / HALF][k % HALF];
         }
+        memset(sums.speed2, 0, sizeof sums.speed2);
+        memset(sums.at, 0, sizeof sums.at);
     }
     for (int k = 0; k < LANES; k++)
-        if (fastest[k] > out->fastest2) out->fastest2 = fastest[k];
+        out->fastest2 = fmaxf(out->fastest2, sums.fastest[k / HALF][k % HALF]);
 }
 
 static void sum_particles(const Particles *p, uint32_t first, uint32_t end, TileSums *out) {
@@ -126,16 +152,28 @@ static size_t memory_used(const BrimSim *s) {
     return bytes;
 }
 
-static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
-    TileSums *sums = (TileSums *)context + slot;
+void measure_particles(BrimSim *s, int slot) {
+    TileSums *sums = &s->tile_sums[slot];
     *sums = (TileSums){0};
+    sum_particles(&s->particles, tile_first(&s->particles, &s->grid, slot),
+                  tile_end(&s->particles, &s->grid, slot), sums);
+}
+
+/// Whether grid -> particles left the sums over particles: not between steps, and bodies change
+/// them since.
+static bool particles_measured(const BrimSim *s) {
+    return s->stage == AT_MEASURE && !s->warp && !bodies_immersed(s);
+}
+
+static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
+    TileSums *sums = &s->tile_sums[slot];
     if (s->warp) {
+        *sums = (TileSums){0};
         warp_sum_tile(s, slot, thread, sums);
         count_cells(s, slot, sums);
         return;
     }
-    sum_particles(&s->particles, tile_first(&s->particles, &s->grid, slot),
-                  tile_end(&s->particles, &s->grid, slot), sums);
+    if (!particles_measured(s)) measure_particles(s, slot);
     count_cells(s, slot, sums);
     if (has_band(s)) add_hidden(s, slot, sums);
 }
@@ -144,7 +182,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     int tiles = s->grid.tile_count;
     TileSums *sums = s->tile_sums;
     TileSums all = {0};
-    tiles_for(s, sum_tile, sums);
+    tiles_for(s, sum_tile, NULL);
     for (int t = 0; t < tiles; t++) {
         all.speed2 += sums[t].speed2;
         for (int a = 0; a < 3; a++) all.position[a] += sums[t].position[a];

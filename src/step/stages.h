@@ -70,6 +70,8 @@ BrimResult stage_to_particles(BrimSim *s, BrimError *error);
 BrimResult stage_weigh_after(BrimSim *s, BrimError *error);
 /// Statistics. An error: a value is not a number, or particles are missing.
 BrimResult stage_measure(BrimSim *s, BrimError *error);
+/// Sums over a tile's particles for it. => tile_sums
+void measure_particles(BrimSim *s, int slot);
 
 /// The error of a stage that found no memory.
 BrimResult step_out_of_memory(const BrimSim *s, const char *stage, BrimError *error);

@@ -106,7 +106,7 @@ static const Stage step_stages[] = {
      "scatter_at tile_reach tile_solid solid_at cut solid_phi open wall_speed liquid",
      "velocity old known tile_speed grown slid"},
     {AT_TO_PARTICLES, "to_particles", BRIM_STAGE_TO_PARTICLES, stage_to_particles, NULL,
-     "velocity old scatter_at scatter_rows phi deepest", ""},
+     "velocity old scatter_at scatter_rows phi deepest", "tile_sums"},
     {AT_SYNC, "sync", BRIM_STAGE_BODIES, stage_sync, bodies_immersed, "velocity", ""},
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, stage_weigh_after, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "

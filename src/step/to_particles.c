@@ -1,6 +1,6 @@
 // Stage 12: grid -> particles, by FLIP's blend or with APIC's gradients.
 #include "band/band.h"
-#include "step/tiles.h"
+#include "step/stages.h"
 #include <math.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static void calm_below_flip(BrimSim *s, int slot, const Span *span, ThreadScratc
     }
 }
 
-static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
+static void gather_tile(BrimSim *s, int slot, int thread) {
     if (s->scatter_at[slot] < 0) return;
     bool affine = particles_carry(&s->particles, ROW_AFFINE);
     // FLIP: ratio (v + new - old) + (1 - ratio) new = ratio v + (new - ratio old); the bracket is
@@ -109,8 +109,14 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     if (has_band(s) && !affine) take_grid_velocity(s, slot, &span, scratch);
 }
 
+/// Measure sums over the particles, which are at hand here.
+static void finish_tile(BrimSim *s, int slot, int thread, void *context) {
+    gather_tile(s, slot, thread);
+    measure_particles(s, slot);
+}
+
 BrimResult stage_to_particles(BrimSim *s, BrimError *error) {
     (void)error;
-    tiles_for(s, gather_tile, NULL);
+    tiles_for(s, finish_tile, NULL);
     return BRIM_OK;
 }
