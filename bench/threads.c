@@ -107,6 +107,20 @@ static void disturbed(Report *report, const Dam *dam, int cores) {
     gain(report, what, many / few, WANT_AT_MOST, 1.2);
 }
 
+/// On two cores, of which a busy loop wants one.
+static void two_cores(Report *report, const Dam *dam) {
+    cpu_set_t all = pin_to(2);
+    double quiet = run_dam(report, dam, 2, ", on 2 cores");
+    Busy busy = start_busy(1);
+    double beside = run_dam(report, dam, 2, ", on 2 cores, 1 busy loop beside");
+    stop_busy(&busy);
+    sched_setaffinity(0, sizeof all, &all);
+    char what[128];
+    snprintf(what, sizeof what, "%s, 2 threads, on 2 cores, 1 busy loop beside, against none",
+             dam->name);
+    gain(report, what, beside / quiet, WANT_AT_MOST, 2.2);
+}
+
 void bench_threads(Report *report) {
     const Dam small = {.name = "dam", .from = 0.25, .steps = 50};
     const Dam large = {.name = "dam, 7.5 million particles",
@@ -117,5 +131,6 @@ void bench_threads(Report *report) {
     int cores = core_count();
     alone(report, &small, cores, 7.5);
     if (cores > 1) disturbed(report, &small, cores);
+    if (cores > 2) two_cores(report, &small);
     alone(report, &large, cores, 12);
 }
