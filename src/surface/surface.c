@@ -11,8 +11,6 @@
 
 /// Distance given to a cell of a film too thin for the averaged positions, in cells.
 static const float FILM = -0.05f;
-/// Layers of cells that liquid without particles fills in a wedge between solids.
-enum { WEDGE_LAYERS = 3 };
 
 /// Rows of a mask in the nine tiles around one along y and z, and the three along x of each; NULL
 /// where no tile exists.
@@ -537,8 +535,7 @@ void find_surface(BrimSim *s) {
     tiles_for(s, find_beside, &added);
     tiles_for(s, add_tile, &added);
     if (s->def.surface != BRIM_SURFACE_FLAGS) tiles_for(s, measure_top, NULL);
-    for (int layer = 0; layer < WEDGE_LAYERS && s->walls.solid_count; layer++)
-        if (!fill_wedges(s, &added)) break;
+    while (s->walls.solid_count && fill_wedges(s, &added)) continue;
     if (has_band(s)) band_distance(s);
 }
 
