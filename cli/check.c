@@ -89,14 +89,14 @@ int command_check(int argc, char **argv) {
          0},
         {"json", 0, OPTION_FLAG, &a.json, NULL, "print one JSON object", 0, 0},
         {"no-calibration", 0, OPTION_FLAG, &a.no_calibration, NULL,
-         "do not run the coarse scene and the few steps that tell steps, disk and time", 0, 0},
+         "skip the coarse run and trial steps that estimate steps, disk and time", 0, 0},
         {0},
     };
     const Usage usage = {
         .command = "check",
         .arguments = "SCENE.yaml [options]",
         .help = "Validates a scene and estimates particles, tiles, memory, disk, steps and time.\n"
-                "Warns of walls thinner than a cell, emitters inside solids and liquid outside\n"
+                "Warns about walls thinner than a cell, emitters inside solids and liquid outside\n"
                 "the domain. Warnings leave the exit code at 0; a bad scene makes it 2, one too\n"
                 "large for the machine 4.",
         .options = options,

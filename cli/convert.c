@@ -267,7 +267,7 @@ int command_convert(int argc, char **argv) {
     Arguments a = {.frame = -1, .last = -1, .resolution = def.resolution, .smooth = def.smooth};
     const Option options[] = {
         {"to", 0, OPTION_TEXT, &a.to, "vdb|vtp|solids",
-         "OpenVDB; VTK files for ParaView; surfaces and places of the solids", 0, 0},
+         "OpenVDB; VTK files for ParaView; surfaces and positions of the solids", 0, 0},
         {"output", 'o', OPTION_TEXT, &a.folder, "DIR",
          "folder for the files; default DIR/vdb, DIR/paraview or DIR/solids", 0, 0},
         {"frame", 0, OPTION_INTEGER, &a.frame, "N", "only this frame", 0, 999999},
@@ -280,19 +280,18 @@ int command_convert(int argc, char **argv) {
         {"anisotropic", 0, OPTION_FLAG, &a.anisotropic, NULL, "vdb: as in brim mesh", 0, 0},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},
-        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep files that are there, make the others", 0,
-         0},
+        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep existing files, make the others", 0, 0},
         {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all files again", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
-         "print one JSON object a line: frames, summary, errors", 0, 0},
+         "print one JSON object per line: frames, summary, errors", 0, 0},
         {0},
     };
     const Usage usage = {
         .command = "convert",
         .arguments = "DIR --to vdb|vtp|solids [options]",
         .help =
-            "Writes the frames of a run as files of other programs.\n\n"
+            "Converts the frames of a run to files for other programs.\n\n"
             "--to vdb: DIR/vdb/NNNNNN.vdb, OpenVDB, 3D only. Grid surface is a narrow-band\n"
             "level set (m), grid velocity (m/s) lies at cell centres. The surface is that of\n"
             "DIR/surface/NNNNNN.ply where there is one, else it is made from the particles;\n"

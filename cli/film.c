@@ -136,7 +136,7 @@ int film_encode(const char *folder, int count, double frame_rate, const char *pa
     if (code == 0 && keep_partial(partial, &made, path)) return EXIT_DONE;
     if (code == 0) snprintf(why, sizeof why, "%s", strerror(errno));
     if (ready) unlink(partial);
-    report_error("%s: ffmpeg could not write the film: %s\nIts frames are in %s", path, why,
+    report_error("%s: ffmpeg could not write the film: %s\nIts frames are kept in %s", path, why,
                  folder);
     return EXIT_IO;
 }

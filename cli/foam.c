@@ -41,8 +41,8 @@ static int check_gaps(const Frames *f) {
     int step = frames_step(f);
     for (int i = 1; i < f->count; i++) {
         if (f->number[i] - f->number[i - 1] == step) continue;
-        report_error("frame %d is missing in %s/particles: foam goes from frame to frame and needs "
-                     "them all; end before it with --last %d",
+        report_error("frame %d is missing in %s/particles: foam is computed from frame to frame "
+                     "and needs all of them; stop before the gap with --last %d",
                      f->number[i - 1] + step, f->folder, f->number[i - 1]);
         return EXIT_INPUT;
     }
@@ -77,8 +77,8 @@ static int check_sets(const Arguments *a) {
     for (int i = 0; i < a->sets.count; i++) {
         const char *set = a->sets.items[i];
         if (strncmp(set, "foam.", 5) == 0 || strncmp(set, "seed=", 5) == 0) continue;
-        report_error("--set %s: only the keys of foam and seed can be set here; the run is as it "
-                     "is ('brim fields foam' lists them)",
+        report_error("--set %s: only seed and the keys of foam can be set here, since the run is "
+                     "not simulated again ('brim fields foam' lists them)",
                      set);
         return EXIT_INPUT;
     }
@@ -203,12 +203,12 @@ static void tell_totals(const Job *job) {
         return;
     }
     if (t->full)
-        report_warning("there were %d particles of foam, as many as foam.most allows: some were "
-                       "not born",
-                       job->most);
+        report_warning(
+            "there were %d particles of foam, as many as foam.most allows: some were left out",
+            job->most);
     if (job->arguments->quiet) return;
     char text[SHORT_TEXT], time[SHORT_TEXT];
-    printf("Done: %d frame%s, %s particles born, in %s", t->made, t->made == 1 ? "" : "s",
+    printf("Done: %d frame%s, %s particles created, in %s", t->made, t->made == 1 ? "" : "s",
            show_count(text, t->born), show_duration(time, t->seconds));
     if (t->particles)
         printf(" (%.2f s for a million particles)", t->seconds / (double)t->particles * 1e6);
@@ -253,11 +253,11 @@ int command_foam(int argc, char **argv) {
         {"last", 0, OPTION_INTEGER, &a.last, "N", "up to this frame", 0, 999999},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},
-        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "go on after the frames that are there", 0, 0},
+        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "continue after the existing frames", 0, 0},
         {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all frames again", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
-         "print one JSON object a line: frames, summary, errors", 0, 0},
+         "print one JSON object per line: frames, summary, errors", 0, 0},
         {0},
     };
     const Usage usage = {

@@ -18,7 +18,7 @@ static const Command commands[] = {
     {"render", "draw pictures and films of a run", command_render},
     {"plot", "plot the statistics of runs as SVG", command_plot},
     {"report", "summarise a run in one HTML page", command_report},
-    {"reproduce", "run an experiment of a paper again", command_reproduce},
+    {"reproduce", "repeat an experiment of a paper", command_reproduce},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -149,8 +149,8 @@ static void tell_totals(const Job *job) {
         printf(".\n");
         if (t->kept) printf("  kept        %d that were there\n", t->kept);
         if (t->pairs)
-            printf("  steadiness  beyond the flow the surface moves %.3f cells a frame at half of "
-                   "its points, up to %.2f at 99 %% of them; %.2f %% come or go\n",
+            printf("  steadiness  jump between frames beyond the flow: median %.3f cells, 99th "
+                   "percentile %.2f; %.2f %% of the points appear or vanish\n",
                    t->median / t->pairs, t->most_of_it / t->pairs, 100 * t->beyond / t->pairs);
         say(stdout, "  files       %s/\n", job->files.folder);
     }
@@ -222,17 +222,17 @@ int command_mesh(int argc, char **argv) {
         {"anisotropic", 0, OPTION_FLAG, &a.anisotropic, NULL,
          "kernels stretched along the surface (Yu and Turk)", 0, 0},
         {"positions", 0, OPTION_FLAG, &a.positions, NULL,
-         "by positions alone, also where particles carry the surface", 0, 0},
+         "use positions alone, even where particles carry the surface", 0, 0},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},
         {"steadiness", 0, OPTION_FLAG, &a.steadiness, NULL,
-         "tell how far surfaces jump between frames beyond the flow", 0, 0},
-        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep surfaces that are there, make the others",
-         0, 0},
+         "report how far surfaces jump between frames beyond the flow", 0, 0},
+        {"resume", 0, OPTION_FLAG, &a.resume, NULL, "keep existing surfaces, make the others", 0,
+         0},
         {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "make all surfaces again", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
-         "print one JSON object a line: frames, summary, errors", 0, 0},
+         "print one JSON object per line: frames, summary, errors", 0, 0},
         {0},
     };
     const Usage usage = {

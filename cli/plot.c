@@ -96,7 +96,7 @@ int command_plot(int argc, char **argv) {
         {"output", 'o', OPTION_TEXT, &a.output, "FILE.svg",
          "default DIR/plot.svg for one run, NAME.svg for a gauge", 0, 0},
         {"columns", 0, OPTION_TEXT, &a.choice.columns, "A,B+C",
-         "columns of stats.csv: a panel each, + joins", 0, 0},
+         "columns of stats.csv: one panel each, + joins", 0, 0},
         {"label", 0, OPTION_LIST, &a.labels, "TEXT",
          "name of a run in the legend, once for each DIR in order", 0, 0},
         {"title", 0, OPTION_TEXT, &a.title, "TEXT", "above the panels", 0, 0},
@@ -111,7 +111,7 @@ int command_plot(int argc, char **argv) {
         .arguments = "DIR [DIR ...] -o FILE.svg [options]",
         .help =
             "Plots the statistics of runs over time: volume, energies, largest speed,\n"
-            "iterations and time by stage; several runs over each other. Prints the plot's\n"
+            "iterations and time by stage; several runs overlaid. Prints the plot's\n"
             "path. A DIR may also be a stats.csv, or a gauge's DIR/gauges/NAME.csv, of which all\n"
             "columns are shown. --columns takes any column of the file, and 'stages' for the\n"
             "time by stage.",

@@ -279,7 +279,7 @@ static void warn_of_gaps(const Frames *f) {
     int step = frames_step(f);
     for (int i = 1; i < f->count; i++) {
         if (f->number[i] - f->number[i - 1] == step) continue;
-        report_warning("frame %d is missing in %s; the film goes on with frame %d",
+        report_warning("frame %d is missing in %s; the film continues with frame %d",
                        f->number[i - 1] + step, f->folder, f->number[i]);
         return;
     }
@@ -405,7 +405,7 @@ static int find_def(Job *job) {
     bool empty = frame.count == 0;
     brim_frame_free(&frame);
     if (!empty) return EXIT_DONE;
-    report_error("%s holds no particles, and no run folder around it tells what to draw",
+    report_error("%s holds no particles, and it is in no run folder that says what to draw",
                  job->frames.file);
     return EXIT_INPUT;
 }
@@ -527,7 +527,7 @@ int command_render(int argc, char **argv) {
          "water (ray-traced) or particles; default water in 3D", 0, 0},
         {"size", 0, OPTION_TEXT, &a.size, "WxH", "size in pixels; default 1280x720", 0, 0},
         {"samples", 0, OPTION_INTEGER, &a.samples, "N",
-         "rays a pixel, half to three times as many as needed; default 8", 1, 4096},
+         "rays per pixel, from half to three times as many where needed; default 8", 1, 4096},
         {"camera", 0, OPTION_TEXT, &a.camera, "VIEW",
          "auto, front, back, left, right, top, corner, or X,Y,Z:X,Y,Z[:DEGREES]", 0, 0},
         {"look", 0, OPTION_TEXT, &a.look, "SCENE.yaml",
@@ -535,7 +535,7 @@ int command_render(int argc, char **argv) {
         {"set", 0, OPTION_LIST, &a.sets, "KEY=VALUE",
          "override a key of the run's scene, such as look.box=false; repeatable", 0, 0},
         {"motion-blur", 0, OPTION_NUMBER, &a.shutter, "SHARE",
-         "share of a frame's time that the shutter is open; default 0", 0, 1},
+         "fraction of a frame for which the shutter is open; default 0", 0, 1},
         {"colour", 0, OPTION_TEXT, &a.colour, "WHAT",
          "speed, density, id or a property of the particles", 0, 0},
         {"range", 0, OPTION_TEXT, &a.range, "LOW:HIGH", "ends of the colour scale", 0, 0},
@@ -545,8 +545,7 @@ int command_render(int argc, char **argv) {
         {"no-foam", 0, OPTION_FLAG, &a.no_foam, NULL, "leave out the foam of DIR/foam", 0, 0},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "threads; default one for each core", 0,
          1024},
-        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL,
-         "draw frames again that are there already", 0, 0},
+        {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "redraw frames that already exist", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "no progress", 0, 0},
         {0},
     };

@@ -300,10 +300,10 @@ int command_reproduce(int argc, char **argv) {
          0, 0},
         {"output", 'o', OPTION_TEXT, &r.folder, "DIR", "folder for the results; default out/NAME",
          0, 0},
-        {"quick", 0, OPTION_FLAG, &r.quick, NULL, "a shortened version that still means something",
-         0, 0},
+        {"quick", 0, OPTION_FLAG, &r.quick, NULL, "a shortened version that is still meaningful", 0,
+         0},
         {"threads", 0, OPTION_INTEGER, &threads, "N", "threads; 0 is one for each core", 0, 1024},
-        {"scenes", 0, OPTION_TEXT, &r.scenes, "DIR", "where the scenes are; default is found", 0,
+        {"scenes", 0, OPTION_TEXT, &r.scenes, "DIR", "where the scenes are; found by default", 0,
          0},
         {0},
     };
@@ -311,7 +311,7 @@ int command_reproduce(int argc, char **argv) {
         .command = "reproduce",
         .arguments = "NAME [options]",
         .help = "Runs an experiment of a paper, prints the paper's values beside Brim's and the\n"
-                "range that Brim promises, and writes NAME.csv (statistics over time),\n"
+                "range that Brim guarantees, and writes NAME.csv (statistics over time),\n"
                 "NAME-table.csv and NAME.svg. Exit code 1 when a value is outside its range.",
         .options = options,
         .least = 0,

@@ -128,7 +128,7 @@ static void print_summary(const BrimSim *sim, const Totals *t, const char *folde
         printf("\n  solver      %.1f iterations a step\n",
                (double)t->iterations / (double)t->steps);
     }
-    printf("  volume      %.4f of what should be there\n", s->volume);
+    printf("  volume      %.4f of what it should be\n", s->volume);
     print_balance(s);
     printf("  memory      %s\n", show_bytes(text, (double)s->memory_bytes));
     print_files(brim_sim_def(sim), folder);
@@ -314,8 +314,7 @@ static int run_with(const char *path, Arguments *a) {
         return EXIT_INPUT;
     }
     if (a->resume && a->overwrite) {
-        report_error("choose one of --resume (go on with the run in %s) and --overwrite (discard "
-                     "it)",
+        report_error("choose one of --resume (continue the run in %s) and --overwrite (discard it)",
                      a->folder);
         return EXIT_INPUT;
     }
@@ -334,21 +333,21 @@ int command_run(int argc, char **argv) {
         {"set", 0, OPTION_LIST, &a.sets, "KEY=VALUE", "override a key of the scene; repeatable", 0,
          0},
         {"events", 0, OPTION_TEXT, &a.events, "FILE",
-         "do what was done in brim live, from its events.txt", 0, 0},
+         "replay what was done in brim live, from its events.txt", 0, 0},
         {"frames", 0, OPTION_INTEGER, &a.frames, "N", "stop after N frames", 1, 1e9},
         {"threads", 0, OPTION_INTEGER, &a.threads, "N", "use N threads; 0 = one for each core", 0,
          1024},
         {"seed", 0, OPTION_INTEGER, &a.seed, "N", "seed of the random numbers", 0, UINT32_MAX},
         {"resume", 0, OPTION_FLAG, &a.resume, NULL,
-         "go on from the newest complete checkpoint in DIR", 0, 0},
+         "continue from the newest complete checkpoint in DIR", 0, 0},
         {"overwrite", 0, OPTION_FLAG, &a.overwrite, NULL, "discard an earlier run in DIR", 0, 0},
         {"patience", 0, OPTION_INTEGER, &a.patience, "N",
-         "after a signal wait N seconds for the step to end; default 10", 1, 86400},
+         "after a signal, wait up to N seconds for the step to finish; default 10", 1, 86400},
         {"preview", 0, OPTION_FLAG, &a.preview, NULL,
          "draw DIR/preview.png every few seconds, in less than 5 % of the time", 0, 0},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {"json", 0, OPTION_FLAG, &a.json, NULL,
-         "print one JSON object a line: start, frames, summary, errors", 0, 0},
+         "print one JSON object per line: start, frames, summary, errors", 0, 0},
         {0},
     };
     const Usage usage = {

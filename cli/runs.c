@@ -35,7 +35,7 @@ static int read_scene(Run *run, const char *path) {
     }
     // A run that was copied without its meshes still has its statistics.
     if (brim_scene_parse(value, length, path, NULL, 0, &run->scene, &error) != BRIM_OK)
-        report_warning("going on without the scene: %s", error.message);
+        report_warning("continuing without the scene: %s", error.message);
     return EXIT_DONE;
 }
 

@@ -38,7 +38,7 @@ static int fill_body(const char *path, const Arguments *a) {
     const BrimSimDef *def = brim_scene_def(scene);
     int code = EXIT_INPUT;
     if (a->body >= def->body_count)
-        report_error("%s: body %lld is not there: the scene has %d bodies, counted from 0", path,
+        report_error("%s: there is no body %lld: the scene has %d bodies, counted from 0", path,
                      (long long)a->body, def->body_count);
     else if (def->dim == 2)
         report_error("%s: tetrahedra need a scene in 3D", path);
@@ -53,9 +53,9 @@ int command_tets(int argc, char **argv) {
     const Option options[] = {
         {"output", 'o', OPTION_TEXT, &a.output, "FILE", "file that ends in .msh, .mesh or .vtk", 0,
          0},
-        {"count", 0, OPTION_INTEGER, &a.count, "N", "about so many, to 5 %", 1, 1e8},
+        {"count", 0, OPTION_INTEGER, &a.count, "N", "about this many, to 5 %", 1, 1e8},
         {"edge", 0, OPTION_NUMBER, &a.edge, "M", "with edges of about M metres", 1e-9, 1e9},
-        {"body", 0, OPTION_INTEGER, &a.body, "N", "of a scene: this one; default 0", 0, 1e6},
+        {"body", 0, OPTION_INTEGER, &a.body, "N", "number of the scene's body; default 0", 0, 1e6},
         {"quiet", 0, OPTION_FLAG, &a.quiet, NULL, "print errors only", 0, 0},
         {0},
     };

@@ -52,7 +52,7 @@ const char *trial_scene(Result *r, const char *name) {
         if (access(paths[i], R_OK) == 0) return paths[i];
     result_fail(r, EXIT_IO,
                 "the scene %s is neither in scenes/ nor in %s/../share/brim/scenes; "
-                "--scenes DIR tells where it is",
+                "--scenes DIR says where it is",
                 name, folder);
     return NULL;
 }

@@ -99,7 +99,7 @@ static void warn_if_buried(const BrimSim *s, const Shape *shape, int index, Brim
     }
     if (buried_part(s, (Sampled){shape, low, high}, s->walls.solids, s->walls.solid_count, 0) >=
         0.99)
-        warn(e, "liquid[%d]: lies inside solids: nothing of it is seeded", index);
+        warn(e, "liquid[%d]: lies inside solids: none of it is seeded", index);
 }
 
 static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, BrimEstimate *e) {
@@ -115,7 +115,7 @@ static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, 
             outside |= high[a] <= 0 || low[a] >= size[a];
         }
         if (outside)
-            warn(e, "liquid[%d]: lies outside the domain: nothing of it is seeded", i);
+            warn(e, "liquid[%d]: lies outside the domain: none of it is seeded", i);
         else if (beyond)
             warn(e, "liquid[%d]: reaches beyond the domain: what is outside is not seeded", i);
     }
@@ -137,7 +137,7 @@ static void warn_of_crossing(const BrimSim *s, const BrimSimDef *def, BrimEstima
             warn(e,
                  "bodies[%d]: the surface of %s crosses itself, or has parts inside one another: "
                  "%.0f "
-                 "%% of its inside is enclosed twice. It is taken once",
+                 "%% of its inside is enclosed twice. It is counted once",
                  i, shape->file, 100 * part);
         trimesh_free(&mesh);
     }
@@ -155,7 +155,7 @@ static void warn_of_long_steps(const BrimSim *s, BrimEstimate *e) {
              key, step_for_tension(s));
     if (step > step_for_waves(s))
         warn(e,
-             "%s: longer than %.3g s, in which water falls one cell: the shortest waves turn over "
+             "%s: longer than %.3g s, in which water falls one cell: the shortest waves overturn "
              "in each step and may gain energy",
              key, step_for_waves(s));
 }

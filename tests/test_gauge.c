@@ -283,9 +283,9 @@ TEST(gauge_scene_refusals) {
     CHECK(refused("{name: a, force: {solid: 0}}", "0 solids"));
     CHECK(refused("{name: a, force: {side: z-}}", "no meaning in 2D"));
     CHECK(refused("{name: a, force: {side: x+}}", "open"));
-    CHECK(refused("{name: a, flow: {low: [0, 0], high: [1, 1]}}", "agree along one axis"));
+    CHECK(refused("{name: a, flow: {low: [0, 0], high: [1, 1]}}", "equal along exactly one axis"));
     CHECK(refused("{name: a, front: {low: [0, 1], high: [1, 0]}}", "below low along y"));
     CHECK(refused("{name: a, force: {side: y-}}\ngrid: {warp: 0.5}",
-                  "does not go with gauges of force"));
+                  "cannot be combined with gauges of force"));
     CHECK(refused("{name: a, hight: {from: [0, 0], to: [0, 1]}}", "height"));
 }

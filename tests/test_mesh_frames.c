@@ -94,10 +94,10 @@ TEST(frames_are_found_by_pattern_and_folder) {
         {{"a_1.obj", "b_2.obj"}, "", "do not belong to one sequence"},
         {{"box.obj"}, "", "has no number"},
         {{"a_1.txt"}, "", "holds no .obj, .ply or .stl"},
-        {{"a_1.obj", "a_01.obj"}, "a_#.obj", "have one number"},
+        {{"a_1.obj", "a_01.obj"}, "a_#.obj", "have the same number"},
         {{"a_1.txt", "a_2.txt"}, "a_#.txt", "frames end in"},
-        {{"a_1.obj", "a_2.obj"}, "a_1.obj", "is no folder and has no #"},
-        {{"a_1.obj", "a_2.obj"}, "#_#.obj", "is no folder and has no #"},
+        {{"a_1.obj", "a_2.obj"}, "a_1.obj", "is not a folder and has no #"},
+        {{"a_1.obj", "a_2.obj"}, "#_#.obj", "is not a folder and has no #"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char folder[16], path[64];

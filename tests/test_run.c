@@ -158,7 +158,7 @@ TEST(run_resumed_equals_uninterrupted) {
     CHECK(strstr(message, "step-00000012.brim"));
     CHECK(same_as_whole("cut", &error));
     CHECK_OK(run_for("cut", resume, 1000, message, &error), error);
-    CHECK(strstr(message, "frame 12, wanted is frame 12: nothing to do") &&
+    CHECK(strstr(message, "frame 12, and frame 12 is the last one wanted: nothing to do") &&
           same_as_whole("cut", &error));
 }
 

@@ -320,8 +320,7 @@ TEST(scene_messages_on_the_file_as_a_whole) {
     CHECK(refuses("brim: 2\n", NULL,
                   "dam.yaml:1: brim: 2 is not allowed: this program reads version 1"));
     CHECK(refuses("", NULL, "dam.yaml:1: the scene is empty: it begins with \"brim: 1\""));
-    CHECK(
-        refuses("brim: 1\nseed: 1\nseed: 2\n", NULL, "dam.yaml:3: a key stands here twice: seed"));
+    CHECK(refuses("brim: 1\nseed: 1\nseed: 2\n", NULL, "dam.yaml:3: this key appears twice: seed"));
     CHECK(refuses("brim: [1\n", NULL,
                   "dam.yaml:2: not valid YAML: did not find expected ',' or ']'"));
     CHECK(refuses("brim: 1\n---\nbrim: 1\n", NULL,
@@ -385,8 +384,8 @@ TEST(scene_messages_on_shapes) {
         "dam.yaml:6: sources[0].velocity: is missing: a list of 3 numbers or formulas, each from "
         "-1e7 to 1e7 (m/s)"));
     CHECK(refuses(HEAD "sources:\n  - sphere: {radius: 1}\n    velocity: [0, 0, 0]\n", NULL,
-                  "dam.yaml:7: sources[0].velocity: must not be zero: it is the direction and "
-                  "speed in which the stream leaves (m/s)"));
+                  "dam.yaml:7: sources[0].velocity: must not be zero: it is the velocity with "
+                  "which the stream leaves (m/s)"));
 }
 
 TEST(scene_files_are_named_from_the_folder_of_the_scene) {
@@ -525,7 +524,7 @@ TEST(scene_set_problems_name_the_set) {
     CHECK(refuses(HEAD "solids: []\n", "solids[0].rate=1",
                   "--set solids[0].rate=1: [0]: the list has 0 items, counted from 0"));
     CHECK(refuses(HEAD, "domain.size.x=1",
-                  "--set domain.size.x=1: x: what stands before it is not a group of keys in this "
+                  "--set domain.size.x=1: x: what comes before it is not a group of keys in this "
                   "scene"));
     CHECK(refuses(HEAD, "seed=[1",
                   "--set seed=[1: not valid YAML: did not find expected ',' or ']'"));
@@ -547,7 +546,7 @@ TEST(scene_2d_takes_two_numbers) {
     CHECK(def->solids[0].shape.rotation.z == 30 && def->solids[0].axis.z == 1);
     brim_scene_destroy(&scene);
     CHECK(refuses("brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8, sides: {z-: open}}\n", NULL,
-                  "dam.yaml:3: domain.sides.z-: has no meaning in 2D: take it out"));
+                  "dam.yaml:3: domain.sides.z-: has no meaning in 2D: remove it"));
     const char *turned = "brim: 1\ndim: 2\ndomain: {size: [1, 1], cells: 8}\n"
                          "solids: [{sphere: {radius: 1, rotation: [0, 0, 30]}}]\n";
     CHECK_OK(parse_set(turned, NULL, &scene, &error), error);

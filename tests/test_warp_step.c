@@ -343,7 +343,7 @@ TEST(warp_says_what_it_does_not_go_with) {
     BrimError error;
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
         CHECK(start(dam, &scene, &error, sets[k], 2) == NULL);
-        CHECK(strstr(error.message, "does not go with") != NULL);
+        CHECK(strstr(error.message, "cannot be combined with") != NULL);
         brim_scene_destroy(&scene);
     }
     const char *const control[] = {"solver.volume=control"};

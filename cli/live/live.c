@@ -91,10 +91,10 @@ int command_live(int argc, char **argv) {
          1024},
         {"seed", 0, OPTION_INTEGER, &a.seed, "N", "seed of the random numbers", 0, UINT32_MAX},
         {"speed", 0, OPTION_NUMBER, &a.speed, "X",
-         "simulated seconds a second; 0 = as fast as it goes; default 1", 0, 1000},
+         "simulated seconds per second; 0 = as fast as possible; default 1", 0, 1000},
         {"paused", 0, OPTION_FLAG, &a.paused, NULL, "wait for the page's play button", 0, 0},
         {"patience", 0, OPTION_INTEGER, &a.patience, "N",
-         "after a signal wait N seconds for the step to end; default 10", 1, 86400},
+         "after a signal, wait up to N seconds for the step to finish; default 10", 1, 86400},
         SERVE_OPTIONS(a.serve),
         {0},
     };

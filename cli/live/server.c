@@ -390,7 +390,7 @@ Server *server_open(const ServerDef *def, char *why, size_t why_size) {
                      "not one of this machine's",
                      def->port, address);
         else
-            snprintf(why, why_size, "the system gives no random numbers for the token");
+            snprintf(why, why_size, "the system provides no random numbers for the token");
         server_close(&s);
         return NULL;
     }

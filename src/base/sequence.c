@@ -131,7 +131,7 @@ static BrimResult pattern_of_folder(const char *path, Pattern *p, BrimError *err
                         path);
         if (pass == 0 && !pattern_of_name(first, p))
             return fail(error, BRIM_ERROR_INPUT,
-                        "%s/%s: has no number: frames are numbered, as in walk_0001.obj", path,
+                        "%s/%s: has no number: frames must be numbered, as in walk_0001.obj", path,
                         first);
     }
     if (*other)
@@ -150,7 +150,7 @@ static BrimResult check_numbers(const Pattern *p, const char *path, const Sequen
     for (int i = 1; i < files->count; i++) {
         long last = files->file[i - 1].number, next = files->file[i].number;
         if (next == last)
-            return fail(error, BRIM_ERROR_INPUT, "%s: %s and %s have one number", path,
+            return fail(error, BRIM_ERROR_INPUT, "%s: %s and %s have the same number", path,
                         files->file[i - 1].path, files->file[i].path);
         if (next != last + 1)
             return fail(error, BRIM_ERROR_INPUT,
@@ -169,10 +169,11 @@ BrimResult sequence_find(const char *path, Sequence *files, BrimError *error) {
     *files = (Sequence){0};
     bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     if (!folder && !pattern_of_hashes(path, &p))
-        return fail(error, BRIM_ERROR_INPUT,
-                    "%s: is no folder and has no #: write # for the digits of the frame's number, "
-                    "as in walk_####.obj",
-                    path);
+        return fail(
+            error, BRIM_ERROR_INPUT,
+            "%s: is not a folder and has no #: write # for the digits of the frame's number, "
+            "as in walk_####.obj",
+            path);
     BrimResult r = folder ? pattern_of_folder(path, &p, error) : BRIM_OK;
     if (r == BRIM_OK) r = collect(&p, path, files, error);
     if (r == BRIM_OK && files->count)

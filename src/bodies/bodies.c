@@ -106,12 +106,11 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const Body
                     (double)thickness, (double)s->dx, (double)thickness);
     bool immersed = def->coupling == BRIM_COUPLING_IMMERSED;
     if (immersed && thickness < 1.999f * s->dx)
-        return fail(
-            error, BRIM_ERROR_INPUT,
-            "the body is %.3g m thick and cells are %.3g m: water would pass through an "
-            "immersed body thinner than two cells. Make it %.3g m thick, or cells %.3g m, or "
-            "take coupling: strong",
-            (double)thickness, (double)s->dx, 2 * (double)s->dx, 0.5 * (double)thickness);
+        return fail(error, BRIM_ERROR_INPUT,
+                    "the body is %.3g m thick and cells are %.3g m: water would pass through an "
+                    "immersed body thinner than two cells. Make it %.3g m thick, or cells %.3g m, "
+                    "or use coupling: strong",
+                    (double)thickness, (double)s->dx, 2 * (double)s->dx, 0.5 * (double)thickness);
     r = make_elastic(b, def, s->team, store, key, error);
     if (r != BRIM_OK) return r;
     double spacing = fmin(s->dx, 0.45 * thickness);

@@ -52,16 +52,15 @@ BrimResult bodies_check(const BrimSim *s, int index, BrimError *error) {
         if (other == index || !solid_exists(s->walls.solids[k], s->walls.time)) continue;
         float depth = depth_in(b, s->walls.solids[k]);
         if (!(depth > DEPTH * s->dx)) continue;
-        r = fail(
-            error, BRIM_ERROR_INPUT,
-            "the body stands %.3g m deep in %s[%d], which would throw it out: move one of them",
-            (double)depth, other >= 0 ? "bodies" : "solids", other >= 0 ? other : k);
+        r = fail(error, BRIM_ERROR_INPUT,
+                 "the body starts %.3g m deep in %s[%d], which would push it out: move one of them",
+                 (double)depth, other >= 0 ? "bodies" : "solids", other >= 0 ? other : k);
     }
     for (int k = 0; r == BRIM_OK && b->twins && k < index; k++) {
         float depth = depth_in(b, bodies->body[k].twins->solid);
         if (depth > DEPTH * s->dx)
             r = fail(error, BRIM_ERROR_INPUT,
-                     "the body stands %.3g m deep in bodies[%d]: move one of them", (double)depth,
+                     "the body starts %.3g m deep in bodies[%d]: move one of them", (double)depth,
                      k);
     }
     return r;

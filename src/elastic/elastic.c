@@ -100,7 +100,7 @@ static BrimResult hold(const Elastic *e, const ElasticParams *p, uint8_t *held, 
     for (int i = 0; i < n; i++) *count += values[i] < 1e-8 * values[n - 1];
     if (nodes == 0)
         return fail(error, BRIM_ERROR_INPUT,
-                    "pins hold nothing: none of them meets the body, which reaches from (%g, %g, "
+                    "pins hold nothing: none of them touches the body, which reaches from (%g, %g, "
                     "%g) to (%g, %g, %g) m",
                     l->plane[0][0], l->plane[1][0], p->dim == 3 ? l->plane[2][0] : 0,
                     l->plane[0][l->n[0]], l->plane[1][l->n[1]],

@@ -167,7 +167,7 @@ static void use_definition(Parser *p, Definition *d) {
     p->visible = (int)(d - p->definitions);
     if (deeper(p)) parse_any(p);
     skip_blanks(p);
-    if (p->at < p->to) complain(p, "what begins here is not understood");
+    if (p->at < p->to) complain(p, "this is not understood");
     p->from = outer.from, p->at = outer.at, p->to = outer.to;
     p->visible = outer.visible, p->depth = outer.depth;
     if (p->result != BRIM_OK) return;
@@ -447,7 +447,7 @@ static bool parse_definition(Parser *p) {
     if (length >= NAME_BYTES)
         complain(p, "a name has at most %d letters", NAME_BYTES - 1);
     else if (reserved)
-        complain(p, "%.*s has a meaning already: take another name", (int)length, name);
+        complain(p, "%.*s already has a meaning: use another name", (int)length, name);
     for (int i = 0; i < p->definition_count && p->result == BRIM_OK; i++)
         if (strlen(p->definitions[i].name) == length &&
             memcmp(p->definitions[i].name, name, length) == 0)
@@ -480,7 +480,7 @@ static void parse_text(Parser *p, const char *text, bool expression) {
         p->visible = p->definition_count;
         parse_any(p);
         skip_blanks(p);
-        if (p->at < p->to) complain(p, "what begins here is not understood");
+        if (p->at < p->to) complain(p, "this is not understood");
     }
     if (expression && !found) complain(p, "there is no formula");
 }

@@ -175,8 +175,8 @@ BrimResult file_commit(FileWriter **writer, BrimError *error) {
     if (!still_ours(w)) {
         BrimResult result = w->failure ? file_status(w, error)
                                        : fail(error, BRIM_ERROR_IO,
-                                              "cannot write '%s': another process took away or "
-                                              "replaced what was written of it",
+                                              "cannot write '%s': another process removed or "
+                                              "replaced it while it was being written",
                                               w->path);
         writer_free(w);
         return result;

@@ -79,7 +79,7 @@ BrimResult brim_foam_write(const BrimFoamFrame *frame, const char *path, BrimErr
 
 static BrimResult damaged(const char *path, const char *what, BrimError *error) {
     return fail(error, BRIM_ERROR_DAMAGED,
-                "'%s' is damaged: %s; make it anew with brim foam DIR --overwrite", path, what);
+                "'%s' is damaged: %s; make it again with brim foam DIR --overwrite", path, what);
 }
 
 /// Header and size; the stream is at the first record then.

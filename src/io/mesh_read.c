@@ -20,12 +20,13 @@ typedef struct Reader {
 
 static BrimResult not_ours(const Reader *r) {
     return fail(r->error, BRIM_ERROR_INPUT,
-                "'%s' is not a surface that Brim wrote; 'brim mesh' writes it anew", r->path);
+                "'%s' is not a surface that Brim wrote; 'brim mesh --overwrite' makes it again",
+                r->path);
 }
 
 static BrimResult damaged(const Reader *r, const char *what) {
-    return fail(r->error, BRIM_ERROR_DAMAGED, "'%s' is damaged: %s; 'brim mesh' writes it anew",
-                r->path, what);
+    return fail(r->error, BRIM_ERROR_DAMAGED,
+                "'%s' is damaged: %s; 'brim mesh --overwrite' makes it again", r->path, what);
 }
 
 static BrimResult read_header(const Reader *r) {

@@ -55,7 +55,7 @@ BrimResult rows_append(RowsFile *f, const char *text, size_t bytes, BrimError *e
     int code = file_write_all(f->descriptor, text, bytes);
     if (code) {
         if (ftruncate(f->descriptor, f->bytes) != 0)
-            return fail(error, BRIM_ERROR_IO, "cannot write '%s': %s; its last row is torn",
+            return fail(error, BRIM_ERROR_IO, "cannot write '%s': %s; its last row is incomplete",
                         f->path, strerror(code));
         return file_fail(error, "write", f->path, code);
     }

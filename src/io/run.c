@@ -91,14 +91,14 @@ static BrimResult lock_folder(BrimRun *r, FolderState expected, BrimError *error
 static BrimResult check_folder(BrimRun *r, BrimError *error) {
     if (r->options.resume && r->options.overwrite)
         return fail(error, BRIM_ERROR_INPUT,
-                    "choose one of resume (go on with the run in '%s') and overwrite (discard it)",
+                    "choose one of resume (continue the run in '%s') and overwrite (discard it)",
                     r->folder);
     BrimResult result = folder_state(r->folder, &r->found, error);
     if (result != BRIM_OK) return result;
     if (r->found == FOLDER_RUN && !r->options.resume && !r->options.overwrite)
         return fail(error, BRIM_ERROR_INPUT,
-                    "the folder '%s' holds a run: go on with the run in it (--resume), replace the "
-                    "run in it (--overwrite), or choose another folder",
+                    "the folder '%s' holds a run: continue it (--resume), replace it "
+                    "(--overwrite), or choose another folder",
                     r->folder);
     if (r->found == FOLDER_OTHER)
         return fail(error, BRIM_ERROR_INPUT,
@@ -133,7 +133,7 @@ static BrimResult try_checkpoint(BrimRun *r, const BrimSimDef *def, int64_t *can
     }
     free(path);
     if (result == BRIM_ERROR_DAMAGED || result == BRIM_ERROR_IO) {
-        note(r, "Passed over a checkpoint: %s", reason.message);
+        note(r, "Skipped a checkpoint: %s", reason.message);
         r->passed_over++;
         BrimError *newest = result == BRIM_ERROR_IO ? &r->unread : &r->broken;
         if (!newest->message[0]) *newest = reason;
@@ -189,7 +189,9 @@ static bool is_complete(BrimRun *r) {
         note(r, "Resuming from %s: frame %d, step %lld, time %.6g s.", r->last_checkpoint, frame,
              (long long)brim_sim_step_count(r->sim), brim_sim_time(r->sim));
     else
-        note(r, "The run in %s has already reached frame %d, wanted is frame %d: nothing to do.",
+        note(r,
+             "The run in %s has already reached frame %d, and frame %d is the last one wanted: "
+             "nothing to do.",
              r->folder, frame, r->frames);
     return frame >= r->frames;
 }

@@ -109,11 +109,11 @@ static BrimResult copy_rows(const char *path, int64_t step, FileWriter *out, Bri
     if (ours)
         return fail(
             error, BRIM_ERROR_DAMAGED,
-            "'%s' lacks the row of step %lld, and the checkpoint is of step %lld: put it back, "
+            "'%s' has no row for step %lld, but the checkpoint is at step %lld: put it back, "
             "or remove the file, then resume; without it rows begin at the checkpoint",
             path, last + 1, (long long)step);
     return fail(error, BRIM_ERROR_INPUT,
-                "'%s' is no table of statistics that Brim wrote: rename it, then resume", path);
+                "'%s' is not a table of statistics written by Brim: rename it, then resume", path);
 }
 
 static BrimResult prepare(const char *path, int64_t step, BrimError *error) {

@@ -108,8 +108,8 @@ static BrimResult write_field(FileWriter *w, const BrimSim *sim, const CellBox *
     float *dense = fits_in_memory(sim, bytes_needed) ? memory_new(floats * sizeof *dense) : NULL;
     if (!dense)
         return fail(error, BRIM_ERROR_MEMORY,
-                    "a field of %d x %d x %d cells needs %.1f GB for output, which is more than "
-                    "there is: set output.fields to false",
+                    "a field of %d x %d x %d cells needs %.1f GB for output, more than the machine "
+                    "has: set output.fields to false",
                     box->last[0] - box->first[0], box->last[1] - box->first[1],
                     box->last[2] - box->first[2], 1e-9 * bytes_needed);
     BrimResult result = brim_sim_field_box(sim, field, box->first, box->last, dense, floats, error);
@@ -134,8 +134,8 @@ static BrimResult write_points(FileWriter *w, const BrimSim *sim, const CellBox 
                         : NULL;
     if (!points)
         return fail(error, BRIM_ERROR_MEMORY,
-                    "the corners of a warped grid need %.1f GB for output, which is more than "
-                    "there is: set output.fields to false",
+                    "the corners of a warped grid need %.1f GB for output, more than the machine "
+                    "has: set output.fields to false",
                     4e-9 * (double)floats);
     BrimResult result = brim_sim_nodes(sim, box->first, high, points, floats, error);
     uint64_t bytes = floats * sizeof *points;

@@ -47,7 +47,7 @@ BrimResult brim_read_nodes(const char *path, float **nodes, size_t *count, BrimE
     fclose(in);
     if (!sound) {
         free(out);
-        return fail(error, BRIM_ERROR_INPUT, "%s: is no file of fields of a warped grid", path);
+        return fail(error, BRIM_ERROR_INPUT, "%s: is not a field file of a warped grid", path);
     }
     *nodes = out, *count = n;
     return BRIM_OK;

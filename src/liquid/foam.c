@@ -171,8 +171,8 @@ BrimResult brim_foam_restore(BrimFoam *f, const BrimParticles *liquid, int frame
                       stored.frame, frame);
     else if (stored.settings != f->settings)
         result = fail(error, BRIM_ERROR_INPUT,
-                      "'%s' was made with other settings of foam: go on with the same, or make all "
-                      "anew (brim foam DIR --overwrite)",
+                      "'%s' was made with other settings of foam: continue with the same ones, or "
+                      "make all frames again (brim foam DIR --overwrite)",
                       path);
     if (result == BRIM_OK) result = foam_liquid_set(&f->next, &f->scale, liquid, frame, error);
     if (result == BRIM_OK) {

@@ -150,7 +150,7 @@ static bool check_shape(Problem *problem, const BrimShapeDef *shape, int dim, co
                         int depth) {
     char at[256], name[16], tube[32], radius[32];
     if ((unsigned)shape->kind >= SHAPE_KINDS)
-        return found(problem, path, "", "%d is no kind of shape", (int)shape->kind);
+        return found(problem, path, "", "%d is not a kind of shape", (int)shape->kind);
     snprintf(at, sizeof at, "%.200s.%s", path, shape_name(shape->kind, name));
     if (depth == SHAPE_DEPTH) return found(problem, path, "", "shapes are nested too deeply");
     if (check_table(problem, &table_shape[shape->kind], shape, dim, at)) return true;
@@ -219,14 +219,13 @@ static bool check_source(Problem *problem, const BrimSourceDef *source, int dim,
     for (int a = 0; a < 3; a++)
         if (source->velocity_formula[a]) return false;
     return is_zero(source->velocity, dim) &&
-           found(
-               problem, path, "velocity",
-               "must not be zero: it is the direction and speed in which the stream leaves (m/s)");
+           found(problem, path, "velocity",
+                 "must not be zero: it is the velocity with which the stream leaves (m/s)");
 }
 
 static bool check_force(Problem *problem, const BrimForceDef *force, int dim, const char *path) {
     if ((unsigned)force->kind > BRIM_FORCE_TARGET)
-        return found(problem, path, "", "%d is no kind of force", (int)force->kind);
+        return found(problem, path, "", "%d is not a kind of force", (int)force->kind);
     if (force->stop <= force->start)
         return found(problem, path, "stop", "must be later than start (s)");
     if (force->kind == BRIM_FORCE_TARGET && !force->within)
@@ -266,9 +265,9 @@ static bool check_body(Problem *problem, const BrimBodyDef *body, int dim, const
     if (check_list(problem, path, "pins", body->pins, body->pin_count)) return true;
     if (body->rigid && body->pin_count > 0)
         return found(problem, path, "pins",
-                     "hold a rigid body still: take them out, or make it one of the solids");
+                     "hold a rigid body still: remove them, or make it one of the solids");
     if (body->shape.kind == BRIM_SHAPE_PLANE || body->shape.kind == BRIM_SHAPE_HEIGHT_FIELD)
-        return found(problem, path, "", "a body must have an end on all sides: no plane or ground");
+        return found(problem, path, "", "a body must be bounded on all sides: no plane or ground");
     for (int i = 0; i < body->pin_count; i++) {
         char at[256];
         snprintf(at, sizeof at, "%.200s.pins[%d]", path, i);
@@ -299,7 +298,7 @@ static bool check_gauge_name(Problem *problem, const BrimSimDef *def, int index,
                      name ? name : "none", LONGEST);
     for (int i = 0; i < index; i++)
         if (strcmp(def->gauges[i].name, name) == 0)
-            return found(problem, path, "name", "%s is the name of gauges[%d], too", name, i);
+            return found(problem, path, "name", "%s is also the name of gauges[%d]", name, i);
     return false;
 }
 
@@ -308,12 +307,13 @@ static bool check_force_gauge(Problem *problem, const BrimSimDef *def, const Bri
     if ((g->solid >= 0) == (g->side > 0))
         return found(problem, path, "force", "give one of solid and side");
     if (g->solid >= def->solid_count)
-        return found(problem, path, "force.solid", "%d is not there: the scene has %d solids%s",
-                     g->solid, def->solid_count, def->solid_count ? ", counted from 0" : "");
+        return found(problem, path, "force.solid",
+                     "there is no solid %d: the scene has %d solids%s", g->solid, def->solid_count,
+                     def->solid_count ? ", counted from 0" : "");
     if (g->side > 2 * def->dim)
         return found(problem, path, "force.side", "has no meaning in 2D: x-, x+, y- or y+");
     return g->side > 0 && def->sides[g->side - 1] == BRIM_SIDE_OPEN &&
-           found(problem, path, "force.side", "is open: only a wall is pressed on");
+           found(problem, path, "force.side", "is open: only a wall feels a force");
 }
 
 /// Corners in order, and inside the domain where the gauge would else measure nothing.
@@ -335,8 +335,7 @@ static bool check_gauge_place(Problem *problem, const BrimSimDef *def, const Bri
         return found(problem, path, "height.to", "is the same point as from");
     if (g->kind == BRIM_GAUGE_FLOW && flat != 1)
         return found(problem, path, "flow",
-                     "low and high must agree along one axis, that of the "
-                     "flow, and along no other");
+                     "low and high must be equal along exactly one axis, that of the flow");
     return g->kind == BRIM_GAUGE_FRONT && g->towards >= 2 * def->dim &&
            found(problem, path, "front.towards", "has no meaning in 2D: x-, x+, y- or y+");
 }
@@ -344,7 +343,7 @@ static bool check_gauge_place(Problem *problem, const BrimSimDef *def, const Bri
 static bool check_gauge(Problem *problem, const BrimSimDef *def, int index, const char *path) {
     const BrimGaugeDef *g = &def->gauges[index];
     if ((unsigned)g->kind > BRIM_GAUGE_FRONT)
-        return found(problem, path, "", "%d is no kind of gauge", (int)g->kind);
+        return found(problem, path, "", "%d is not a kind of gauge", (int)g->kind);
     if (check_gauge_name(problem, def, index, path)) return true;
     if (g->kind == BRIM_GAUGE_FORCE) return check_force_gauge(problem, def, g, path);
     return check_gauge_place(problem, def, g, path);
@@ -461,7 +460,7 @@ static bool check_names(Problem *problem, const BrimNames *names) {
         if (!t->file) return found(problem, path, "file", "is missing: a CSV file");
         for (int k = 0; k < i; k++)
             if (strcmp(names->tables[k].name, t->name) == 0)
-                return found(problem, path, "name", "%s is the name of tables[%d], too", t->name,
+                return found(problem, path, "name", "%s is also the name of tables[%d]", t->name,
                              k);
     }
     return names_check(names, &error) != BRIM_OK && found(problem, "", "let", "%s", error.message);
@@ -541,8 +540,8 @@ static bool check_density(Problem *problem, const BrimSimDef *def, const char *l
                         : def->surface_tension > 0 ? "surface_tension"
                         : def->body_count > 0      ? "bodies"
                                                    : NULL;
-    return other &&
-           found(problem, path, "density", "does not go with %s: leave one of them out", other);
+    return other && found(problem, path, "density",
+                          "cannot be combined with %s: leave one of them out", other);
 }
 
 /// What liquids of different density do not go with.
@@ -579,7 +578,8 @@ static bool check_immersed(Problem *problem, const BrimSimDef *def) {
                                                              : NULL;
     return other &&
            found(problem, "bodies[0]", "coupling",
-                 "immersed does not go with %s: leave one of them out, or take strong", other);
+                 "immersed cannot be combined with %s: leave one of them out, or use strong",
+                 other);
 }
 
 /// What tracking needs to tell calm water by.
@@ -598,8 +598,8 @@ static bool check_tracking(Problem *problem, const BrimSimDef *def) {
     return def->tracking_speed[1] == 0 && is_zero(def->gravity, def->dim) &&
            !def->gravity_key_count &&
            found(problem, "surface", "speed",
-                 "is missing: without gravity nothing tells how fast calm water may be; give two "
-                 "speeds (m/s)");
+                 "is missing: without gravity there is no way to tell how fast calm water may be; "
+                 "give two speeds (m/s)");
 }
 
 static bool check_look(Problem *problem, const BrimSimDef *def) {
@@ -614,7 +614,8 @@ static bool check_look(Problem *problem, const BrimSimDef *def) {
         if (i > 0 && key->time <= key[-1].time)
             return found(problem, at, "time", "must be later than the keyframe before it");
         if (memcmp(&key->eye, &key->target, sizeof key->eye) == 0)
-            return found(problem, at, "target", "is where the camera stands: it needs a direction");
+            return found(problem, at, "target",
+                         "is the camera's own position: the camera needs a direction");
     }
     return false;
 }
@@ -630,7 +631,7 @@ static bool check_output(Problem *problem, const BrimSimDef *def) {
            found(problem, "output", "surface", "needs a 3D scene");
 }
 
-/// What a warped grid does not go with yet.
+/// What a warped grid cannot be combined with yet.
 static bool check_warp(Problem *problem, const BrimSimDef *def) {
     const char *key = def->warp > 0 ? "warp" : "nodal";
     if (!(def->warp > 0) && !def->nodal)
@@ -651,8 +652,8 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                         : def->wall_roughness > 0 ? "walls.roughness"
                         : def->output.vdb         ? "output.vdb"
                                                   : NULL;
-    return other &&
-           found(problem, "grid", key, "does not go with %s yet: leave one of them out", other);
+    return other && found(problem, "grid", key,
+                          "cannot be combined with %s yet: leave one of them out", other);
 }
 
 bool def_has_problem(const BrimSimDef *def, Problem *problem) {

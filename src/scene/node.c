@@ -139,7 +139,7 @@ static BrimResult step_into(Pool *pool, Node **node, const char *key, int index,
     if (node_is_nothing(parent)) parent->kind = NODE_MAP;
     if (parent->kind != NODE_MAP)
         return fail(error, BRIM_ERROR_INPUT,
-                    "--set %s: %.60s: what stands before it is not a group of keys in this scene",
+                    "--set %s: %.60s: what comes before it is not a group of keys in this scene",
                     shown, key);
     *node = node_get(parent, key);
     if (!*node) *node = add_key(pool, parent, key, set);

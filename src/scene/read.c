@@ -329,7 +329,7 @@ void read_field(Reader *r, const Field *field, const Node *node, void *base) {
     bool good = false;
     char *at = (char *)base + field->offset;
     if (r->dim == 2 && field->flags & FIELD_3D) {
-        report_add(r->report, node, r->path, "has no meaning in 2D: take it out");
+        report_add(r->report, node, r->path, "has no meaning in 2D: remove it");
         return;
     }
     switch (field->store) {

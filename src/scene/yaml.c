@@ -57,7 +57,7 @@ static BrimResult take_key(Parse *p, const yaml_event_t *event) {
     Node *map = p->stack[p->depth - 1];
     if (event->data.scalar.length > NODE_WORD_BYTES || memchr(text, 0, event->data.scalar.length))
         return refuse(p, line, "a key is too long", "");
-    if (node_get(map, text)) return refuse(p, line, "a key stands here twice: ", text);
+    if (node_get(map, text)) return refuse(p, line, "this key appears twice: ", text);
     if (map->count == NODE_KEYS) return refuse(p, line, "too many keys in one map", "");
     p->key = pool_text(p->pool, text, event->data.scalar.length);
     p->key_line = (int)line + 1;

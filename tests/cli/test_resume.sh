@@ -67,7 +67,7 @@ test_resume_of_a_finished_run_changes_nothing() {
     says err "already reached frame 20"
     # less than is there
     brim_gives 0 run scene.yaml -o whole --resume --frames 10
-    says err "already reached frame 20, wanted is frame 10: nothing to do"
+    says err "already reached frame 20, and frame 10 is the last one wanted: nothing to do"
     says_not err "of 10"
     silent out
     brim_gives 0 run scene.yaml -o whole --resume --frames 10 --json
