@@ -58,6 +58,13 @@ void memory_shrink(void **array, size_t *capacity, size_t element, size_t count)
     *capacity = wanted;
 }
 
+void memory_drop(void **array, size_t *capacity, size_t count) {
+    if (!memory_spare(*capacity, count)) return;
+    free(*array);
+    *array = NULL;
+    *capacity = 0;
+}
+
 bool memory_fit(void **array, size_t *capacity, size_t element, size_t count) {
     if (count <= *capacity) return true;
     size_t wanted = memory_reserve(*capacity, count);

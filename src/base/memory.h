@@ -26,12 +26,16 @@ static inline size_t memory_reserve(size_t capacity, size_t count) {
 
 /// Whether so much more is there than needed that it is worth giving back; never of a few things.
 static inline bool memory_spare(size_t capacity, size_t count) {
-    return capacity > 64 && count + count / 4 < capacity;
+    return capacity > 64 && count + count / 8 < capacity;
 }
 
 /// Gives back what `count` elements do not need, when that is much; keeps them. Without room to
 /// move to *array stays as it was.
 void memory_shrink(void **array, size_t *capacity, size_t element, size_t count);
+
+/// Gives an array back that is much larger than `count` elements need; what it held is lost. For
+/// those that memory_fit makes again.
+void memory_drop(void **array, size_t *capacity, size_t count);
 
 /// Floats that several users take turns with: none of them finds there what it left.
 typedef struct WorkMemory {

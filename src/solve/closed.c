@@ -197,6 +197,18 @@ void closed_free(Poisson *s) {
     free(s->flood.links), free(s->flood.reached), free(s->flood.queue), free(s->flood.queued);
 }
 
+void closed_release(Poisson *s) {
+    Closed *c = &s->closed;
+    Flood *f = &s->flood;
+    size_t tiles = s->level_count ? (size_t)s->level[0].grid->tile_count : 0;
+    memory_drop((void **)&c->part, &c->part_capacity, c->part_count);
+    memory_drop((void **)&c->sum, &c->sum_capacity, c->part_count);
+    memory_drop((void **)&f->links, &f->links_capacity, tiles);
+    memory_drop((void **)&f->reached, &f->reached_capacity, tiles);
+    memory_drop((void **)&f->queue, &f->queue_capacity, tiles);
+    memory_drop((void **)&f->queued, &f->queued_capacity, tiles);
+}
+
 size_t closed_bytes(const Poisson *s) {
     const Closed *c = &s->closed;
     const Flood *f = &s->flood;

@@ -8,6 +8,8 @@
 enum { COARSEST = 4 };
 /// Levels of fewer tiles are left to one thread: a tile costs about as much as a barrier.
 enum { SERIAL_TILES = 5 };
+/// Floats a cell of a coarse level.
+enum { STORE = 8 };
 
 static size_t level_cells(const Level *l) {
     return (size_t)l->grid->tile_count * (size_t)l->grid->tile_cells;
@@ -101,7 +103,7 @@ static bool build_grid(Poisson *s, int k) {
 
 static bool build_store(Level *l) {
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
-    if (!memory_fit((void **)&l->store, &l->store_capacity, sizeof(float), 8 * n) ||
+    if (!memory_fit((void **)&l->store, &l->store_capacity, sizeof(float), STORE * n) ||
         !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
         !memory_fit((void **)&l->uniform, &l->uniform_capacity, sizeof *l->uniform, tiles) ||
         !memory_fit((void **)&l->child, &l->child_capacity, sizeof *l->child, tiles))
@@ -219,7 +221,8 @@ bool levels_keep_faces(Poisson *s) {
         bool used = !l->used || l->used[t];
         s->face_at[t] = used && faces_read(l, (int)t) ? (int32_t)++kept : 0;
     }
-    if (!memory_fit((void **)&s->faces, &s->faces_capacity, sizeof *s->faces, 3 * kept * cells))
+    s->face_floats = 3 * kept * cells;
+    if (!memory_fit((void **)&s->faces, &s->faces_capacity, sizeof *s->faces, s->face_floats))
         return false;
     Keeping k = {
         s, {l->ax, l->ay, l->az}, {s->faces, s->faces + kept * cells, s->faces + 2 * kept * cells}};
@@ -238,6 +241,25 @@ void levels_free(Poisson *s) {
     }
     free(s->own.at), free(s->face_at), free(s->faces);
     free(s->active), free(s->dots), free(s->most), free(s->want), free(s->from);
+}
+
+void levels_release(Poisson *s) {
+    if (!s->level_count) return;
+    size_t tile_cells = (size_t)s->level[0].grid->tile_cells;
+    size_t tiles = (size_t)s->level[0].grid->tile_count;
+    memory_drop((void **)&s->active, &s->active_capacity, tiles);
+    memory_drop((void **)&s->dots, &s->dots_capacity, tiles);
+    memory_drop((void **)&s->most, &s->most_capacity, tiles);
+    memory_drop((void **)&s->face_at, &s->face_at_capacity, tiles);
+    memory_drop((void **)&s->faces, &s->faces_capacity, s->face_floats);
+    for (int k = 0; k < LEVEL_MAX; k++) {
+        Level *l = &s->level[k];
+        tiles = k < s->level_count ? (size_t)l->grid->tile_count : 0;
+        memory_drop((void **)&l->store, &l->store_capacity, STORE * tiles * tile_cells);
+        memory_drop((void **)&l->rows, &l->rows_capacity, tiles);
+        memory_drop((void **)&l->uniform, &l->uniform_capacity, tiles);
+        memory_drop((void **)&l->child, &l->child_capacity, tiles);
+    }
 }
 
 size_t levels_bytes(const Poisson *s) {

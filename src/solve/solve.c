@@ -29,6 +29,11 @@ size_t poisson_bytes(const Poisson *s) {
     return sizeof *s + levels_bytes(s) + closed_bytes(s);
 }
 
+void poisson_release(Poisson *s) {
+    levels_release(s);
+    closed_release(s);
+}
+
 static void take_system(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
                         const float *ay, const float *az, const float *diag) {
     Level *l = &s->level[0];

@@ -54,6 +54,8 @@ typedef struct PoissonReport {
 Poisson *poisson_new(BrimIsa isa, Team *team, WorkMemory *work);
 void poisson_free(Poisson **solver);
 size_t poisson_bytes(const Poisson *solver);
+/// Gives back what larger systems than the last one needed, which is gone with it.
+void poisson_release(Poisson *solver);
 
 /// Memory for the face coefficients of a system to come, [cells] each, in what the solver works
 /// with anyway; a caller who has no arrays of its own for them writes them there before prepare,

@@ -53,7 +53,7 @@ struct Poisson {
     size_t dots_capacity, most_capacity;
     int32_t *face_at; ///< [slot] as in Level
     float *faces;     ///< coefficients of tiles that are not uniform, and of those above such
-    size_t face_at_capacity, faces_capacity;
+    size_t face_floats, face_at_capacity, faces_capacity;
     Closed closed;
     Flood flood;
     uint8_t *want; ///< coarse tiles wanted, [tile box]
@@ -77,6 +77,7 @@ bool levels_keep_faces(Poisson *solver);
 bool levels_build(Poisson *solver);
 void levels_free(Poisson *solver);
 size_t levels_bytes(const Poisson *solver);
+void levels_release(Poisson *solver);
 
 /// Begins the flood of a tile: what its anchored cells reach inside it. links => reached
 void closed_begin(Poisson *solver, int slot);
@@ -85,6 +86,7 @@ void closed_begin(Poisson *solver, int slot);
 bool closed_find(Poisson *solver);
 void closed_free(Poisson *solver);
 size_t closed_bytes(const Poisson *solver);
+void closed_release(Poisson *solver);
 
 /// Finds which components' constants a solve's term decides on; NULL: none.
 void closed_find_levels(Poisson *solver, const PoissonTerm *term);

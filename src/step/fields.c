@@ -192,14 +192,28 @@ bool fields_take(BrimSim *s, int field) {
     return true;
 }
 
+/// Tiles of a kind.
+static size_t tiles_of(const BrimSim *s, FieldWhere where) {
+    int32_t near = 0;
+    if (where == WHERE_ALL) return (size_t)s->grid.tile_count;
+    if (where == WHERE_FINE) return (size_t)s->walls.fine_count;
+    for (int t = 0; t < s->grid.tile_count && s->solid_at; t++)
+        if (s->solid_at[t] > near) near = s->solid_at[t]; // places count up
+    return (size_t)near;
+}
+
 void fields_release(BrimSim *s) {
-    size_t tiles = (size_t)s->grid.tile_count, fewer = tiles + tiles / 16;
     work_release(&s->work);
-    if (memory_spare(s->memory.tiles[WHERE_ALL], tiles)) {
-        (void)resize(s, WHERE_ALL, fewer); // what finds no room to move to stays larger than told
-        s->memory.tiles[WHERE_ALL] = fewer;
+    for (int where = 0; where < WHERE_WORK; where++) {
+        size_t tiles = tiles_of(s, (FieldWhere)where), fewer = tiles + tiles / 16;
+        if (!memory_spare(s->memory.tiles[where], tiles)) continue;
+        (void)resize(s, (FieldWhere)where, fewer); // what finds no room to move to stays larger
+        s->memory.tiles[where] = fewer;
     }
     particles_release(&s->particles, &s->grid);
+    poisson_release(s->projection.poisson);
+    for (int a = 0; a < 3; a++)
+        if (s->viscosity.component[a]) poisson_release(s->viscosity.component[a]);
 }
 
 void fields_free(BrimSim *s) {
