@@ -7,6 +7,7 @@
 #include "liquid/mpm.h"
 #include "band/band.h"
 #include "base/memory.h"
+#include "step/scatter.h"
 #include "step/stages.h"
 #include <math.h>
 #include <stdlib.h>
@@ -121,7 +122,7 @@ typedef struct SubStep {
 } SubStep;
 
 static float *block_of(const BrimSim *s, int slot) {
-    return s->work.at + (size_t)s->scatter_at[slot] * 4 * MPM_BLOCK;
+    return scatter_block(s, slot, 4 * MPM_BLOCK);
 }
 
 static void clear_block(const BrimSim *s, float *block, int first, int end) {
@@ -160,28 +161,10 @@ static void scatter_mass(BrimSim *s, int slot, int thread, void *context) {
     mirror_walls(s, slot, block, 0, parts, true);
 }
 
-/// Sums a component of the blocks that reach a tile at each of its cells, in fixed order => sum
-/// [cells]
+/// Sums a component of the blocks that reach a tile at each of its cells => sum [cells]
 static void sum_blocks(const BrimSim *s, int slot, int part, float *sum) {
-    const Grid *g = &s->grid;
-    memset(sum, 0, (size_t)g->tile_cells * sizeof *sum);
-    for (int n = 0; n < 27; n++) {
-        int32_t t = g->neighbour[slot][n];
-        if (t < 0 || s->scatter_at[t] < 0) continue;
-        int low[3], high[3];
-        for (int a = 0; a < 3; a++) {
-            int d = (a == 0 ? n % 3 : a == 1 ? n / 3 % 3 : n / 9) - 1, size = a < s->dim ? TILE : 1;
-            low[a] = d > 0 ? TILE - MPM_HALO : 0, high[a] = d < 0 ? MPM_HALO : size;
-        }
-        int z0 = s->dim == 3 ? MPM_HALO - TILE * (n / 9 - 1) : 0;
-        int y0 = MPM_HALO - TILE * (n / 3 % 3 - 1), x0 = MPM_HALO - TILE * (n % 3 - 1);
-        const float *block = block_of(s, t) + part * MPM_BLOCK;
-        for (int z = low[2]; z < high[2]; z++)
-            for (int y = low[1]; y < high[1]; y++)
-                for (int x = low[0]; x < high[0]; x++)
-                    sum[(z * TILE + y) * TILE + x] +=
-                        block[((z + z0) * MPM_EDGE + y + y0) * MPM_EDGE + x + x0];
-    }
+    memset(sum, 0, (size_t)s->grid.tile_cells * sizeof *sum);
+    scatter_sum(s, slot, 4 * MPM_BLOCK, (size_t)part * MPM_BLOCK, MPM_HALO, sum);
 }
 
 /// => node_mass with what rests, with friction node_velocity
@@ -367,7 +350,7 @@ static void find_tile_keys(BrimSim *s, int slot, int thread, void *context) {
 }
 
 static bool reserve(BrimSim *s) {
-    bool ok = scatter_reserve(s, 4 * MPM_BLOCK);
+    bool ok = true;
     for (int a = 0; a < s->dim && ok; a++) {
         size_t capacity = s->mpm.capacity;
         ok = memory_fit((void **)&s->mpm.push[a], &capacity, sizeof(float), s->particles.count);
@@ -386,10 +369,9 @@ BrimResult stage_stress(BrimSim *s, BrimError *error) {
                    MOVED_MOST / (float)count, friction > 0 ? s->dim + 1 : 1};
     tiles_for(s, weigh_rest, NULL);
     for (int i = 0; i < count; i++) {
-        tiles_for(s, scatter_mass, &sub);
-        tiles_for(s, gather_mass, &sub);
-        tiles_for(s, scatter_force, &sub);
-        tiles_for(s, gather_force, NULL);
+        if (!scatter_run(s, &(Scatter){4 * MPM_BLOCK, scatter_mass, gather_mass, &sub}) ||
+            !scatter_run(s, &(Scatter){4 * MPM_BLOCK, scatter_force, gather_force, &sub}))
+            return step_out_of_memory(s, "stress", error);
         tiles_for(s, push_particles, &sub);
     }
     tiles_for(s, find_tile_keys, NULL);

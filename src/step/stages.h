@@ -101,9 +101,6 @@ void solid_block(const BrimSim *s, int slot, int halo, float missing, float *blo
 bool solid_corners(const BrimSim *s, int slot, int cell, float value[8]);
 /// The fastest flow on a tile and those around it, m/s.
 float speed_around(const BrimSim *s, int slot);
-/// Numbers the tiles with particles and makes room in `work` for a block of so many floats of
-/// each. => scatter_at. False when out of memory.
-bool scatter_reserve(BrimSim *s, size_t floats);
 /// Band: keeps the tiles of liquid without particles in the next sort.
 void band_keep_tiles(BrimSim *s);
 /// Band: (phi near the surface, liquid) => phi, deepest: distance as deep as the band needs.

@@ -11,3 +11,5 @@
 typedef void TileTask(BrimSim *s, int slot, int thread, void *context);
 
 void tiles_for(BrimSim *s, TileTask *task, void *context);
+/// The same for tiles [first, end).
+void tiles_between(BrimSim *s, int first, int end, TileTask *task, void *context);

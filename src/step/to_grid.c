@@ -1,8 +1,7 @@
-// Stage 7: particles -> grid. Each tile's particles go into a block of the tile and one cell
-// around it; then each tile sums the blocks that reach into it, in fixed order. So no two threads
-// write to one place and the sums are the same for any number of them.
+// Stage 7: particles -> grid, by blocks of a tile and one cell around it (scatter.h).
 #include "base/memory.h"
 #include "grid/mask.h"
+#include "step/scatter.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
 #include <string.h>
@@ -80,16 +79,6 @@ static void fold_sides(const BrimSim *s, int slot, const ScatterRows *touched, f
     }
 }
 
-bool scatter_reserve(BrimSim *s, size_t floats) {
-    size_t blocks = 0;
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        bool occupied =
-            tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
-        s->scatter_at[t] = occupied ? (int32_t)blocks++ : -1;
-    }
-    return work_fit(&s->work, blocks * floats);
-}
-
 /// Copies the first and the last column of a block to behind it: for the tiles beside, which would
 /// else fetch a whole line of memory for each pair.
 static void pack_sides(const BrimSim *s, const ScatterRows *touched, float *block) {
@@ -110,7 +99,7 @@ static void pack_sides(const BrimSim *s, const ScatterRows *touched, float *bloc
 /// A tile's particles into its block: (momentum, mass), or with a context (mass, volume).
 static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
-    float *block = s->work.at + (size_t)s->scatter_at[slot] * block_floats(s);
+    float *block = scatter_block(s, slot, block_floats(s));
     ScatterRows *touched = &s->scatter_rows[slot];
     *touched = find_rows(s, slot);
     clear_rows(s, touched, block);
@@ -166,7 +155,7 @@ static uint64_t find_near(const BrimSim *s, int slot, ScatterNear *near) {
         const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
         near->reach[n] = reached_rows(g, &s->scatter_rows[t], d);
         reached |= near->reach[n];
-        near->block[n] = s->work.at + (size_t)s->scatter_at[t] * floats;
+        near->block[n] = scatter_block(s, t, floats);
         near->side[n] = near->block[n] + sides;
     }
     return reached;
@@ -229,15 +218,10 @@ static void gather_density(BrimSim *s, int slot, int thread, void *context) {
 
 /// False when out of memory.
 static bool scatter_all(BrimSim *s) {
-    if (!scatter_reserve(s, block_floats(s))) return false;
-    if (s->mixed[0]) {
-        bool density = true;
-        tiles_for(s, scatter_tile, &density);
-        tiles_for(s, gather_density, NULL);
-    }
-    tiles_for(s, scatter_tile, NULL);
-    tiles_for(s, gather_tile, NULL);
-    return true;
+    const Scatter flow = {block_floats(s), scatter_tile, gather_tile, NULL};
+    bool masses = true;
+    const Scatter density = {block_floats(s), scatter_tile, gather_density, &masses};
+    return (!s->mixed[0] || scatter_run(s, &density)) && scatter_run(s, &flow);
 }
 
 BrimResult stage_to_grid(BrimSim *s, BrimError *error) {

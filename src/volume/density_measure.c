@@ -1,5 +1,6 @@
 // Density at cell centres, eq. (12) of the density paper, and which cells it counts in.
 #include "band/band.h"
+#include "step/scatter.h"
 #include "volume/density.h"
 #include "walls/liquid_part.h"
 #include "walls/solid_fine.h"
@@ -37,26 +38,6 @@ static void fold_walls(const BrimSim *s, int slot, float *block) {
     }
 }
 
-/// Adds a neighbour's block where it overlaps a tile. d: the neighbour's offset in tiles.
-static void add_block(const float *block, const int d[3], int depth, float *sums) {
-    int first[3], count[3], to[3]; // in the block, how many, in the tile
-    for (int a = 0; a < 3; a++) {
-        first[a] = d[a] == 0 ? 1 : d[a] > 0 ? 0 : E - 1;
-        count[a] = d[a] == 0 ? TILE : 1;
-        to[a] = d[a] > 0 ? TILE - 1 : 0;
-    }
-    if (depth == 1) first[2] = to[2] = 0, count[2] = 1;
-    for (int k = 0; k < count[2]; k++)
-        for (int j = 0; j < count[1]; j++) {
-            const float *in = block + ((first[2] + k) * E + first[1] + j) * E + first[0];
-            float *out = sums + ((to[2] + k) * TILE + to[1] + j) * TILE + to[0];
-            if (count[0] == TILE)
-                for (int i = 0; i < TILE; i++) out[i] += in[i];
-            else
-                out[0] += in[0];
-        }
-}
-
 /// context: density [cells]
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
@@ -66,12 +47,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         return;
     }
     memset(sums, 0, (size_t)g->tile_cells * sizeof *sums);
-    for (int n = 0; n < 27; n++) {
-        int32_t t = g->neighbour[slot][n];
-        if (t < 0 || s->scatter_at[t] < 0) continue;
-        const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        add_block(s->work.at + (size_t)s->scatter_at[t] * block_floats(s), d, g->tile_depth, sums);
-    }
+    scatter_sum(s, slot, block_floats(s), 0, 1, sums);
     float one = 1 / (float)s->def.particles_per_cell;
     for (int i = 0; i < g->tile_cells; i++) sums[i] *= one;
     if (has_band(s)) band_weigh(s, slot, sums);
@@ -85,7 +61,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
 static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
     size_t floats = block_floats(s);
-    float *block = s->work.at + (size_t)s->scatter_at[slot] * floats;
+    float *block = scatter_block(s, slot, floats);
     memset(block, 0, floats * sizeof *block);
     Span span = sim_span(s, slot, 1);
     s->volume.kernels->weigh(&span, block);
@@ -93,11 +69,8 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 bool density_measure(BrimSim *s, float *density) {
-    if (!scatter_reserve(s, block_floats(s))) return false;
     if (has_band(s)) band_weigh_begin(s);
-    tiles_for(s, scatter_tile, NULL);
-    tiles_for(s, gather_tile, density);
-    return true;
+    return scatter_run(s, &(Scatter){block_floats(s), scatter_tile, gather_tile, density});
 }
 
 // --------------------------------------------------------------------------------- wet cells

@@ -1,0 +1,64 @@
+// Blocks of particles -> grid, in waves. A block is several times as large as a tile's fields, and
+// needed only until the tiles around it have summed it: tiles are numbered layer by layer, so three
+// layers of blocks are enough, and the next ones take the places of those that are done.
+#include "step/scatter.h"
+
+static int layer_of(const Grid *g, int slot) {
+    return g->dim == 3 ? g->coord[slot].z : g->coord[slot].y;
+}
+
+/// The first tile of the next layer.
+static int layer_end(const Grid *g, int slot) {
+    int end = slot + 1;
+    while (end < g->tile_count && layer_of(g, end) == layer_of(g, slot)) end++;
+    return end;
+}
+
+/// Numbers the blocks. => scatter_at; returns the most of three layers in a row, which a layer
+/// needs
+static size_t number_blocks(BrimSim *s) {
+    const Grid *g = &s->grid;
+    size_t blocks = 0, begin[3] = {0}, most = 0; // where the last three layers begin
+    for (int t = 0; t < g->tile_count; t++) {
+        if (t > 0 && layer_of(g, t) != layer_of(g, t - 1))
+            begin[0] = begin[1], begin[1] = begin[2], begin[2] = blocks;
+        bool here = tile_first(&s->particles, g, t) != tile_end(&s->particles, g, t);
+        s->scatter_at[t] = here ? (int32_t)blocks++ : -1;
+        if (blocks - begin[0] > most) most = blocks - begin[0];
+    }
+    return most;
+}
+
+static size_t blocks_between(const BrimSim *s, int first, int end) {
+    size_t blocks = 0;
+    for (int t = first; t < end; t++) blocks += s->scatter_at[t] >= 0;
+    return blocks;
+}
+
+bool scatter_run(BrimSim *s, const Scatter *scatter) {
+    const Grid *g = &s->grid;
+    if (!work_fit(&s->work, number_blocks(s) * scatter->floats)) return false;
+    const size_t room = s->work.capacity / scatter->floats;
+    for (int t = 0; t < g->tile_count; t++)
+        if (s->scatter_at[t] >= 0) s->scatter_at[t] = (int32_t)((size_t)s->scatter_at[t] % room);
+    size_t held = 0;                    // blocks that are not done
+    int before = 0, taken = 0, end = 0; // a layer below `taken` is still read
+    while (taken < g->tile_count) {
+        const int first = end;
+        int last = end; // of the layers filled, where the uppermost begins
+        while (end < g->tile_count) {
+            int next = layer_end(g, end);
+            size_t more = blocks_between(s, end, next);
+            if (held + more > room) break;
+            held += more, last = end, end = next;
+        }
+        tiles_between(s, first, end, scatter->fill, scatter->context);
+        if (end == g->tile_count) last = end;
+        tiles_between(s, taken, last, scatter->take, scatter->context);
+        int below = before; // the layer before `last`
+        for (int t = before; t < last; t = layer_end(g, t)) below = t;
+        held -= blocks_between(s, before, below);
+        before = below, taken = last;
+    }
+    return true;
+}
