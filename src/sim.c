@@ -219,11 +219,13 @@ double sim_memory(const BrimSim *s, double particles, double tiles) {
         per_tile += 4 * 9 * s->dim * s->grid.tile_cells; // solvers of its components
     // operator and vectors of the nodal pressure
     if (s->warp) per_tile += (s->dim == 3 ? 136 : 100) * s->grid.tile_cells;
-    double block = // or the solver's six vectors, which are smaller
+    double block =
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
+    if (!s->warp) block *= fmin(1, 3.0 / s->grid.tiles[s->dim - 1]); // of three layers at a time
+    double work = fmax(block, 4.0 * POISSON_ROOM * s->grid.tile_cells);
     double per_particle =
         4 * particle_numbers(&s->particles) + 12 + 1; // attributes; key, order, spare; movers
-    return 9 * (double)grid_box(&s->grid) + tiles * (per_tile + block) + particles * per_particle +
+    return 9 * (double)grid_box(&s->grid) + tiles * (per_tile + work) + particles * per_particle +
            (double)s->threads_most * sizeof(ThreadScratch);
 }
 
@@ -326,7 +328,8 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     if (s->warp && (r = warp_start(s, def->liquid, regions, def->liquid_count, error)) != BRIM_OK)
         return r;
     if (s->tracking.kernels) track_start(s, regions, def->liquid_count);
-    if (!s->warp) find_surface(s);
+    if (!s->warp && !find_surface(s))
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the surface");
     return stage_measure(s, error);
 }
 
@@ -376,6 +379,7 @@ void brim_sim_destroy(BrimSim **sim) {
     sort_free(&s->sort);
     grid_free(&s->grid);
     poisson_free(&s->projection.poisson);
+    grid_free(&s->projection.system);
     for (int a = 0; a < 3; a++) poisson_free(&s->viscosity.component[a]);
     team_free(&s->team);
     free(s);

@@ -7,6 +7,7 @@
 #include "live/settings.h"
 #include "sim.h"
 #include "step/stream.h"
+#include "step/system.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -137,6 +138,23 @@ static bool is_saved(const BrimSim *s, int field) {
 
 // -------------------------------------------------------------------------------------- save
 
+/// A field of wet tiles goes with zeros for the others.
+static BrimResult put_field(CheckpointWriter *w, const BrimSim *s, int field, int part,
+                            const char *name, BrimError *error) {
+    const FieldRow *row = &field_rows[field];
+    const size_t bytes = field_bytes(s, row), tile = row->value * (size_t)s->grid.tile_cells;
+    const uint8_t *from = field_memory(s, field, part);
+    if (row->where != WHERE_WET) return checkpoint_put(w, name, from, bytes, error);
+    uint8_t *all = memory_zero(bytes);
+    if (!all) return fail(error, BRIM_ERROR_MEMORY, "out of memory for a checkpoint");
+    for (int t = 0; t < s->grid.tile_count; t++)
+        if (s->wet_at[t])
+            memcpy(all + (size_t)t * tile, from + (size_t)(s->wet_at[t] - 1) * tile, tile);
+    BrimResult r = checkpoint_put(w, name, all, bytes, error);
+    free(all);
+    return r;
+}
+
 static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     const Grid *g = &s->grid;
     uint32_t *tiles = memory_new((size_t)g->tile_count * sizeof *tiles);
@@ -150,9 +168,7 @@ static BrimResult put_grid(CheckpointWriter *w, const BrimSim *s, BrimError *err
         for (int part = 0; part < field_parts(s, &field_rows[f]) && is_saved(s, f); part++) {
             char name[CHECKPOINT_NAME];
             section_name(&field_rows[f], part, name);
-            if (r == BRIM_OK)
-                r = checkpoint_put(w, name, field_memory(s, f, part),
-                                   field_bytes(s, &field_rows[f]), error);
+            if (r == BRIM_OK) r = put_field(w, s, f, part, name, error);
         }
     if (r == BRIM_OK && has_band(s))
         r = checkpoint_put(w, "swallowed", s->band.swallowed,
@@ -410,9 +426,9 @@ static BrimResult read_swallowed(Checkpoint *c, BrimSim *s, const char *path, Br
 }
 
 static BrimResult read_fields(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
-    size_t bytes = sim_cells(s) * sizeof(float);
     BrimResult r = BRIM_OK;
-    memset(s->pressure, 0, bytes);
+    if (!wet_arrange_all(s)) return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    memset(s->pressure, 0, sim_cells(s) * sizeof(float));
     for (int f = 0; f < FIELD_COUNT; f++)
         for (int part = 0; part < field_parts(s, &field_rows[f]) && is_saved(s, f); part++) {
             char name[CHECKPOINT_NAME];
@@ -627,7 +643,8 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK && !solids_arrange(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for solids", path);
     if (r == BRIM_OK) find_foreign(s);
-    if (r == BRIM_OK && !s->warp) find_surface(s);
+    if (r == BRIM_OK && !s->warp && !find_surface(s))
+        r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for the surface", path);
     if (r == BRIM_OK && s->warp) r = warp_surface(s, error);
     if (r == BRIM_OK && s->warp && !warp_place(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);

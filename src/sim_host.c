@@ -45,6 +45,8 @@ BrimResult brim_sim_set_gravity(BrimSim *sim, BrimVec3 gravity, BrimError *error
     if (r != BRIM_OK) return r;
     if (!(fabsf(gravity.x) <= 1e6f && fabsf(gravity.y) <= 1e6f && fabsf(gravity.z) <= 1e6f))
         return fail(error, BRIM_ERROR_INPUT, "gravity: numbers from -1e6 to 1e6 m/s^2");
+    if (has_band(sim) && !band_distance_room(sim))
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the surface");
     if (sim->dim == 2) gravity.z = 0;
     sim->host.gravity_set = true;
     sim->host.gravity_x = gravity.x, sim->host.gravity_y = gravity.y,
@@ -128,6 +130,8 @@ static BrimResult solids_changed(BrimSim *s, BrimError *error) {
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a solid on %d tiles",
                     s->grid.tile_count);
     tiles_for(s, solids_sample_tile, NULL);
+    if (has_band(s) && !band_distance_room(s))
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the surface beside a solid");
     if (!fine_arrange(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a thin solid on %d tiles",
                     s->grid.tile_count);

@@ -361,8 +361,8 @@ static double balloon(double step, double spin, double *grown, BrimError *error)
         if (brim_sim_advance_frame(s, error) != BRIM_OK) return NAN;
         turned = pow((double)state_of(s).spin.z, 2);
         for (int c = 0; f >= 20 && c < s->grid.tile_count * s->grid.tile_cells; c++)
-            if (s->wet[c / s->grid.tile_cells] && s->diagonal[c] > 0)
-                sum += s->pressure[c] * 1000.0 * s->dx / s->projection.kick / turned, count++;
+            if (pressure_at(s, c) != 0)
+                sum += pressure_at(s, c) * 1000.0 * s->dx / s->projection.kick / turned, count++;
     }
     const Body *b = &s->bodies->body[0];
     double rest = 0, centre[3], velocity[3];

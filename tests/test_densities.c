@@ -57,7 +57,7 @@ TEST(densities_hydrostatic_pressure_of_two_layers) {
     CHECK(brim_sim_step(s, &error) == BRIM_OK);
     for (int y = 1; y < 32; y++) {
         int64_t me = cell_of(s, 5, y), below = cell_of(s, 5, y - 1);
-        double drop = (double)s->pressure[below] - (double)s->pressure[me];
+        double drop = (double)pressure_at(s, below) - (double)pressure_at(s, me);
         double density = drop / (9.81 * s->projection.kick); // of the scene's
         sum += density;
         if (y < 15) worst = fmax(worst, fabs(density - 2.5));
@@ -78,7 +78,7 @@ TEST(densities_pressure_below_a_surface) {
     BrimError error;
     CHECK(case_create(&c, &s, &error) == BRIM_OK);
     CHECK(brim_sim_step(s, &error) == BRIM_OK);
-    double floor = (double)s->pressure[cell_of(s, 8, 0)] / (9.81 * s->projection.kick);
+    double floor = (double)pressure_at(s, cell_of(s, 8, 0)) / (9.81 * s->projection.kick);
     CHECK_NEAR(floor, 15.5 + 0.4 * 10, 0.05);
     for (int i = 0; i < 50; i++) CHECK(brim_sim_step(s, &error) == BRIM_OK);
     CHECK_BELOW(brim_sim_stats(s)->max_speed, 5e-3);

@@ -343,17 +343,19 @@ TEST(solve_with_coefficients_in_its_own_memory_gives_the_same_bits) {
         const PoissonParams *params = kind & 2 ? &jacobi_params : &multigrid_params;
         System s = pool_with_ball(dim), own = pool_with_ball(dim);
         PoissonReport report, own_report;
-        float *a[3];
+        PoissonRoom room;
         CHECK(solve_with(&s, BRIM_ISA_AUTO, 2, params, &report));
         Team *team = team_new(2);
         Poisson *p = poisson_new(BRIM_ISA_AUTO, team, NULL);
         for (int again = 0; again < 2; again++) { // and once more with the same solver
-            CHECK(p && poisson_faces(p, &own.grid, a));
-            for (int k = 0; k < dim; k++) memcpy(a[k], own.a[k], own.cells * sizeof(float));
-            CHECK(poisson_prepare(p, &own.grid, NULL, a[0], a[1], a[2], own.diag));
+            CHECK(p && poisson_room(p, &own.grid, &room));
+            for (int k = 0; k < dim; k++) memcpy(room.a[k], own.a[k], own.cells * sizeof(float));
             random_rhs(&own, 5);
+            memcpy(room.diag, own.diag, own.cells * sizeof(float));
+            memcpy(room.rhs, own.rhs, own.cells * sizeof(float));
+            CHECK(poisson_prepare(p, &own.grid, NULL, room.a[0], room.a[1], room.a[2], room.diag));
             memset(own.x, 0, own.cells * sizeof(float));
-            CHECK(poisson_solve(p, own.rhs, own.x, params, &own_report));
+            CHECK(poisson_solve(p, room.rhs, own.x, params, &own_report));
             CHECK(own_report.iterations == report.iterations && report.iterations > 2);
             CHECK(memcmp(own.x, s.x, s.cells * sizeof(float)) == 0);
         }

@@ -45,7 +45,7 @@ static Case case_drop(int dim, double cells, double scale) {
 static double middle_pressure(const BrimSim *s) {
     const int *n = s->grid.cells;
     int64_t middle = grid_cell(&s->grid, n[0] / 2, n[1] / 2, n[2] / 2);
-    return (double)s->pressure[middle] * (double)s->dx / s->projection.kick;
+    return (double)pressure_at(s, middle) * (double)s->dx / s->projection.kick;
 }
 
 /// Largest speed of a particle over sqrt(sigma / rho D), and mean pressure over sigma / R times

@@ -52,8 +52,13 @@ double band_hidden_particles(const BrimSim *s) {
     return sum * s->def.particles_per_cell;
 }
 
+/// At the stage at work.
+static float *parts_of(const BrimSim *s) {
+    return s->stage == AT_WEIGH ? s->hidden_part : s->hidden_part_after;
+}
+
 static void part_tile(BrimSim *s, int slot, int thread, void *context) {
-    float *part = s->hidden_part + (size_t)slot * (size_t)s->grid.tile_cells;
+    float *part = parts_of(s) + (size_t)slot * (size_t)s->grid.tile_cells;
     bool any = mask_any(&s->grid, s->hidden, slot), plain = !any;
     if (any && !solid_here(s, slot)) plain = mask_full(&s->grid, s->hidden, slot);
     for (int i = 0; i < s->grid.tile_cells && plain; i++) part[i] = any ? 1 : 0;
@@ -80,7 +85,7 @@ void band_weigh(const BrimSim *s, int slot, float *density) {
     if (!band_any_near(s, s->hidden, slot)) return;
     float block[EDGE * EDGE * EDGE], along_x[EDGE * EDGE * TILE], along_y[EDGE * TILE * TILE];
     int depth = s->dim == 3 ? EDGE : 1;
-    block_load(g, slot, s->hidden_part, PLACE_CELL, &s->sides, 1, 0, block);
+    block_load(g, slot, parts_of(s), PLACE_CELL, &s->sides, 1, 0, block);
     for (int r = 0; r < depth * EDGE; r++)
         for (int x = 0; x < TILE; x++) {
             const float *at = block + r * EDGE + x;

@@ -285,6 +285,10 @@ static void range_tile(BrimSim *s, int slot, int thread, void *context) {
     s->shallowest[slot] = high;
 }
 
+bool band_distance_room(BrimSim *s) {
+    return s->grid.tile_count == 0 || (fields_take(s, FIELD_depth) && fields_take(s, FIELD_deeper));
+}
+
 void band_distance(BrimSim *s) {
     if (s->grid.tile_count == 0) return; // no fields either
     int tiles = s->grid.tile_count;

@@ -31,7 +31,7 @@ bool band_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *sha
     memset(s->interior, 0, rows);
     memset(s->hidden, 0, rows);
     memset(s->traced, TRACED_NONE, (size_t)s->grid.tile_count);
-    if (!fields_take(s, FIELD_lattice_points)) return false;
+    if (!fields_take(s, FIELD_lattice_points) || !band_distance_room(s)) return false;
     mark_liquid(s, liquid, shapes, count);
     band_distance(s);
     for (size_t i = 0; i < sim_cells(s); i++) {

@@ -40,7 +40,7 @@ struct Bodies {
 
     int32_t *at; ///< [cells near solids] 1 + place in the list below, 0: no body there
     size_t at_room;
-    int64_t *cell; ///< [cells] that a body touches, rising
+    int64_t *cell; ///< [cells] that a body touches, as rows of the system, rising
     float *flow; ///< [cells] what bodies push into the cell beyond what the walls' speeds say, m/s
     float *sway; ///< [cells] what the walls' speeds say, m/s
     float *out, *kept;

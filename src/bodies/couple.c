@@ -103,13 +103,13 @@ static bool gather_tile(BrimSim *s, int slot, Closed *of) {
     for (int z = 0; z < s->grid.tile_depth; z++)
         for (uint64_t bits = around.liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
-            int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+            int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
             float centre[3];
-            if (!(s->diagonal[me] > 0) || !closed_faces(s, &around, slot, cell, of, centre))
+            if (!(s->diagonal[row] > 0) || !closed_faces(s, &around, slot, cell, of, centre))
                 continue;
             if (!grow_cells(b)) return false;
             int32_t at = (int32_t)b->cell_count++;
-            b->cell[at] = me, b->flow[at] = 0, b->sway[at] = 0;
+            b->cell[at] = row, b->flow[at] = 0, b->sway[at] = 0;
             b->at[solid_cell(s, me)] = at + 1;
             for (int k = 0; k < b->count; k++) {
                 if (!of[k].any) continue;
@@ -353,16 +353,19 @@ static double level(void *context, const float *x) {
 
 /// Part of the weight of the liquid beside a cell that its pressure holds, along an axis: in free
 /// fall there is none, and no head.
-static double held_part(const BrimSim *s, int64_t cell, int axis, double kick, double g) {
-    int slot = (int)(cell / s->grid.tile_cells), in = (int)(cell % s->grid.tile_cells);
+static double held_part(const BrimSim *s, int64_t row, int axis, double kick, double g) {
+    TileCoord c = s->projection.system.coord[row / s->grid.tile_cells];
+    int slot = grid_slot(&s->grid, c.x, c.y, c.z), in = (int)(row % s->grid.tile_cells);
+    int64_t cell = (int64_t)slot * s->grid.tile_cells + in;
     double slope = 0;
     int n = 0;
     for (int side = -1; side <= 1; side += 2) {
         int64_t next = grid_step(&s->grid, slot, in, axis, side);
-        if (next < 0 || !(s->diagonal[next] > 0) || !s->wet[next / s->grid.tile_cells]) continue;
+        int64_t beside = next < 0 ? -1 : wet_cell(s, next);
+        if (beside < 0 || !(s->diagonal[beside] > 0)) continue;
         float open = open_part(s, axis, side > 0 ? next : cell);
         if (open == 0) continue;
-        slope += side * ((double)s->pressure[next] - s->pressure[cell]), n++;
+        slope += side * ((double)s->pressure[beside] - s->pressure[row]), n++;
     }
     // q = p kick / (rho dx): the slope of p over rho g
     double part = n ? slope / (n * kick * g) : 0;

@@ -45,7 +45,8 @@ void grid_free(Grid *grid) {
 }
 
 size_t grid_bytes(const Grid *grid) {
-    return grid_box(grid) * sizeof *grid->slot_of + grid->coord_capacity * sizeof *grid->coord +
+    size_t box = grid->slot_of ? grid_box(grid) : 0;
+    return box * sizeof *grid->slot_of + grid->coord_capacity * sizeof *grid->coord +
            grid->neighbour_capacity * sizeof *grid->neighbour;
 }
 
@@ -85,4 +86,37 @@ bool grid_rebuild(Grid *g, const uint8_t *want, int32_t *from, Team *team) {
     g->tile_count = slot;
     team_for(team, slot, TILES_A_THREAD, find_neighbours, g);
     return true;
+}
+
+/// A part of a grid in the making.
+typedef struct Parting {
+    Grid *part;
+    const Grid *grid;
+    const int32_t *at;
+} Parting;
+
+static void take_part(void *context, int slot, int thread) {
+    const Parting *p = context;
+    const int32_t *near = p->grid->neighbour[slot], place = p->at[slot] - 1;
+    if (place < 0) return;
+    p->part->coord[place] = p->grid->coord[slot];
+    for (int n = 0; n < 27; n++)
+        p->part->neighbour[place][n] = near[n] < 0 ? -1 : p->at[near[n]] - 1;
+}
+
+bool grid_part(Grid *part, const Grid *grid, const int32_t *at, Team *team) {
+    Grid out = *grid;
+    size_t count = 0;
+    for (int t = 0; t < grid->tile_count; t++) count += at[t] > 0;
+    out.slot_of = NULL, out.tile_count = 0;
+    out.coord = part->coord, out.coord_capacity = part->coord_capacity;
+    out.neighbour = part->neighbour, out.neighbour_capacity = part->neighbour_capacity;
+    bool ok =
+        memory_fit((void **)&out.coord, &out.coord_capacity, sizeof *out.coord, count) &&
+        memory_fit((void **)&out.neighbour, &out.neighbour_capacity, sizeof *out.neighbour, count);
+    if (ok) out.tile_count = (int)count;
+    *part = out;
+    Parting parting = {part, grid, at};
+    if (ok) team_for(team, grid->tile_count, TILES_A_THREAD, take_part, &parting);
+    return ok;
 }

@@ -49,6 +49,10 @@ size_t grid_bytes(const Grid *grid);
 /// or -1; room for as many as are wanted. False when out of memory: the grid is then empty.
 bool grid_rebuild(Grid *grid, const uint8_t *want, int32_t *from, Team *team);
 
+/// Makes `part` the tiles of a grid with at [slot] > 0, which is 1 + the slot that they get, in
+/// order; it has no slot_of. False when out of memory.
+bool grid_part(Grid *part, const Grid *grid, const int32_t *at, Team *team);
+
 /// Number of tiles in the whole box.
 static inline size_t grid_box(const Grid *g) {
     return (size_t)g->tiles[0] * (size_t)g->tiles[1] * (size_t)g->tiles[2];

@@ -25,6 +25,20 @@ static inline TileView tile_view(const Grid *g, int slot, const float *field,
     return v;
 }
 
+/// The same for a field that holds only some tiles: at [slot] => 1 + the tile's place in it, 0:
+/// none, as if it did not exist.
+static inline TileView tile_view_some(const Grid *g, int slot, const float *field,
+                                      const int32_t *at, const float *missing) {
+    static const int offset[6] = {-1, 1, -3, 3, -9, 9};
+    const int64_t cells = g->tile_cells;
+    TileView v = {.self = at[slot] ? field + (at[slot] - 1) * cells : missing};
+    for (int n = 0; n < 6; n++) {
+        int32_t next = g->neighbour[slot][TILE_SELF + offset[n]];
+        v.side[n] = next < 0 || !at[next] ? missing : field + (at[next] - 1) * cells;
+    }
+    return v;
+}
+
 /// A tile's liquid cells, those whose neighbours are liquid and those at the domain's sides; the
 /// neighbours by direction x-, x+, y-, ...
 typedef struct Around {

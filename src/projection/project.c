@@ -15,6 +15,7 @@
 #include "projection/weight.h"
 #include "step/stages.h"
 #include "step/stream.h"
+#include "step/system.h"
 #include "volume/density.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -51,9 +52,9 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
 
 /// One row of the system, beside solids or between liquids.
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
-    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
     float diagonal = 0;
-    for (int a = 0; a < s->dim; a++) s->projection.coefficient[a][me] = 0;
+    for (int a = 0; a < s->dim; a++) s->coefficient[a][row] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (mask_has(&around->side[n], cell)) continue;
         int a = n >> 1;
@@ -62,19 +63,24 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1), face = n & 1 ? next : me;
         if (face >= 0) open = open_part(s, a, face) * inverse_density(s, a, face);
         diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
-        if (!(n & 1) && wet) s->projection.coefficient[a][me] = open;
+        if (!(n & 1) && wet) s->coefficient[a][row] = open;
     }
     bool shut_in = diagonal <= 0;
-    s->diagonal[me] = shut_in ? 0 : diagonal;
-    s->rhs[me] = shut_in ? 0 : -cell_outflow(s, around, slot, cell);
-    if (shut_in) s->pressure[me] = 0;
+    s->diagonal[row] = shut_in ? 0 : diagonal;
+    s->rhs[row] = shut_in ? 0 : -cell_outflow(s, around, slot, cell);
+    if (shut_in) s->pressure[row] = 0;
+}
+
+/// First cell of a wet tile in the system.
+static size_t system_base(const BrimSim *s, int slot) {
+    return (size_t)(s->wet_at[slot] - 1) * (size_t)s->grid.tile_cells;
 }
 
 /// Eq. (8) of the density paper: what the density lacks or has too much of shall flow in or out, in
 /// a step or in volume_time.
 static void add_density_error(BrimSim *s, int slot) {
     float error[512];
-    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    size_t base = system_base(s, slot);
     double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
     if (s->def.mpm_control > 0) time = s->dt / s->def.mpm_control; // eq. (13) of Lim et al.
     density_errors(s, s->compression, s->liquid, slot, error);
@@ -97,11 +103,11 @@ static void view_velocity(const BrimSim *s, int slot, TileView v[3]) {
 }
 
 static void build_open(BrimSim *s, int slot, const Around *around, float scale) {
-    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    size_t base = system_base(s, slot);
     TileView velocity[3], phi = tile_view(&s->grid, slot, s->phi, tile_far);
     view_velocity(s, slot, velocity);
     SystemTile out = {s->diagonal + base, s->rhs + base, {0}, s->pressure + base};
-    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->projection.coefficient[a] + base;
+    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
     s->faces->build(around, velocity, s->def.surface == BRIM_SURFACE_FLAGS ? NULL : &phi, s->dim,
                     scale, &out);
 }
@@ -110,11 +116,7 @@ static void build_open(BrimSim *s, int slot, const Around *around, float scale) 
 /// that of a cell that dried counts not.
 static void build_tile(BrimSim *s, int slot, int thread, void *context) {
     const float scale = *(const float *)context;
-    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
-    if (!s->wet[slot]) {
-        memset(s->pressure + base, 0, (size_t)s->grid.tile_cells * sizeof(float));
-        return;
-    }
+    if (!s->wet[slot]) return;
     Around around = around_tile(&s->grid, s->liquid, slot);
     build_open(s, slot, &around, scale);
     if (solid_here(s, slot) || s->mixed[0]) build_special(s, slot, &around);
@@ -129,11 +131,11 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
     bool wet = mask_has(&around->liquid, cell), wet_below = mask_has(&around->wet[2 * axis], cell);
     float gradient;
     if (wet && wet_below)
-        gradient = s->pressure[me] - s->pressure[below];
+        gradient = pressure_at(s, me) - pressure_at(s, below);
     else if (wet)
-        gradient = s->pressure[me] / surface_theta(s, me, below);
+        gradient = pressure_at(s, me) / surface_theta(s, me, below);
     else
-        gradient = -s->pressure[below] / surface_theta(s, below, me);
+        gradient = -pressure_at(s, below) / surface_theta(s, below, me);
     gradient *= inverse_density(s, axis, me);
     s->velocity[axis][me] -= gradient;
     s->gradient[me] = gradient;
@@ -155,7 +157,7 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
     Around around = {.liquid = mask_load(g, s->liquid, slot)}; // all that is needed of it
     around.wet[2 * a] = mask_neighbour(g, s->liquid, slot, a, -1);
     bool flags = s->def.surface == BRIM_SURFACE_FLAGS;
-    TileView pressure = tile_view(g, slot, s->pressure, tile_zeros);
+    TileView pressure = tile_view_some(g, slot, s->pressure, s->wet_at, tile_zeros);
     TileView phi = tile_view(g, slot, s->phi, tile_far);
     TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
     TileMask shut = shut_faces(s, slot, 2 * a), cut = cut_faces(s, slot, a), whole;
@@ -219,6 +221,17 @@ static void leave_swallowed(const BrimSim *s, int slot, TileMask *cells) {
         }
 }
 
+/// Whether a cell beside solids has no open face: there is no pressure in it.
+static bool is_shut_in(const BrimSim *s, const Around *around, int slot, int cell) {
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (mask_has(&around->side[n], cell)) continue;
+        int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, n >> 1, 1) : me;
+        if (face < 0 || open_part(s, n >> 1, face) > 0) return false;
+    }
+    return true;
+}
+
 /// Largest net outflow of a cell in which pressure was solved, m/s.
 static float outflow_of(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
@@ -237,7 +250,7 @@ static float outflow_of(const BrimSim *s, int slot) {
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = beside.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
-            if (s->diagonal[(int64_t)slot * g->tile_cells + cell] == 0) continue;
+            if (is_shut_in(s, &around, slot, cell)) continue;
             float outflow = fabsf(cell_outflow(s, &around, slot, cell));
             largest = (float)larger_of(largest, outflow);
         }
@@ -258,9 +271,9 @@ static void add_swallowed(BrimSim *s) {
     flow *= fmin(1, s->band.swallow_left / s->dt_next); // in the next step
     for (size_t k = 0; k < s->band.swallowed_count; k++) {
         int32_t slot = s->grid.slot_of[s->band.swallowed[k] / cells];
-        if (slot < 0) continue;
-        size_t i = (size_t)slot * cells + s->band.swallowed[k] % cells;
-        if (s->wet[slot] && s->diagonal[i] > 0) s->rhs[i] += (float)flow;
+        if (slot < 0 || !s->wet[slot]) continue;
+        size_t i = system_base(s, slot) + s->band.swallowed[k] % cells;
+        if (s->diagonal[i] > 0) s->rhs[i] += (float)flow;
     }
 }
 
@@ -273,14 +286,12 @@ static double to_ratio(const BrimSim *s) {
 BrimResult stage_pressure(BrimSim *s, BrimError *error) {
     float scale = s->projection.kick > 0 ? (float)(s->projection.kick_now / s->projection.kick) : 0;
     s->projection.kick = s->projection.kick_now;
-    bool room = poisson_faces(s->projection.poisson, &s->grid, s->projection.coefficient);
+    bool room = wet_arrange(s) && system_begin(s, s->wet_at);
     if (room) tiles_for(s, build_tile, &scale);
     if (room) drains_pull(s);
     if (room && has_band(s)) add_swallowed(s);
 
-    if (!room || !poisson_prepare(s->projection.poisson, &s->grid, s->wet,
-                                  s->projection.coefficient[0], s->projection.coefficient[1],
-                                  s->dim == 3 ? s->projection.coefficient[2] : NULL, s->diagonal))
+    if (!room || !system_prepare(s))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage project",
                     (long long)s->step + 1);
     PoissonParams params = {.tolerance = s->def.tolerance / to_ratio(s),

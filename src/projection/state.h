@@ -4,9 +4,8 @@
 
 typedef struct ProjectionState {
     Poisson *poisson;
-    float *coefficient[3]; ///< of the linear system, between a cell and the one below; the solver's
-                           ///< memory, from its poisson_faces to its poisson_prepare
-    double kick;           ///< over which the last pressure acted, s
-    double kick_now;       ///< seconds of gravity and pressure of this step
+    Grid system;       ///< tiles of the linear system: see step/system.h
+    double kick;       ///< over which the last pressure acted, s
+    double kick_now;   ///< seconds of gravity and pressure of this step
     double flow_share; ///< what is shown has so much more of the flow's part; 0: steps are alike
 } ProjectionState;

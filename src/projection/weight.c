@@ -26,15 +26,16 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
     const float *add = context;
     const Grid *g = &s->grid;
     int64_t base = (int64_t)slot * g->tile_cells;
-    memcpy(s->weight_pressure + base, s->pressure + base, (size_t)g->tile_cells * sizeof(float));
     if (!s->wet[slot]) return;
-    memset(s->rhs + base, 0, (size_t)g->tile_cells * sizeof(float));
+    const int64_t rows = wet_cell(s, base);
+    memcpy(s->weight_pressure + rows, s->pressure + rows, (size_t)g->tile_cells * sizeof(float));
+    memset(s->rhs + rows, 0, (size_t)g->tile_cells * sizeof(float));
     Around around = around_tile(g, s->liquid, slot);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
             float outflow = 0;
-            if (s->diagonal[base + cell] == 0) continue;
+            if (s->diagonal[rows + cell] == 0) continue;
             for (int n = 0; n < 2 * s->dim; n++) {
                 int a = n >> 1;
                 if (mask_has(&around.side[n], cell)) continue;
@@ -43,7 +44,7 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
                 float open = s->walls.solid_count ? open_part(s, a, face) : 1;
                 outflow += (n & 1 ? open : -open) * add[a];
             }
-            s->rhs[base + cell] = -outflow;
+            s->rhs[rows + cell] = -outflow;
         }
 }
 

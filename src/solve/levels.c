@@ -40,9 +40,9 @@ static void prepare_tile(void *context, int slot, int thread) {
     l->uniform[slot] = s->kernels->uniform(l, slot);
 }
 
-bool levels_reserve(Poisson *s, size_t cells) {
+bool levels_reserve(Poisson *s, size_t cells, size_t arrays) {
     Level *l = &s->level[0];
-    if (!work_fit(s->work, VECTORS * cells)) return false;
+    if (!work_fit(s->work, arrays * cells)) return false;
     float **const vector[VECTORS] = {&l->inverse, &l->b, &l->z, &l->y, &s->p, &s->s};
     for (size_t k = 0; k < VECTORS; k++) *vector[k] = s->work->at + k * cells;
     return true;
@@ -52,7 +52,7 @@ static bool prepare_finest(Poisson *s) {
     Level *l = &s->level[0];
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
     Flood *f = &s->flood;
-    if (!levels_reserve(s, n) ||
+    if (!levels_reserve(s, n, VECTORS) ||
         !memory_fit((void **)&l->rows, &l->rows_capacity, sizeof *l->rows, tiles) ||
         !memory_fit((void **)&l->uniform, &l->uniform_capacity, sizeof *l->uniform, tiles) ||
         !memory_fit((void **)&s->active, &s->active_capacity, sizeof *s->active, tiles) ||
@@ -101,6 +101,20 @@ static bool build_grid(Poisson *s, int k) {
     return grid_rebuild(&coarse->own, s->want, s->from, s->team);
 }
 
+/// Tiles without unknowns are no children: there is nothing to restrict and nothing to correct.
+static void find_children(Poisson *s, int k) {
+    Level *coarse = &s->level[k];
+    const Grid *fine = s->level[k - 1].grid;
+    memset(coarse->child, 0xff, (size_t)coarse->own.tile_count * sizeof *coarse->child);
+    for (int i = 0; i < fine->tile_count; i++) {
+        if (!s->level[k - 1].rows[i]) continue;
+        TileCoord c = fine->coord[i];
+        int32_t slot =
+            coarse->own.slot_of[grid_box_index(&coarse->own, c.x >> 1, c.y >> 1, c.z >> 1)];
+        coarse->child[slot][(c.z & 1) * 4 + (c.y & 1) * 2 + (c.x & 1)] = i;
+    }
+}
+
 static bool build_store(Level *l) {
     size_t n = level_cells(l), tiles = (size_t)l->grid->tile_count;
     if (!memory_fit((void **)&l->store, &l->store_capacity, sizeof(float), STORE * n) ||
@@ -120,8 +134,7 @@ typedef struct Building {
     int level;
 } Building;
 
-/// Children, operator and cleared right-hand side of a coarse tile. Tiles without unknowns are
-/// no children: there is nothing to restrict and nothing to correct.
+/// Operator and cleared right-hand side of a coarse tile.
 static void build_tile(void *context, int slot, int thread) {
     const Building *building = context;
     Poisson *s = building->solver;
@@ -132,14 +145,8 @@ static void build_tile(void *context, int slot, int thread) {
     size_t at = (size_t)slot * cells;
     for (size_t a = 0; a < 4; a++) memset(coarse->store + a * n + at, 0, cells * sizeof(float));
     memset(coarse->b + at, 0, cells * sizeof(float));
-    TileCoord c = coarse->grid->coord[slot];
     for (int octant = 0; octant < 8; octant++) {
-        int child = octant >= 4 && fine->grid->dim == 2
-                        ? -1
-                        : grid_slot(fine->grid, 2 * c.x + (octant & 1), 2 * c.y + (octant >> 1 & 1),
-                                    2 * c.z + (octant >> 2));
-        if (child >= 0 && !fine->rows[child]) child = -1;
-        coarse->child[slot][octant] = child;
+        int child = coarse->child[slot][octant];
         if (child < 0) continue;
         float *first = coarse->store + at + level_block(octant);
         s->kernels->coarsen(fine, child,
@@ -158,6 +165,7 @@ static bool build_coarse(Poisson *s, int k) {
     Level *l = &s->level[k];
     l->zeros = s->zeros;
     if (!build_grid(s, k) || !build_store(l)) return false;
+    find_children(s, k);
     Building building = {s, k};
     team_for(s->team, l->grid->tile_count, COARSE_A_THREAD, build_tile, &building);
     team_for(s->team, l->grid->tile_count, TILES_A_THREAD, find_uniform, &building);

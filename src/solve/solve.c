@@ -41,11 +41,12 @@ static void take_system(Poisson *s, const Grid *grid, const uint8_t *used, const
     l->face_at = NULL;
 }
 
-bool poisson_faces(Poisson *s, const Grid *grid, float *a[3]) {
+bool poisson_room(Poisson *s, const Grid *grid, PoissonRoom *room) {
     static const int vector[3] = {VECTOR_B, VECTOR_P, VECTOR_S}; // that setting up does not touch
     size_t cells = (size_t)grid->tile_count * (size_t)grid->tile_cells;
-    if (!levels_reserve(s, cells)) return false;
-    for (int k = 0; k < 3; k++) a[k] = s->work->at + (size_t)vector[k] * cells;
+    if (!levels_reserve(s, cells, ARRAYS)) return false;
+    for (int k = 0; k < 3; k++) room->a[k] = s->work->at + (size_t)vector[k] * cells;
+    room->diag = s->work->at + ARRAY_DIAG * cells, room->rhs = s->work->at + ARRAY_RHS * cells;
     return true;
 }
 

@@ -57,13 +57,21 @@ size_t poisson_bytes(const Poisson *solver);
 /// Gives back what larger systems than the last one needed, which is gone with it.
 void poisson_release(Poisson *solver);
 
-/// Memory for the face coefficients of a system to come, [cells] each, in what the solver works
-/// with anyway; a caller who has no arrays of its own for them writes them there before prepare,
-/// which keeps those of tiles beside walls. False when out of memory.
-bool poisson_faces(Poisson *solver, const Grid *grid, float *a[3]);
+/// Arrays of a system to come, [cells] each, in what the solver works with anyway.
+typedef struct PoissonRoom {
+    float *a[3];       ///< face coefficients; prepare keeps those of tiles beside walls
+    float *diag, *rhs; ///< these stay until the last solve
+} PoissonRoom;
+
+/// Floats a cell of work memory that a system with room takes.
+enum { POISSON_ROOM = 8 };
+
+/// Room for a caller who has no arrays of its own, to be written before prepare. False when out of
+/// memory.
+bool poisson_room(Poisson *solver, const Grid *grid, PoissonRoom *room);
 
 /// Takes a system: builds the coarser levels. The arrays stay the caller's and must not change
-/// until the last solve, but for coefficients in the memory of poisson_faces, which is gone. used
+/// until the last solve, but for coefficients in the memory of poisson_room, which is gone. used
 /// [slot]: 0 for tiles without unknowns, of which nothing is read, not even of rhs and x in a
 /// solve; NULL when all may hold some. False when out of memory.
 bool poisson_prepare(Poisson *solver, const Grid *grid, const uint8_t *used, const float *ax,

@@ -66,11 +66,23 @@ struct Poisson {
 /// others below it.
 enum { TILES_A_THREAD = 12, COARSE_A_THREAD = 2 };
 
-/// Vectors of the finest level in `work`: room for all of them, and the arrays. False: out of
-/// memory.
-enum { VECTOR_INVERSE, VECTOR_B, VECTOR_Z, VECTOR_Y, VECTOR_P, VECTOR_S, VECTORS };
-bool levels_reserve(Poisson *solver, size_t cells);
-/// Coefficients that the caller wrote to where poisson_faces told move to where they are few, as
+/// Vectors of the finest level in `work`, and behind them arrays that the caller may have there:
+/// room for so many of them, and the vectors. False: out of memory.
+enum {
+    VECTOR_INVERSE,
+    VECTOR_B,
+    VECTOR_Z,
+    VECTOR_Y,
+    VECTOR_P,
+    VECTOR_S,
+    VECTORS,
+    ARRAY_DIAG = VECTORS,
+    ARRAY_RHS,
+    ARRAYS
+};
+_Static_assert(ARRAYS == (int)POISSON_ROOM, "what estimates of memory go by");
+bool levels_reserve(Poisson *solver, size_t cells, size_t arrays);
+/// Coefficients that the caller wrote to where poisson_room told move to where they are few, as
 /// the vectors need that memory. False: out of memory.
 bool levels_keep_faces(Poisson *solver);
 /// Finds flood.links and the active tiles, then builds the coarse levels. False: out of memory.

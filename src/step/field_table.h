@@ -52,9 +52,10 @@ typedef enum StageId {
 
 /// A row: name, type of a value, parts (1, or 3: one for each axis), shape (a value for each CELL
 /// or its lower face, byte mask of a ROW of eight cells, TILE, or half-cell NODES), where (ALL
-/// tiles, tiles near SOLIDS, FINE ones with thin walls; WORK: all, see fields_take), when (see
-/// FieldWhen), life, saved (NO, YES, PRIMED: once there is a flow; HERE: not, and it stays in place
-/// when tiles move), unit, meaning. Fields whose lives do not meet share memory.
+/// tiles, tiles near SOLIDS, FINE ones with thin walls, WET ones; WORK: all, see fields_take;
+/// SYSTEM: those of a linear system, see step/system.h), when (see FieldWhen), life, saved (NO,
+/// YES, PRIMED: once there is a flow; HERE: not, and it stays in place when tiles move), unit,
+/// meaning. Fields whose lives do not meet share memory.
 #define FIELD_TABLE(F)                                                                             \
     /* flow */                                                                                     \
     F(velocity, float, 3, CELL, ALL, ALWAYS, FROM(SWAP, EXCHANGE), PRIMED, "m/s",                  \
@@ -197,8 +198,8 @@ typedef enum StageId {
     F(changed, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                            \
       "tiles whose depths the last pass changed")                                                  \
     F(changing, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "", "this pass")              \
-    F(depth, float, 1, CELL, ALL, BAND, AT_SURFACE_OR_REST, NO, "cells", "below the surface")      \
-    F(deeper, float, 1, CELL, ALL, BAND, AT_SURFACE_OR_REST, NO, "cells",                          \
+    F(depth, float, 1, CELL, WORK, BAND, AT_SURFACE_OR_REST, NO, "cells", "below the surface")     \
+    F(deeper, float, 1, CELL, WORK, BAND, AT_SURFACE_OR_REST, NO, "cells",                         \
       "the same, a pass later")                                                                    \
     F(lattice_points, uint32_t, 1, CELL, WORK, BAND, ONLY(REST), NO, "",                           \
       "points of the seeding lattice in a cell, when a simulation begins")                         \
@@ -211,12 +212,14 @@ typedef enum StageId {
       "the same at the end of a step")                                                             \
     F(pressed, double, 1, TILE, ALL, ALWAYS, ONLY(WEIGH_AFTER), NO, "cells",                       \
       "liquid in the tile that has no room")                                                       \
-    F(hidden_part, float, 1, CELL, ALL, BAND, ONLY(WEIGH) | ONLY(WEIGH_AFTER), NO, "",             \
+    F(hidden_part, float, 1, CELL, ALL, BAND, ONLY(WEIGH), NO, "",                                 \
       "part of the cell that hidden liquid fills")                                                 \
+    F(hidden_part_after, float, 1, CELL, ALL, BAND, ONLY(WEIGH_AFTER), NO, "",                     \
+      "the same at the end of a step")                                                             \
     F(weighed, uint8_t, 1, ROW, ALL, VOLUME, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "",       \
       "cells that take part in the density projection")                                            \
-    F(weighed_tile, uint8_t, 1, TILE, ALL, VOLUME, SPAN(SPREAD, SHIFT), NO, "",                    \
-      "whether the tile has such cells")                                                           \
+    F(weighed_at, int32_t, 1, TILE, ALL, VOLUME, SPAN(SPREAD, SHIFT), NO, "",                      \
+      "1 + the place of a tile that has such cells among them, 0: it has none")                    \
     F(errors, DensityErrors, 1, TILE, ALL, VOLUME, SPAN(WEIGH, SPREAD) | ONLY(WEIGH_AFTER), NO,    \
       "", "density errors of the tile, as sums")                                                   \
     F(push, float, 3, CELL, SOLIDS, DENSITY, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "cells",  \
@@ -226,8 +229,8 @@ typedef enum StageId {
     F(pushed, uint8_t, 1, ROW, ALL, PUSH, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "",          \
       "cells with such a particle")                                                                \
     F(potential, float, 1, CELL, ALL, DENSITY, SPAN(SPREAD, SHIFT), NO, "cells^2",                 \
-      "whose gradient displaces particles")                                                        \
-    F(shift, float, 3, CELL, ALL, DENSITY, ONLY(SHIFT), NO, "cells", "displacement of faces")      \
+      "whose gradient displaces particles, by weighed_at")                                         \
+    F(shift, float, 3, CELL, WORK, DENSITY, ONLY(SHIFT), NO, "cells", "displacement of faces")     \
     F(shift_known, uint8_t, 3, ROW, ALL, DENSITY, ONLY(SHIFT), NO, "", "faces that have one")      \
     F(shift_most, float, 1, TILE, ALL, DENSITY, ONLY(SHIFT), NO, "cells", "largest displacement")  \
     F(shift_sizes, float, 1, TILE, ALL, DENSITY, ONLY(SHIFT), NO, "cells",                         \
@@ -273,13 +276,18 @@ typedef enum StageId {
       "of surface tension on faces between liquid and air, against the axis")                      \
     F(pulled, uint8_t, 3, ROW, ALL, TENSION, ONLY(TENSION), NO, "", "faces that touch liquid")     \
     /* projection; the system serves the density too */                                            \
-    F(pressure, float, 1, CELL, ALL, ALWAYS, ALWAYS_LIVE, PRIMED, "m/s",                           \
+    F(wet_at, int32_t, 1, TILE, ALL, ALWAYS, ALWAYS_LIVE, NO, "",                                  \
+      "1 + the tile's place in the fields of wet tiles, 0: it was dry in the last solve")          \
+    F(wet_from, int32_t, 1, TILE, WET, ALWAYS, ALWAYS_LIVE, HERE, "", "places before that")        \
+    F(pressure, float, 1, CELL, WET, ALWAYS, ALWAYS_LIVE, PRIMED, "m/s",                           \
       "p kick / (rho dx); start value of the next solve")                                          \
-    F(weight_pressure, float, 1, CELL, ALL, READ, SPAN(PRESSURE, REST), PRIMED, "m/s",             \
+    F(weight_pressure, float, 1, CELL, WET, READ, SPAN(PRESSURE, REST), PRIMED, "m/s",             \
       "the same of gravity alone, where steps change: see projection/weight.c")                    \
-    F(diagonal, float, 1, CELL, ALL, ALWAYS, ONLY(SPREAD) | SPAN(PRESSURE, SUBTRACT), NO, "",      \
+    F(coefficient, float, 3, CELL, SYSTEM, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "",          \
+      "of the linear system, between a cell and the one below; until the solver takes it")         \
+    F(diagonal, float, 1, CELL, SYSTEM, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "",             \
       "of the linear system; 0 in cells that are not in it")                                       \
-    F(rhs, float, 1, CELL, ALL, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "m/s",                  \
+    F(rhs, float, 1, CELL, SYSTEM, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "m/s",               \
       "right-hand side of the linear system; for the density in cells")                            \
     F(gradient, float, 1, CELL, WORK, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                           \
       "of the pressure along an axis, as it was subtracted")                                       \
@@ -287,9 +295,11 @@ typedef enum StageId {
     F(grown, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(EXTRAPOLATE), NO, "", "known, a layer later")      \
     F(slid, float, 3, CELL, WORK, SOLIDS, ONLY(EXTRAPOLATE), NO, "m/s",                            \
       "velocity of cut faces along their walls")                                                   \
-    /* warp: velocity, old and known[0] are of cell centres there; phi, pressure, rhs, potential   \
-     */                                                                                            \
-    /* and diagonal of nodes, node i at the low corner of cell i */                                \
+    /* warp: velocity, old and known[0] are of cell centres there; phi and pressure of nodes, */   \
+    /* node i at the low corner of cell i */                                                       \
+    F(nodal_rhs, float, 1, CELL, ALL, WARP, ONLY(PRESSURE), NO, "m/s",                             \
+      "right-hand side of the pressure at nodes")                                                  \
+    F(nodal_left, float, 1, CELL, ALL, WARP, ONLY(SUBTRACT), NO, "m/s", "what is left of it")      \
     F(block_at, int32_t, 1, TILE, ALL, WARP, ALWAYS_LIVE, HERE, "",                                \
       "index of the tile's block of what particles give to the grid, -1 without particles")        \
     F(own, uint8_t, 1, ROW, ALL, WARP, SPAN(TO_GRID, EXTRAPOLATE), NO, "",                         \

@@ -92,16 +92,34 @@ size_t field_bytes(const BrimSim *s, const FieldRow *row) {
     return bytes_a_tile(s, row) * (size_t)s->grid.tile_count;
 }
 
+/// Whether a field is in memory of others.
+static bool is_lent(const FieldRow *row) {
+    return row->where == WHERE_WORK || row->where == WHERE_SYSTEM;
+}
+
 /// A buffer that a field with such a life can share; a new one if there is none. Under guard what
-/// would be in WORK has a buffer, too.
+/// would be lent has a buffer, too.
 static int find_buffer(FieldMemory *m, const FieldRow *row, size_t a_tile) {
     for (int b = 0; b < m->buffers && GUARD_SHARES; b++)
         if (m->buffer[b].where == row->where && m->buffer[b].a_tile == a_tile &&
             !(m->buffer[b].lives & row->life))
             return b;
-    FieldWhere where = row->where == WHERE_WORK ? WHERE_ALL : row->where;
+    FieldWhere where = is_lent(row) ? WHERE_ALL : row->where;
     m->buffer[m->buffers] = (FieldBuffer){.a_tile = a_tile, .where = where};
     return m->buffers++;
+}
+
+/// Where work memory has a place for a field: behind those before it in the table that live when
+/// it does.
+static int work_place(const BrimSim *s, int field) {
+    int place = 0;
+    for (int f = 0; f < field; f++) {
+        const FieldRow *row = &field_rows[f];
+        if (row->where != WHERE_WORK || !(row->life & field_rows[field].life)) continue;
+        int end = s->memory.work[f] + field_parts(s, row);
+        if (is_wanted(s, row, true) && end > place) place = end;
+    }
+    return place;
 }
 
 void fields_plan(BrimSim *s) {
@@ -109,7 +127,9 @@ void fields_plan(BrimSim *s) {
     for (int f = 0; f < FIELD_COUNT; f++) {
         const FieldRow *row = &field_rows[f];
         m->of[f][0] = m->of[f][1] = m->of[f][2] = -1;
-        if (!is_wanted(s, row, true) || (row->where == WHERE_WORK && GUARD_SHARES)) continue;
+        if (!is_wanted(s, row, true)) continue;
+        if (row->where == WHERE_WORK) m->work[f] = (int16_t)work_place(s, f);
+        if (is_lent(row) && GUARD_SHARES) continue;
         for (int part = 0; part < field_parts(s, row); part++) {
             int b = find_buffer(m, row, bytes_a_tile(s, row));
             m->buffer[b].lives |= row->life;
@@ -186,20 +206,28 @@ bool fields_take(BrimSim *s, int field) {
     const FieldRow *row = &field_rows[field];
     const size_t cells = sim_cells(s);
     if (!GUARD_SHARES) return true;
-    if (!work_fit(&s->work, (size_t)field_parts(s, row) * cells)) return false;
+    int most = 0; // parts of all that live in this stage: what is taken now must stay
+    for (int f = 0; f < FIELD_COUNT; f++) {
+        const FieldRow *other = &field_rows[f];
+        if (other->where != WHERE_WORK || !(other->life >> s->stage & 1)) continue;
+        int end = s->memory.work[f] + field_parts(s, other);
+        if (is_wanted(s, other, false) && end > most) most = end;
+    }
+    if (!work_fit(&s->work, (size_t)most * cells)) return false;
     for (int part = 0; part < field_parts(s, row); part++)
-        *member(s, field, part) = s->work.at + (size_t)part * cells;
+        *member(s, field, part) = s->work.at + (size_t)(s->memory.work[field] + part) * cells;
     return true;
 }
 
 /// Tiles of a kind.
 static size_t tiles_of(const BrimSim *s, FieldWhere where) {
-    int32_t near = 0;
+    const int32_t *at = where == WHERE_WET ? s->wet_at : s->solid_at;
+    int32_t most = 0;
     if (where == WHERE_ALL) return (size_t)s->grid.tile_count;
     if (where == WHERE_FINE) return (size_t)s->walls.fine_count;
-    for (int t = 0; t < s->grid.tile_count && s->solid_at; t++)
-        if (s->solid_at[t] > near) near = s->solid_at[t]; // places count up
-    return (size_t)near;
+    for (int t = 0; t < s->grid.tile_count && at; t++)
+        if (at[t] > most) most = at[t]; // places count up
+    return (size_t)most;
 }
 
 void fields_release(BrimSim *s) {
@@ -236,8 +264,9 @@ size_t fields_bytes(const BrimSim *s) {
 size_t fields_bytes_a_tile(const BrimSim *s) {
     size_t bytes = 0;
     for (int b = 0; b < s->memory.buffers; b++)
-        if (s->memory.buffer[b].where == WHERE_ALL && buffer_wanted(s, b))
-            bytes += s->memory.buffer[b].a_tile;
+        if ((s->memory.buffer[b].where == WHERE_ALL || s->memory.buffer[b].where == WHERE_WET) &&
+            buffer_wanted(s, b))
+            bytes += s->memory.buffer[b].a_tile; // all may be wet
     return bytes;
 }
 
@@ -263,6 +292,7 @@ typedef struct Following {
     int buffers;
     const int32_t *from;
     int count;
+    uint8_t *through; ///< work memory that a buffer takes on its way, or NULL
 } Following;
 
 enum {
@@ -286,6 +316,38 @@ static void follow_part(void *context, int part, int thread) {
             else
                 memset(to + (size_t)i * bytes, 0, bytes);
     }
+}
+
+/// The same for the first buffer on its way to work memory, and back.
+static void follow_out(void *context, int part, int thread) {
+    const Following *f = context;
+    FieldBuffer there = *f->buffer[0];
+    there.at = f->through;
+    Following out = {{&there}, {f->buffer[0]->at}, 1, f->from, f->count, NULL};
+    follow_part(&out, part, thread);
+}
+
+static void follow_back(void *context, int part, int thread) {
+    const Following *f = context;
+    size_t bytes = f->buffer[0]->a_tile, first = (size_t)part * FOLLOW_PART * bytes;
+    size_t all = (size_t)f->count * bytes, size = FOLLOW_PART * bytes;
+    if (first + size > all) size = all - first;
+    memcpy((uint8_t *)f->buffer[0]->at + first, f->through + first, size);
+}
+
+/// A buffer moves through work memory, which nobody uses before a system is built.
+static void follow_through(BrimSim *s, const Following *all, int index) {
+    const FieldBuffer *b = all->buffer[index];
+    int parts = team_parts((size_t)all->count, FOLLOW_PART);
+    Following f = {{all->buffer[index]}, {NULL}, 1, all->from, all->count, NULL};
+    if (b->a_tile < FOLLOW_LARGE || parts < 2 ||
+        !work_fit(&s->work, (size_t)all->count * b->a_tile / sizeof(float))) {
+        follow(b->at, b->a_tile, all->from, all->count);
+        return;
+    }
+    f.through = (uint8_t *)s->work.at;
+    team_for(s->team, parts, 2, follow_out, &f);
+    team_for(s->team, parts, 2, follow_back, &f);
 }
 
 static void follow_buffer(void *context, int index, int thread) {
@@ -327,7 +389,11 @@ void fields_follow(BrimSim *s, FieldWhere where, const int32_t *from, int count)
     memcpy(used, moves, sizeof used);
     for (int b = 0; b < m->buffers; b++)
         if (moves[b]) add_following(s, &f, b, used);
-    team_for(s->team, f.buffers, 1, follow_buffer, &f);
+    if (where == WHERE_WET) { // one at a time
+        for (int b = 0; b < f.buffers; b++)
+            if (!f.source[b]) follow_through(s, &f, b);
+    } else
+        team_for(s->team, f.buffers, 1, follow_buffer, &f);
     team_for(s->team, team_parts((size_t)count, FOLLOW_PART), 2, follow_part, &f);
     point(s);
 }

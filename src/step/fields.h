@@ -9,8 +9,16 @@ typedef struct BrimSim BrimSim;
 
 typedef enum FieldShape { SHAPE_CELL, SHAPE_ROW, SHAPE_TILE, SHAPE_NODES } FieldShape;
 /// Tiles on which a field exists; each kind has a capacity of its own.
-/// Those in WORK have no memory of their own: see fields_take.
-typedef enum FieldWhere { WHERE_ALL, WHERE_SOLIDS, WHERE_FINE, WHERE_WORK, WHERE_COUNT } FieldWhere;
+/// Those in WORK and SYSTEM have no memory of their own: see fields_take and system_begin.
+typedef enum FieldWhere {
+    WHERE_ALL,
+    WHERE_SOLIDS,
+    WHERE_FINE,
+    WHERE_WET,
+    WHERE_WORK,
+    WHERE_SYSTEM,
+    WHERE_COUNT
+} FieldWhere;
 typedef enum FieldWhen {
     WHEN_ALWAYS,
     WHEN_OLD,    ///< FLIP, or a band
@@ -73,6 +81,7 @@ typedef struct FieldMemory {
     FieldBuffer buffer[FIELD_BUFFERS];
     int buffers;
     int16_t of[FIELD_COUNT][3]; ///< the buffer of each part, -1: none
+    int16_t work[FIELD_COUNT];  ///< in WORK: parts of others before it
     size_t tiles[WHERE_COUNT];  ///< capacity
 } FieldMemory;
 
@@ -88,13 +97,13 @@ void *field_memory(const BrimSim *s, int field, int part);
 /// alive. False when out of memory.
 bool fields_reserve(BrimSim *s, FieldWhere where, size_t tiles);
 /// Gives a field in WORK, on all tiles, its memory: that of the solver and of blocks of particles,
-/// which none of them uses while it lives. Called by its first stage; nothing is kept. False when
-/// out of memory.
+/// which none of them uses while it lives, and of which other such fields of the same stages have
+/// other parts. Called by its first stage; nothing is kept but those. False when out of memory.
 bool fields_take(BrimSim *s, int field);
 /// Gives back what many more tiles needed.
 void fields_release(BrimSim *s);
 void fields_free(BrimSim *s);
-/// Bytes that are allocated; and that a tile needs of fields on all tiles.
+/// Bytes that are allocated; and that a wet tile far from solids needs of fields.
 size_t fields_bytes(const BrimSim *s);
 size_t fields_bytes_a_tile(const BrimSim *s);
 

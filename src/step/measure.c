@@ -139,8 +139,9 @@ static void add_hidden(const BrimSim *s, int slot, TileSums *out) {
 
 static size_t memory_used(const BrimSim *s) {
     size_t bytes = sizeof *s + (size_t)s->threads_most * sizeof *s->scratch + grid_bytes(&s->grid) +
-                   particles_bytes(&s->particles) + sort_bytes(&s->sort, &s->grid) +
-                   fields_bytes(s) + poisson_bytes(s->projection.poisson);
+                   grid_bytes(&s->projection.system) + particles_bytes(&s->particles) +
+                   sort_bytes(&s->sort, &s->grid) + fields_bytes(s) +
+                   poisson_bytes(s->projection.poisson);
     for (int a = 0; a < 3; a++)
         if (s->viscosity.component[a]) bytes += poisson_bytes(s->viscosity.component[a]);
     bytes += (size_t)s->dim * s->mpm.capacity * sizeof(float);

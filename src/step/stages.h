@@ -49,7 +49,8 @@ BrimResult stage_swap(BrimSim *s, BrimError *error);
 BrimResult stage_to_grid(BrimSim *s, BrimError *error);
 /// (x) => level set and liquid cells
 BrimResult stage_surface(BrimSim *s, BrimError *error);
-void find_surface(BrimSim *s);
+/// False, and nothing happened: out of memory.
+bool find_surface(BrimSim *s);
 /// Band: velocity carried along and that of particles are joined by eq. (3) or (2).
 BrimResult stage_combine(BrimSim *s, BrimError *error);
 /// Gravity on known faces.
@@ -105,6 +106,8 @@ float speed_around(const BrimSim *s, int slot);
 void band_keep_tiles(BrimSim *s);
 /// Band: (phi near the surface, liquid) => phi, deepest: distance as deep as the band needs.
 void band_distance(BrimSim *s);
+/// Memory for it; find_surface has asked for it. False: out of memory.
+bool band_distance_room(BrimSim *s);
 /// Whether a solid meets a tile or one beside it.
 bool solid_near(const BrimSim *s, int slot);
 /// Distance to the solids at a point by looking nodes up one by one, m, and its gradient.

@@ -248,6 +248,18 @@ static inline float solid_volume_of(const BrimSim *s, int64_t cell) {
     return i < 0 ? 0 : s->solid_volume[i];
 }
 
+/// Index of a cell in the fields of wet tiles, -1 where they have nothing.
+static inline int64_t wet_cell(const BrimSim *s, int64_t cell) {
+    int shift = s->dim == 3 ? 9 : 6;
+    int32_t at = s->wet_at[cell >> shift];
+    return at ? ((int64_t)(at - 1) << shift) + (cell & ((1 << shift) - 1)) : -1;
+}
+/// Of a cell, by the last solve; 0 in air.
+static inline float pressure_at(const BrimSim *s, int64_t cell) {
+    int64_t i = wet_cell(s, cell);
+    return i < 0 ? 0 : s->pressure[i];
+}
+
 /// Nodes of a tile at half cells, and most of a block.
 static inline size_t fine_tile_nodes(const BrimSim *s) {
     return (size_t)FINE_EDGE * FINE_EDGE * (s->dim == 3 ? FINE_EDGE : 1);

@@ -61,10 +61,10 @@ static const Stage step_stages[] = {
      "pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, density_moves,
      "tile_solid solid_at shut cut open solid_volume below rigid density weighed push push_depth",
-     "weighed_tile errors potential diagonal rhs"},
+     "weighed_at errors potential coefficient diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, density_moves,
      "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
-     "weighed weighed_tile push push_depth pushed potential",
+     "weighed weighed_at push push_depth pushed potential",
      "shift shift_known shift_most shift_sizes shift_sums"},
     {AT_SORT, "sort again", BRIM_STAGE_DENSITY, stage_sort, density_moves, "", ""},
     {AT_SWAP, "swap", BRIM_STAGE_BAND, stage_swap, has_band, "", ""},
@@ -97,9 +97,9 @@ static const Stage step_stages[] = {
      "velocity known tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
      "compression "
      "below rigid inverse_density mixed",
-     "pressure weight_pressure diagonal rhs"},
+     "wet_at wet_from pressure weight_pressure coefficient diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
-     "tile_solid solid_at shut cut open wall_speed phi liquid wet pressure diagonal "
+     "tile_solid solid_at shut cut open wall_speed phi liquid wet wet_at pressure "
      "inverse_density mixed",
      "velocity known gradient touched"},
     {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, stage_extrapolate, NULL,
@@ -111,7 +111,7 @@ static const Stage step_stages[] = {
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, stage_weigh_after, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
-     "scatter_at full below rigid settled pressed hidden_part weighed errors push push_depth "
+     "scatter_at full below rigid settled pressed hidden_part_after weighed errors push push_depth "
      "pushed"},
     {AT_EMERGE, "emerge", BRIM_STAGE_BODIES, stage_emerge, bodies_immersed, "", ""},
     {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, stage_measure, NULL,

@@ -273,9 +273,10 @@ static void pull_tile(BrimSim *s, int slot, int thread, void *context) {
         port_distance(drain->shape, drain->mover, TILE, x, y, z, d);
         for (int i = 0; i < TILE; i++) {
             if (!(s->liquid[first] >> i & 1) || d[i] >= 0) continue;
-            if (!(s->diagonal[first * TILE + (size_t)i] > 0)) continue;
+            int64_t cell = wet_cell(s, (int64_t)first * TILE + i);
+            if (!(s->diagonal[cell] > 0)) continue;
             inside++;
-            s->rhs[first * TILE + (size_t)i] -= c->share;
+            s->rhs[cell] -= c->share;
         }
     }
     team_add(&c->inside, inside);

@@ -528,8 +528,9 @@ static bool fill_wedges(BrimSim *s, Added *added) {
     return true;
 }
 
-void find_surface(BrimSim *s) {
+bool find_surface(BrimSim *s) {
     Added added = {.cells = s->added};
+    if (has_band(s) && !band_distance_room(s)) return false;
     if (has_band(s)) band_full(s);
     tiles_for(s, s->def.surface == BRIM_SURFACE_FLAGS ? flag_tile : measure_occupied, NULL);
     tiles_for(s, find_beside, &added);
@@ -537,12 +538,12 @@ void find_surface(BrimSim *s) {
     if (s->def.surface != BRIM_SURFACE_FLAGS) tiles_for(s, measure_top, NULL);
     while (s->walls.solid_count && fill_wedges(s, &added)) continue;
     if (has_band(s)) band_distance(s);
+    return true;
 }
 
 BrimResult stage_surface(BrimSim *s, BrimError *error) {
-    (void)error;
     if (s->tracking.kernels) track_surface(s, s->dt);
-    find_surface(s);
+    if (!find_surface(s)) return step_out_of_memory(s, "surface", error);
     if (s->tracking.kernels) track_particles(s, s->dt);
     return BRIM_OK;
 }

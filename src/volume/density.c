@@ -8,6 +8,7 @@
 #include "band/band.h"
 #include "base/error.h"
 #include "particles/normal.h"
+#include "step/system.h"
 #include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -44,11 +45,17 @@ static Around look_around(const BrimSim *s, int slot) {
     return a;
 }
 
+/// First cell of a weighed tile in the system.
+static size_t system_base(const BrimSim *s, int slot) {
+    return (size_t)(s->weighed_at[slot] - 1) * (size_t)s->grid.tile_cells;
+}
+
 /// One row of the system beside solids: faces weigh by their open part, and particles inside push.
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    size_t row = system_base(s, slot) + (size_t)cell;
     float diagonal = 0, pushed = 0;
-    for (int a = 0; a < s->dim; a++) s->projection.coefficient[a][me] = 0;
+    for (int a = 0; a < s->dim; a++) s->coefficient[a][row] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (mask_has(&around->side[n], cell)) continue;
         int a = n >> 1;
@@ -57,10 +64,10 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         float push = n & 1 ? push_out_face(s, a, next, me) : push_out_face(s, a, me, next);
         pushed += (1 - open) * (n & 1 ? push : -push);
         diagonal += open;
-        if (!(n & 1) && mask_has(&around->wet[n], cell)) s->projection.coefficient[a][me] = open;
+        if (!(n & 1) && mask_has(&around->wet[n], cell)) s->coefficient[a][row] = open;
     }
-    s->diagonal[me] = diagonal;
-    s->rhs[me] = diagonal > 0 ? s->rhs[me] - pushed : 0;
+    s->diagonal[row] = diagonal;
+    s->rhs[row] = diagonal > 0 ? s->rhs[row] - pushed : 0;
 }
 
 /// Cells beside solids, over what the kernel for open water made of them.
@@ -75,19 +82,18 @@ static void build_beside_walls(BrimSim *s, int slot, const Around *around) {
 static void build_open(BrimSim *s, int slot, const Around *around, float *q) {
     static const TileView still = {
         tile_zeros, {tile_zeros, tile_zeros, tile_zeros, tile_zeros, tile_zeros, tile_zeros}};
-    size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    size_t base = system_base(s, slot);
     const TileView velocity[3] = {still, still, still};
     SystemTile out = {s->diagonal + base, s->rhs + base, {0}, q + base};
-    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->projection.coefficient[a] + base;
+    for (int a = 0; a < s->dim; a++) out.coefficient[a] = s->coefficient[a] + base;
     s->faces->build(around, velocity, NULL, s->dim, 0, &out);
 }
 
 /// The system of a tile, and zeros as its start value.
 static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     const Grid *g = &s->grid;
-    size_t base = (size_t)slot * (size_t)g->tile_cells;
-    s->weighed_tile[slot] = mask_any(g, s->weighed, slot);
-    if (!s->weighed_tile[slot]) return (DensityErrors){0};
+    if (!s->weighed_at[slot]) return (DensityErrors){0};
+    size_t base = system_base(s, slot);
     Around around = look_around(s, slot);
     memset(q + base, 0, (size_t)g->tile_cells * sizeof *q);
     build_open(s, slot, &around, q);
@@ -104,9 +110,7 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
 }
 
 static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
-    if (!poisson_prepare(s->projection.poisson, &s->grid, s->weighed_tile,
-                         s->projection.coefficient[0], s->projection.coefficient[1],
-                         s->dim == 3 ? s->projection.coefficient[2] : NULL, s->diagonal))
+    if (!system_prepare(s))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage density",
                     (long long)s->step + 1);
     PoissonParams params = {.tolerance = s->def.volume_tolerance,
@@ -124,6 +128,12 @@ static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
 
 // ---------------------------------------------------------------------------- displacements
 
+/// q of a weighed cell.
+static float at_cell(const BrimSim *s, const float *q, int64_t cell) {
+    int64_t cells = s->grid.tile_cells;
+    return q[system_base(s, (int)(cell / cells)) + (size_t)(cell % cells)];
+}
+
 /// Displacement of a face beside solids.
 static float face_shift(const BrimSim *s, const float *q, const Around *around, int a, int slot,
                         int cell) {
@@ -131,7 +141,7 @@ static float face_shift(const BrimSim *s, const float *q, const Around *around, 
     int64_t below = grid_step(&s->grid, slot, cell, a, -1);
     bool wet = mask_has(&around->liquid, cell), wet_below = mask_has(&around->wet[2 * a], cell);
     float open = open_part(s, a, me), push = push_out_face(s, a, me, below);
-    float flow = (wet_below ? q[below] : 0) - (wet ? q[me] : 0);
+    float flow = (wet_below ? at_cell(s, q, below) : 0) - (wet ? at_cell(s, q, me) : 0);
     return (1 - open) * push + (open > 0 ? open * flow : 0);
 }
 
@@ -149,7 +159,7 @@ static bool matters(const BrimSim *s, int slot) {
     if (has_band(s) && !particles_near(s, slot)) return false;
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
-        if (t >= 0 && (s->weighed_tile[t] || solid_here(s, t))) return true;
+        if (t >= 0 && (s->weighed_at[t] || solid_here(s, t))) return true;
     }
     return false;
 }
@@ -190,7 +200,7 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
             beside.slice[z] = (beside.slice[z] | wet) & cut.slice[z] & open;
             faces.slice[z] = wet & ~cut.slice[z] & open;
         }
-        TileView view = tile_view(g, slot, q, tile_zeros);
+        TileView view = tile_view_some(g, slot, q, s->weighed_at, tile_zeros);
         s->faces->subtract(&around, &faces, a, g->tile_depth, &view, NULL, d, NULL);
         TileMask shut = shut_faces(s, slot, 2 * a);
         for (int z = 0; z < g->tile_depth; z++) {
@@ -252,8 +262,8 @@ static float find_scale(const BrimSim *s) {
     float *sizes = s->shift_sizes;
     int wet = 0, large = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
-        wet += s->weighed_tile[t] != 0;
-        if (s->weighed_tile[t] && s->shift_most[t] > SHIFT_MAX) sizes[large++] = s->shift_most[t];
+        wet += s->weighed_at[t] != 0;
+        if (s->weighed_at[t] && s->shift_most[t] > SHIFT_MAX) sizes[large++] = s->shift_most[t];
     }
     int allowed = wet / 8;
     if (large <= allowed) return 1;
@@ -485,10 +495,22 @@ bool density_moves(const BrimSim *s) {
     return s->volume.weighs && s->def.volume == BRIM_VOLUME_DENSITY;
 }
 
+static void mark_tile(BrimSim *s, int slot, int thread, void *context) {
+    s->weighed_at[slot] = mask_any(&s->grid, s->weighed, slot);
+}
+
+/// => weighed_at, and the system that stands for it. False: out of memory.
+static bool find_places(BrimSim *s) {
+    int count = 0;
+    tiles_for(s, mark_tile, NULL);
+    for (int t = 0; t < s->grid.tile_count; t++)
+        if (s->weighed_at[t]) s->weighed_at[t] = ++count;
+    return system_begin(s, s->weighed_at);
+}
+
 BrimResult stage_spread(BrimSim *s, BrimError *error) {
     Errors errors = {.q = s->potential, .tile = s->errors};
-    if (!poisson_faces(s->projection.poisson, &s->grid, s->projection.coefficient))
-        return out_of_memory(s, error);
+    if (!find_places(s)) return out_of_memory(s, error);
     tiles_for(s, prepare_tile, &errors);
     s->volume.found = add_errors(errors.tile, s->grid.tile_count);
     if (!s->volume.again) // what the step made of the density
@@ -498,6 +520,7 @@ BrimResult stage_spread(BrimSim *s, BrimError *error) {
 
 BrimResult stage_shift(BrimSim *s, BrimError *error) {
     VolumeState *v = &s->volume;
+    if (!fields_take(s, FIELD_shift)) return out_of_memory(s, error);
     move_particles(s, s->potential);
     if (bodies_immersed(s)) immersed_restore(s);
     if (has_band(s) && !band_swallow(s)) return out_of_memory(s, error);

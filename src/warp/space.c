@@ -127,5 +127,6 @@ double warp_level_at(const BrimSim *s, const double xi[3]) {
 }
 
 double warp_pressure_at(const BrimSim *s, const double xi[3]) {
+    if (!s->wet_at[0]) return 0; // nobody has solved for it yet
     return between_nodes(s, s->pressure, xi, 0);
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "grid/mask.h"
 #include "step/stages.h"
+#include "step/system.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
@@ -81,13 +82,13 @@ static void add_divergence(BrimSim *s, const Projection *p, int slot) {
             const float volume = p->op->mean[(at / n * NODAL_MEAN + NODAL_MEAN - 1) * n + at % n];
             sum += (double)volume * (local ? (double)s->compression[at] / time : p->divergence);
         }
-        s->rhs[base + i] += (float)(sum * (double)s->dx / (1 << s->dim));
+        s->nodal_rhs[base + i] += (float)(sum * (double)s->dx / (1 << s->dim));
     }
 }
 
 static void rhs_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
-    nodal_rhs(&p->problem, p->op, s->velocity, s->rhs, slot);
+    nodal_rhs(&p->problem, p->op, s->velocity, s->nodal_rhs, slot);
     if (s->primed && s->def.volume != BRIM_VOLUME_DENSITY && s->def.volume != BRIM_VOLUME_NONE)
         add_divergence(s, p, slot);
 }
@@ -113,9 +114,9 @@ static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
     size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
     float most = 0;
     if (!l->projection->op->used[slot]) return;
-    nodal_rhs(&l->projection->problem, l->projection->op, s->velocity, s->diagonal, slot);
+    nodal_rhs(&l->projection->problem, l->projection->op, s->velocity, s->nodal_left, slot);
     for (size_t i = at; i < at + n; i++)
-        most = (float)larger_of(most, fabsf(s->diagonal[i] * l->projection->op->weight[i]));
+        most = (float)larger_of(most, fabsf(s->nodal_left[i] * l->projection->op->weight[i]));
     team_raise(&l->largest, most);
 }
 
@@ -148,7 +149,7 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     p.scale = s->projection.kick > 0 ? s->projection.kick_now / s->projection.kick : 0;
     s->projection.kick = s->projection.kick_now;
     warp_grow(s, 2, s->velocity, s->old, s->known[0], s->known[1]); // all cells with a liquid node
-    bool room = nodal_reserve(&w->op, &s->grid) &&
+    bool room = wet_arrange_all(s) && nodal_reserve(&w->op, &s->grid) &&
                 memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, sim_cells(s)) &&
                 memory_fit((void **)&w->gone, &w->gone_capacity, sizeof *w->gone,
                            (size_t)s->grid.tile_count);
@@ -162,7 +163,7 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     NodalParams params = {.tolerance = s->def.tolerance / to_ratio(s),
                           .max_iterations = s->def.max_iterations};
     NodalReport report;
-    bool finite = nodal_solve(w->solver, s->rhs, w->q, &params, &report);
+    bool finite = nodal_solve(w->solver, s->nodal_rhs, w->q, &params, &report);
     s->stats.iterations = report.iterations;
     s->stats.residual = report.residual * to_ratio(s);
     if (!finite)
