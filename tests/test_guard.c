@@ -91,6 +91,8 @@ TEST(guard_catches_a_write_that_no_stage_declared) {
 TEST(guard_catches_who_reads_a_dead_field) {
     CHECK(stray(AT_ADVECT, FIELD_rhs, false) == 86);
     CHECK(stray(AT_TO_PARTICLES, FIELD_gradient, false) == 86);
+    CHECK(stray(AT_SUBTRACT, FIELD_coefficient, false) == 86);
+    CHECK(stray(AT_PRESSURE, FIELD_coefficient, true) == 0);
 }
 
 TEST(guard_forgets_what_is_dead) {

@@ -382,12 +382,11 @@ INLINE f8 red_inverse(const Faces *f, int i, int parity, Kind kind) {
 /// out = add + S b; `b`, `add` and `out` point to the tile, add may be NULL for zero.
 INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *add, float *out,
                         int depth, Kind kind) {
-    size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     const uint64_t rows = rows_of(l, slot, depth, kind);
     const Faces f = {level_faces(l, l->ax, slot),
                      level_faces(l, l->ay, slot),
                      depth > 1 ? level_faces(l, l->az, slot) : NULL,
-                     l->inverse + at,
+                     level_inverse(l, slot),
                      (f8){} + l->uniform[slot].a,
                      1 / ((f8){} + l->uniform[slot].diag)};
     Scratch red, both;
@@ -457,7 +456,7 @@ static void restrict_residual(const Level *l, int slot, const float *b, const fl
 
 static void prolong(const Level *l, int slot, const float *coarse, float *out) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    const float *inverse = l->inverse + at;
+    const float *inverse = level_inverse(l, slot);
     const bool regular = kind_of(l, slot) == REGULAR;
     out += at;
     for (uint64_t rows = l->rows[slot]; rows; rows &= rows - 1) {

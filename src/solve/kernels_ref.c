@@ -121,7 +121,7 @@ static bool is_red(int x, int y, int z) {
 /// `rhs` points to the tile, z_out to the field.
 static void smooth_tile(const Level *l, int slot, const float *rhs, float *z_out) {
     float *t = z_out + tile_start(l, slot);
-    const float *inverse = l->inverse + tile_start(l, slot);
+    const float *inverse = level_inverse(l, slot);
     EACH_CELL(l) {
         if (row_used(l, slot, y, z)) t[i] = is_red(x, y, z) ? rhs[i] * inverse[i] : 0;
     }
@@ -178,7 +178,7 @@ static void restrict_residual(const Level *l, int slot, const float *b, const fl
 static void prolong(const Level *l, int slot, const float *coarse, float *f) {
     size_t at = tile_start(l, slot);
     EACH_CELL(l) {
-        if (l->inverse[at + (size_t)i] > 0)
+        if (level_inverse(l, slot)[i] > 0)
             f[at + (size_t)i] += coarse[z / 2 * 64 + y / 2 * 8 + x / 2];
     }
 }

@@ -20,14 +20,15 @@ typedef struct Level {
     const Grid *grid;
     const uint8_t *used;              ///< [slot] 0: no unknowns, not to be read; NULL: read all
     const float *ax, *ay, *az, *diag; ///< [cells], as in solve.h; az is not read in 2D
-    const int32_t *face_at; ///< [slot] 1 + the tile's place in ax, ay, az; 0: it has none,
-                            ///< being uniform. NULL: its slot is its place
-    float *inverse;         ///< [cells] 1 / diag, 0 where there is no unknown
-    uint64_t *rows;         ///< [slot] bit z*8 + y: the row holds an unknown
-    Uniform *uniform;       ///< [slot]
-    float *b;               ///< [cells] right-hand side; on level 0 the residual of CG
-    float *z, *y;           ///< [cells] solution before and after the last smoothing
-    const float *zeros;     ///< a tile of zeros, stands for tiles that do not exist
+    const int32_t *face_at;    ///< [slot] 1 + the tile's place in ax, ay, az; 0: it has none,
+                               ///< being uniform. NULL: its slot is its place
+    float *inverse;            ///< [cells] 1 / diag, 0 where there is no unknown
+    const int32_t *inverse_at; ///< [slot] the same for it: 0 where diag is everywhere the same
+    uint64_t *rows;            ///< [slot] bit z*8 + y: the row holds an unknown
+    Uniform *uniform;          ///< [slot]
+    float *b;                  ///< [cells] right-hand side; on level 0 the residual of CG
+    float *z, *y;              ///< [cells] solution before and after the last smoothing
+    const float *zeros;        ///< a tile of zeros, stands for tiles that do not exist
 
     Grid own;     ///< grid of a coarse level
     float *store; ///< coarse: holds the arrays above
@@ -118,6 +119,12 @@ static inline const float *level_faces(const Level *l, const float *field, int s
     if (slot < 0) return l->zeros;
     if (!l->face_at) return field + (size_t)slot * cells;
     return l->face_at[slot] ? field + (size_t)(l->face_at[slot] - 1) * cells : l->zeros;
+}
+
+static inline const float *level_inverse(const Level *l, int slot) {
+    size_t cells = (size_t)l->grid->tile_cells;
+    if (!l->inverse_at) return l->inverse + (size_t)slot * cells;
+    return l->inverse_at[slot] ? l->inverse + (size_t)(l->inverse_at[slot] - 1) * cells : l->zeros;
 }
 
 /// Index of the first coarse cell covered by the child `octant` inside its coarse tile.

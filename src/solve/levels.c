@@ -15,10 +15,9 @@ static size_t level_cells(const Level *l) {
     return (size_t)l->grid->tile_count * (size_t)l->grid->tile_cells;
 }
 
-/// Inverse and rows of a tile. Rows without unknowns are read by their neighbours: zeros.
-static void invert_tile(const Poisson *s, Level *l, int slot) {
+/// Rows without unknowns are read by their neighbours: zeros.
+static void clear_rows(const Level *l, int slot) {
     size_t cells = (size_t)l->grid->tile_cells, at = (size_t)slot * cells;
-    l->rows[slot] = s->kernels->invert(l, slot);
     if (l->rows[slot] == (l->grid->dim == 3 ? ~(uint64_t)0 : 0xff)) return;
     memset(l->z + at, 0, cells * sizeof(float));
     memset(l->y + at, 0, cells * sizeof(float));
@@ -34,16 +33,46 @@ static void prepare_tile(void *context, int slot, int thread) {
         s->flood.reached[slot] = (TileBits){0};
         return;
     }
-    invert_tile(s, l, slot);
+    l->rows[slot] = s->kernels->invert(l, slot);
     s->kernels->links(l, slot, &s->flood.links[slot]);
     closed_begin(s, slot);
     l->uniform[slot] = s->kernels->uniform(l, slot);
 }
 
+/// The inverse of a tile where it is not everywhere the same moves to its own array, from where y
+/// will be.
+static void keep_inverse(void *context, int slot, int thread) {
+    Poisson *s = context;
+    const Level *l = &s->level[0];
+    size_t cells = (size_t)l->grid->tile_cells;
+    if (l->used && !l->used[slot]) return;
+    if (s->inverse_at[slot])
+        memcpy(s->inverses + (size_t)(s->inverse_at[slot] - 1) * cells, l->y + (size_t)slot * cells,
+               cells * sizeof(float));
+    clear_rows(l, slot);
+}
+
+/// False: out of memory.
+static bool keep_inverses(Poisson *s) {
+    Level *l = &s->level[0];
+    const size_t tiles = (size_t)l->grid->tile_count, cells = (size_t)l->grid->tile_cells;
+    if (!memory_fit((void **)&s->inverse_at, &s->inverse_at_capacity, sizeof *s->inverse_at, tiles))
+        return false;
+    size_t kept = 0;
+    for (size_t t = 0; t < tiles; t++)
+        s->inverse_at[t] = l->rows[t] && !(l->uniform[t].diag > 0) ? (int32_t)++kept : 0;
+    s->inverse_floats = kept * cells;
+    if (!memory_fit((void **)&s->inverses, &s->inverse_capacity, sizeof(float), s->inverse_floats))
+        return false;
+    team_for(s->team, l->grid->tile_count, TILES_A_THREAD, keep_inverse, s);
+    l->inverse = s->inverses, l->inverse_at = s->inverse_at;
+    return true;
+}
+
 bool levels_reserve(Poisson *s, size_t cells, size_t arrays) {
     Level *l = &s->level[0];
     if (!work_fit(s->work, arrays * cells)) return false;
-    float **const vector[VECTORS] = {&l->inverse, &l->b, &l->z, &l->y, &s->p, &s->s};
+    float **const vector[VECTORS] = {&l->b, &l->z, &l->y, &s->p, &s->s};
     for (size_t k = 0; k < VECTORS; k++) *vector[k] = s->work->at + k * cells;
     return true;
 }
@@ -61,11 +90,12 @@ static bool prepare_finest(Poisson *s) {
         !memory_fit((void **)&f->links, &f->links_capacity, sizeof *f->links, tiles) ||
         !memory_fit((void **)&f->reached, &f->reached_capacity, sizeof *f->reached, tiles))
         return false;
+    l->inverse = l->y, l->inverse_at = NULL; // until it is known who needs it
     team_for(s->team, l->grid->tile_count, TILES_A_THREAD, prepare_tile, s);
     s->active_count = 0;
     for (int slot = 0; slot < l->grid->tile_count; slot++)
         if (l->rows[slot]) s->active[s->active_count++] = slot;
-    return true;
+    return keep_inverses(s);
 }
 
 /// Makes the grid of a coarse level fit the domain of the finer one.
@@ -152,7 +182,8 @@ static void build_tile(void *context, int slot, int thread) {
         s->kernels->coarsen(fine, child,
                             &(CoarseBlock){first, first + n, first + 2 * n, first + 3 * n});
     }
-    invert_tile(s, coarse, slot);
+    coarse->rows[slot] = s->kernels->invert(coarse, slot);
+    clear_rows(coarse, slot);
 }
 
 static void find_uniform(void *context, int slot, int thread) {
@@ -247,7 +278,7 @@ void levels_free(Poisson *s) {
         free(s->level[k].uniform);
         free(s->level[k].child);
     }
-    free(s->own.at), free(s->face_at), free(s->faces);
+    free(s->own.at), free(s->face_at), free(s->faces), free(s->inverse_at), free(s->inverses);
     free(s->active), free(s->dots), free(s->most), free(s->want), free(s->from);
 }
 
@@ -260,6 +291,8 @@ void levels_release(Poisson *s) {
     memory_drop((void **)&s->most, &s->most_capacity, tiles);
     memory_drop((void **)&s->face_at, &s->face_at_capacity, tiles);
     memory_drop((void **)&s->faces, &s->faces_capacity, s->face_floats);
+    memory_drop((void **)&s->inverse_at, &s->inverse_at_capacity, tiles);
+    memory_drop((void **)&s->inverses, &s->inverse_capacity, s->inverse_floats);
     for (int k = 0; k < LEVEL_MAX; k++) {
         Level *l = &s->level[k];
         tiles = k < s->level_count ? (size_t)l->grid->tile_count : 0;
@@ -274,7 +307,9 @@ size_t levels_bytes(const Poisson *s) {
     size_t bytes = s->active_capacity * sizeof *s->active + s->dots_capacity * sizeof *s->dots +
                    s->most_capacity * sizeof *s->most + s->want_capacity +
                    s->from_capacity * sizeof *s->from + s->own.capacity * sizeof(float) +
-                   s->face_at_capacity * sizeof *s->face_at + s->faces_capacity * sizeof *s->faces;
+                   s->face_at_capacity * sizeof *s->face_at + s->faces_capacity * sizeof *s->faces +
+                   s->inverse_at_capacity * sizeof *s->inverse_at +
+                   s->inverse_capacity * sizeof(float);
     for (int k = 0; k < LEVEL_MAX; k++) {
         const Level *l = &s->level[k];
         bytes += l->store_capacity * sizeof(float) + l->child_capacity * sizeof *l->child +

@@ -63,7 +63,7 @@ typedef struct PoissonRoom {
     float *diag, *rhs; ///< these stay until the last solve
 } PoissonRoom;
 
-/// Floats a cell of work memory that a system with room takes.
+/// Floats a cell that a system with room takes at most, but for coarser levels.
 enum { POISSON_ROOM = 8 };
 
 /// Room for a caller who has no arrays of its own, to be written before prepare. False when out of

@@ -54,6 +54,9 @@ struct Poisson {
     int32_t *face_at; ///< [slot] as in Level
     float *faces;     ///< coefficients of tiles that are not uniform, and of those above such
     size_t face_floats, face_at_capacity, faces_capacity;
+    int32_t *inverse_at; ///< [slot] as in Level
+    float *inverses;     ///< of tiles whose diag differs from cell to cell
+    size_t inverse_floats, inverse_at_capacity, inverse_capacity;
     Closed closed;
     Flood flood;
     uint8_t *want; ///< coarse tiles wanted, [tile box]
@@ -69,7 +72,6 @@ enum { TILES_A_THREAD = 12, COARSE_A_THREAD = 2 };
 /// Vectors of the finest level in `work`, and behind them arrays that the caller may have there:
 /// room for so many of them, and the vectors. False: out of memory.
 enum {
-    VECTOR_INVERSE,
     VECTOR_B,
     VECTOR_Z,
     VECTOR_Y,
@@ -80,7 +82,8 @@ enum {
     ARRAY_RHS,
     ARRAYS
 };
-_Static_assert(ARRAYS == (int)POISSON_ROOM, "what estimates of memory go by");
+// and the inverse, which some tiles have
+_Static_assert(ARRAYS + 1 == (int)POISSON_ROOM, "what estimates of memory go by");
 bool levels_reserve(Poisson *solver, size_t cells, size_t arrays);
 /// Coefficients that the caller wrote to where poisson_room told move to where they are few, as
 /// the vectors need that memory. False: out of memory.

@@ -52,7 +52,8 @@ typedef enum StageId {
 
 /// A row: name, type of a value, parts (1, or 3: one for each axis), shape (a value for each CELL
 /// or its lower face, byte mask of a ROW of eight cells, TILE, or half-cell NODES), where (ALL
-/// tiles, tiles near SOLIDS, FINE ones with thin walls, WET ones; WORK: all, see fields_take;
+/// tiles, tiles near SOLIDS, PUSHED ones among them that hold particles, FINE ones with thin walls,
+/// WET ones; WORK: all, see fields_take;
 /// SYSTEM: those of a linear system, see step/system.h), when (see FieldWhen), life, saved (NO,
 /// YES, PRIMED: once there is a flow; HERE: not, and it stays in place when tiles move), unit,
 /// meaning. Fields whose lives do not meet share memory.
@@ -222,9 +223,11 @@ typedef enum StageId {
       "1 + the place of a tile that has such cells among them, 0: it has none")                    \
     F(errors, DensityErrors, 1, TILE, ALL, VOLUME, SPAN(WEIGH, SPREAD) | ONLY(WEIGH_AFTER), NO,    \
       "", "density errors of the tile, as sums")                                                   \
-    F(push, float, 3, CELL, SOLIDS, DENSITY, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "cells",  \
+    F(push_at, int32_t, 1, TILE, ALL, PUSH, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "",        \
+      "1 + the place of a tile near solids with particles among such, 0: it is none")              \
+    F(push, float, 3, CELL, PUSHED, DENSITY, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "cells",  \
       "displacement out of solids")                                                                \
-    F(push_depth, float, 1, CELL, SOLIDS, DENSITY, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO,     \
+    F(push_depth, float, 1, CELL, PUSHED, DENSITY, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO,     \
       "cells", "of the deepest particle inside a solid; 0 = none")                                 \
     F(pushed, uint8_t, 1, ROW, ALL, PUSH, SPAN(WEIGH, SHIFT) | ONLY(WEIGH_AFTER), NO, "",          \
       "cells with such a particle")                                                                \

@@ -225,6 +225,7 @@ static size_t tiles_of(const BrimSim *s, FieldWhere where) {
     int32_t most = 0;
     if (where == WHERE_ALL) return (size_t)s->grid.tile_count;
     if (where == WHERE_FINE) return (size_t)s->walls.fine_count;
+    if (where == WHERE_PUSHED) return (size_t)s->volume.pushed_tiles;
     for (int t = 0; t < s->grid.tile_count && at; t++)
         if (at[t] > most) most = at[t]; // places count up
     return (size_t)most;

@@ -13,6 +13,7 @@ typedef enum FieldShape { SHAPE_CELL, SHAPE_ROW, SHAPE_TILE, SHAPE_NODES } Field
 typedef enum FieldWhere {
     WHERE_ALL,
     WHERE_SOLIDS,
+    WHERE_PUSHED,
     WHERE_FINE,
     WHERE_WET,
     WHERE_WORK,

@@ -57,14 +57,16 @@ static const Stage step_stages[] = {
     {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, stage_weigh, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
-     "scatter_at full below rigid density compression hidden_part weighed errors push push_depth "
+     "scatter_at full below rigid density compression hidden_part weighed errors push_at push "
+     "push_depth "
      "pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, density_moves,
-     "tile_solid solid_at shut cut open solid_volume below rigid density weighed push push_depth",
+     "tile_solid solid_at shut cut open solid_volume below rigid density weighed push_at push "
+     "push_depth",
      "weighed_at errors potential coefficient diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, density_moves,
      "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
-     "weighed weighed_at push push_depth pushed potential",
+     "weighed weighed_at push_at push push_depth pushed potential",
      "shift shift_known shift_most shift_sizes shift_sums"},
     {AT_SORT, "sort again", BRIM_STAGE_DENSITY, stage_sort, density_moves, "", ""},
     {AT_SWAP, "swap", BRIM_STAGE_BAND, stage_swap, has_band, "", ""},
@@ -111,7 +113,8 @@ static const Stage step_stages[] = {
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, stage_weigh_after, NULL,
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
-     "scatter_at full below rigid settled pressed hidden_part_after weighed errors push push_depth "
+     "scatter_at full below rigid settled pressed hidden_part_after weighed errors push_at push "
+     "push_depth "
      "pushed"},
     {AT_EMERGE, "emerge", BRIM_STAGE_BODIES, stage_emerge, bodies_immersed, "", ""},
     {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, stage_measure, NULL,

@@ -485,7 +485,7 @@ BrimResult stage_weigh(BrimSim *s, BrimError *error) {
                        &s->stats.density_error_max);
         return BRIM_OK;
     }
-    s->volume.inside = push_out_find(s);
+    if (!push_out_find(s, &s->volume.inside)) return out_of_memory(s, error);
     if (bodies_immersed(s) && !immersed_remember(s)) return out_of_memory(s, error);
     redistribute(s);
     return BRIM_OK;
@@ -604,8 +604,9 @@ static bool due_account(const BrimSim *s) {
 BrimResult stage_weigh_after(BrimSim *s, BrimError *error) {
     bool frame_ends = s->time == (double)s->frame / s->def.frame_rate;
     bool errors = frame_ends && s->def.volume != BRIM_VOLUME_NONE && due_after(s);
-    if (frame_ends && s->def.volume == BRIM_VOLUME_DENSITY)
-        s->stats.particles_in_solids = push_out_find(s);
+    if (frame_ends && s->def.volume == BRIM_VOLUME_DENSITY &&
+        !push_out_find(s, &s->stats.particles_in_solids))
+        return out_of_memory(s, error);
     if (!errors && !due_account(s)) return BRIM_OK;
     if (!density_measure(s, s->settled)) return out_of_memory(s, error);
     if (bodies_immersed(s)) immersed_rigid(s);

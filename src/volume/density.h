@@ -36,7 +36,7 @@ double density_pressed(BrimSim *s);
 /// The deepest particle inside a solid in each cell gives the cell's push out of it, at most half a
 /// cell. (x, solid_phi, solid_fine) => (push, push_depth, pushed). Returns how many particles are
 /// inside.
-int64_t push_out_find(BrimSim *s);
+bool push_out_find(BrimSim *s, int64_t *inside);
 /// Displacement that particles inside solids give to the lower face of a cell, cells.
 float push_out_face(const BrimSim *s, int axis, int64_t cell, int64_t below);
 

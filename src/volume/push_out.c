@@ -63,7 +63,14 @@ static void way_out(const SolidNodes *nodes, const float at[3], int dim, float i
     }
 }
 
-/// Keeps a particle's way out of its cell, given as in the fields of solids, if it is the deepest
+/// Index of a cell in the fields of pushes, -1 where there is none.
+static int64_t push_cell(const BrimSim *s, int64_t cell) {
+    int shift = s->dim == 3 ? 9 : 6;
+    int32_t at = cell < 0 ? 0 : s->push_at[cell >> shift];
+    return at ? ((int64_t)(at - 1) << shift) + (cell & ((1 << shift) - 1)) : -1;
+}
+
+/// Keeps a particle's way out of its cell, given as in the fields of pushes, if it is the deepest
 /// there.
 static void keep_deepest(BrimSim *s, size_t cell, const SolidNodes *nodes, const float at[3],
                          float depth, const float gradient[3]) {
@@ -88,16 +95,16 @@ static bool cut_by_solid(const SolidNodes *nodes, int dim, int cell) {
 
 static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
-    int64_t solid = solid_cell(s, (int64_t)base); // the tile's first cell there
+    int64_t push = push_cell(s, (int64_t)base); // the tile's first cell there
     const Particles *p = &s->particles;
     uint32_t begin = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
-    if (solid >= 0)
-        memset(s->push_depth + solid, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
+    if (push >= 0)
+        memset(s->push_depth + push, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
     TileMask pushed = {{0}};
     mask_store(&s->grid, s->pushed, slot, &pushed);
     if (begin == end || !solid_near(s, slot)) return 0;
     memset(p->order + begin, 0, (end - begin) * sizeof *p->order);
-    if (solid < 0) return 0;
+    if (push < 0) return 0;
     float *node = s->scratch[thread].block[0];
     SolidNodes nodes = solid_nodes(s, slot, thread, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
@@ -115,7 +122,7 @@ static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
             p->order[i] = d < -SHIFT_DEPTH && d >= -SOLID_DEPTH;
             if (d >= -SHIFT_DEPTH) continue;
             inside++;
-            keep_deepest(s, (size_t)(solid + cell), &nodes, at, -d, gradient);
+            keep_deepest(s, (size_t)(push + cell), &nodes, at, -d, gradient);
             pushed.slice[cell >> 6] |= (uint64_t)1 << (cell & 63);
         }
     }
@@ -127,10 +134,21 @@ static void count_in_tile(BrimSim *s, int slot, int thread, void *context) {
     team_add(context, find_in_tile(s, slot, thread));
 }
 
-int64_t push_out_find(BrimSim *s) {
-    TeamCount inside = 0;
-    if (s->walls.solid_count) tiles_for(s, count_in_tile, &inside);
-    return inside;
+bool push_out_find(BrimSim *s, int64_t *inside) {
+    TeamCount found = 0;
+    int tiles = 0;
+    *inside = 0;
+    if (!s->walls.solid_count) return true;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        bool here = s->solid_at[t] &&
+                    tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
+        s->push_at[t] = here ? ++tiles : 0;
+    }
+    s->volume.pushed_tiles = tiles;
+    if (!fields_reserve(s, WHERE_PUSHED, (size_t)tiles)) return false;
+    tiles_for(s, count_in_tile, &found);
+    *inside = found;
+    return true;
 }
 
 /// Moves a particle out of a solid; in a corner the first push may end in the other side.
@@ -156,7 +174,7 @@ void push_out_rest(BrimSim *s, uint32_t first, uint32_t end, const float low[3],
 }
 
 float push_out_face(const BrimSim *s, int axis, int64_t cell, int64_t below) {
-    int64_t i = cell < 0 ? -1 : solid_cell(s, cell), k = below < 0 ? -1 : solid_cell(s, below);
+    int64_t i = push_cell(s, cell), k = push_cell(s, below);
     float mine = i < 0 ? 0 : s->push_depth[i], other = k < 0 ? 0 : s->push_depth[k];
     if (mine <= 0 && other <= 0) return 0;
     return mine >= other ? s->push[axis][i] : s->push[axis][k];

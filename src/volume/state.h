@@ -19,6 +19,7 @@ typedef struct VolumeState {
     bool weighs;      ///< the density is measured in this step
     bool again;       ///< its projection is followed by another one
     int64_t inside;   ///< particles inside solids, of this step
+    int pushed_tiles; ///< near solids and with particles
     DensityErrors found;  ///< by the last projection
     double moved;         ///< longest way of a particle by it, cells
     double pressed_cells; ///< liquid that has no room, cells; written by weigh after

@@ -219,7 +219,7 @@ BrimResult warp_weigh(BrimSim *s, BrimError *error) {
     if (!measure_density(s, s->density, true)) return step_out_of_memory(s, "density", error);
     memcpy(s->scatter_at, s->block_at, (size_t)s->grid.tile_count * sizeof *s->scatter_at);
     density_wet(s, s->weighed);
-    s->volume.inside = push_out_find(s);
+    if (!push_out_find(s, &s->volume.inside)) return step_out_of_memory(s, "density", error);
     s->volume.weighs = true;
     return BRIM_OK;
 }
