@@ -93,7 +93,7 @@ TEST(formulas_that_make_no_sense_are_refused) {
         {"keys(x, 1, 2)", "at least two pairs"},
         {"a = 1", "no formula"},
         {"a = a; a", "a is unknown"},
-        {"x = 1; x", "has a meaning already"},
+        {"x = 1; x", "already has a meaning"},
         {"a = 1; a = 2; a", "given twice"},
         {"1; 2", "nothing may follow"},
         {"1.2.3", "not a number"},

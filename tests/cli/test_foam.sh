@@ -93,7 +93,7 @@ test_foam_keeps_or_replaces_only_when_told() {
     says out "6 that were there"
     brim_gives 0 foam d --overwrite --last 3 --set foam.trapped_rate=0 --set foam.crest_rate=0
     absent d/foam/000004.ply # of the earlier settings
-    says out "0 particles born"
+    says out "0 particles created"
 }
 
 test_foam_refuses_bad_input() {
@@ -102,7 +102,7 @@ test_foam_refuses_bad_input() {
     brim_gives 2 foam d --set foam.life=[3,1]
     says err "foam.life"
     brim_gives 2 foam d --set time.step=0.1
-    says err "only the keys of foam"
+    says err "only seed and the keys of foam"
     brim_gives 2 foam d --set foam.lief=[1,2]
     brim_gives 2 foam scene.yaml
     brim_gives 2 foam d --last 0 --first 3
