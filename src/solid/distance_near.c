@@ -111,7 +111,7 @@ static void near_plane(const TriangleFrame *t, float step, float y, float z, int
         return;
     }
     const float a = (-reach - d) / slope, b = (reach - d) / slope;
-    const float low = a < b ? a : b, high = (a < b ? b : a) + 1;
+    const float low = floorf(fminf(a, b)), high = ceilf(fmaxf(a, b));
     if (low > (float)*first) *first = low > (float)*last ? *last + 1 : (int)low;
     if (high < (float)*last) *last = high < (float)*first ? *first - 1 : (int)high;
 }
