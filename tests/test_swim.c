@@ -60,24 +60,3 @@ TEST(swim_disc_has_its_draft) {
         CHECK_NEAR(part, 1, 0.02);
     }
 }
-
-TEST(swim_soft_body_under_water_comes_to_rest) {
-    // Steps of 1/30 s. Were its walls those of the step's beginning, the pressure would do work on
-    // its turns and bends, which swung from step to step and grew to 7.5 J.
-    BrimError error = {0};
-    BrimBodyDef body = swim_body(11, 3, 3, 1 / 17.0, false);
-    Case c = case_box(3, 1, 17, 17, 17);
-    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.5f, 1}));
-    c.def.bodies = &body, c.def.body_count = 1, c.def.frame_rate = 30, c.def.step = 1.0 / 30;
-    BrimSim *sim = NULL;
-    CHECK_OK(case_create(&c, &sim, &error), error);
-    double most = 0;
-    while (brim_sim_time(sim) < 2.5) {
-        BrimBodyState state;
-        CHECK_OK(brim_sim_step(sim, &error), error);
-        CHECK_OK(brim_sim_body_state(sim, 0, &state, &error), error);
-        if (brim_sim_time(sim) > 1.5) most = fmax(most, state.kinetic);
-    }
-    CHECK_BELOW(most, 0.1);
-    brim_sim_destroy(&sim);
-}

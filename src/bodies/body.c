@@ -313,7 +313,8 @@ static void foot_weights(const Trimesh *m, uint32_t triangle, const float p[3], 
     triangle_weights(m->vertices[t[0]], m->vertices[t[1]], m->vertices[t[2]], p, w);
 }
 
-uint32_t body_triangle(const Body *b, const float p[3]) {
+/// The nearest triangle known at the node nearest to a point, or one of those around it.
+static uint32_t nearest_triangle(const Body *b, const float p[3]) {
     const DistanceGrid *g = &b->grid;
     size_t at = 0, stride = 1;
     for (int a = 0; a < b->dim; a++) {
@@ -337,7 +338,7 @@ static BrimVec3 rigid_velocity(const Body *b, const float p[3]) {
 BrimVec3 body_velocity(const void *body, const float p[3]) {
     const Body *b = body;
     if (b->elastic->params.rigid) return rigid_velocity(b, p);
-    uint32_t t = body_triangle(b, p);
+    uint32_t t = nearest_triangle(b, p);
     double w[3];
     float v[3] = {0};
     foot_weights(&b->surface, t, p, w);
@@ -367,7 +368,7 @@ void body_wall(const Body *b, const float p[3], float foot[3], float *row) {
         rigid_wall(b, p, foot, row);
         return;
     }
-    uint32_t t = body_triangle(b, p);
+    uint32_t t = nearest_triangle(b, p);
     double w[3];
     size_t r = (size_t)b->elastic->r;
     foot_weights(&b->surface, t, p, w);

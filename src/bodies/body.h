@@ -6,12 +6,9 @@
 
 /// A cell of liquid whose walls a body closes in part.
 typedef struct BodyCell {
-    int32_t at;        ///< in the list of all such cells
-    float area[3];     ///< closed part of the upper face less that of the lower, along each axis,
-                       ///< turned to the middle of the step
-    float closed[3];   ///< the same as the body stands
-    uint32_t triangle; ///< of the surface, nearest to the cell; bodies that deform
-    float head[3];     ///< from the cell's centre to the wall, m
+    int32_t at;    ///< in the list of all such cells
+    float area[3]; ///< closed part of the upper face less that of the lower, along each axis
+    float head[3]; ///< from the cell's centre to the wall, m
 } BodyCell;
 
 /// A pin that moves, or one of a body that has such.
@@ -80,8 +77,6 @@ void body_distance(const void *body, int n, const float *x, const float *y, cons
 BrimVec3 body_velocity(const void *body, const float point[3]);
 bool body_bounds(const void *body, float low[3], float high[3]);
 
-/// The triangle nearest to a point, of a body that deforms.
-uint32_t body_triangle(const Body *body, const float point[3]);
 /// The point of the surface nearest to a point, and the functions there: row [r].
 void body_wall(const Body *body, const float point[3], float foot[3], float *row);
 

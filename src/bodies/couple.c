@@ -3,7 +3,6 @@
 #include "bodies/bodies.h"
 #include "bodies/pins.h"
 #include "elastic/dense.h"
-#include "solid/triangle.h"
 #include "step/stages.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -91,8 +90,7 @@ static bool add_to_body(Body *body, int32_t at, const Closed *closed, const floa
     float foot[3];
     body_wall(body, centre, foot, body->cell_row + n * r);
     c->at = at;
-    c->triangle = body->elastic->params.rigid ? 0 : body_triangle(body, centre);
-    for (int a = 0; a < 3; a++) c->closed[a] = closed->area[a], c->head[a] = foot[a] - centre[a];
+    for (int a = 0; a < 3; a++) c->area[a] = closed->area[a], c->head[a] = foot[a] - centre[a];
     return true;
 }
 
@@ -120,114 +118,27 @@ static bool gather_tile(BrimSim *s, int slot, Closed *of) {
     return true;
 }
 
-/// Half a step's turn of a free body: axis times angle.
-typedef struct Turn {
-    double axis[3], c, s, t;
-} Turn;
-
-static Turn half_turn(const Body *body, double dn) {
-    Turn turn = {.c = 1, .s = 1, .t = 0.5};
-    double momentum[3], angle = 0;
-    elastic_spin(body->elastic, momentum, turn.axis);
-    for (int a = 0; a < 3; a++) turn.axis[a] *= 0.5 * dn, angle += turn.axis[a] * turn.axis[a];
-    angle = sqrt(angle);
-    if (!(angle > 0)) return turn;
-    turn.c = cos(angle), turn.s = sin(angle) / angle, turn.t = (1 - turn.c) / (angle * angle);
-    return turn;
-}
-
-static void turn_vector(const Turn *turn, const double v[3], double out[3]) {
-    double side[3], along = dot3(turn->axis, v);
-    cross3(turn->axis, v, side);
-    for (int a = 0; a < 3; a++)
-        out[a] = turn->c * v[a] + turn->s * side[a] + turn->t * along * turn->axis[a];
-}
-
-/// A rigid body's walls.
+/// Velocities are those of the step's middle, by when a free body has turned on: its walls with it.
+/// Else a ring that spins would be pressed apart by the water in it.
 static void turn_walls(Body *body, double dn) {
-    Turn turn = half_turn(body, dn);
+    const Elastic *e = body->elastic;
+    double momentum[3], spin[3], angle = 0;
+    elastic_spin(e, momentum, spin);
+    for (int a = 0; a < 3; a++) spin[a] *= 0.5 * dn, angle += spin[a] * spin[a];
+    angle = sqrt(angle);
+    if (!(angle > 0)) return;
+    double c = cos(angle), s = sin(angle) / angle, t = (1 - c) / (angle * angle);
     for (size_t n = 0; n < body->cell_count; n++) {
-        BodyCell *c = &body->cell[n];
-        double to[3];
-        turn_vector(&turn, (double[3]){c->closed[0], c->closed[1], c->closed[2]}, to);
-        for (int a = 0; a < body->dim; a++) c->area[a] = (float)to[a];
-    }
-}
-
-/// What is closed is still closed when it has bent: all walls together are those that stood there,
-/// turned, so that an even pressure does not push a body that is under water.
-static void keep_closed(Body *body, double dn) {
-    Turn turn = half_turn(body, dn);
-    double before[3] = {0}, want[3], off[3] = {0}, size[3] = {0};
-    for (size_t n = 0; n < body->cell_count; n++)
-        for (int a = 0; a < body->dim; a++) {
-            const BodyCell *c = &body->cell[n];
-            before[a] += c->closed[a], off[a] += c->area[a], size[a] += fabsf(c->closed[a]);
+        float *area = body->cell[n].area;
+        double v[3] = {area[0], area[1], area[2]}, side[3];
+        double along = spin[0] * v[0] + spin[1] * v[1] + spin[2] * v[2];
+        for (int a = 0; a < 3; a++) {
+            int b = (a + 1) % 3, d = (a + 2) % 3;
+            side[a] = spin[b] * v[d] - spin[d] * v[b];
         }
-    turn_vector(&turn, before, want);
-    for (int a = 0; a < body->dim; a++) off[a] = size[a] > 0 ? (want[a] - off[a]) / size[a] : 0;
-    for (size_t n = 0; n < body->cell_count; n++) {
-        BodyCell *c = &body->cell[n];
-        for (int a = 0; a < body->dim; a++) c->area[a] += (float)off[a] * fabsf(c->closed[a]);
-    }
-}
-
-/// Two edges of a triangle (2D: a segment and the way out of the plane) and its unit normal, as
-/// they stand and when they have gone on for a time; returns its area, twice.
-static double edges_at(const Body *body, uint32_t triangle, double time, const double scale[9],
-                       double e[2][3], double normal[3]) {
-    const uint32_t *corner = body->surface.triangles[triangle];
-    double place[3][3];
-    for (int k = 0; k < 3; k++)
-        for (int a = 0; a < 3; a++)
-            place[k][a] =
-                body->surface.vertices[corner[k]][a] + time * body->velocity[corner[k]][a];
-    for (int k = 0; k < 2; k++) {
-        double d[3];
-        for (int a = 0; a < 3; a++) d[a] = place[k + 1][a] - place[0][a];
-        for (int a = 0; a < 3; a++)
-            e[k][a] = time > 0 ? dot3(scale + 3 * a, d) : d[a]; // S is symmetric
-    }
-    if (body->dim == 2) e[1][0] = e[1][1] = 0, e[1][2] = 1;
-    cross3(e[0], e[1], normal);
-    double size = sqrt(dot3(normal, normal));
-    for (int a = 0; a < 3; a++) normal[a] = size > 0 ? normal[a] / size : 0;
-    return size;
-}
-
-/// cof F of an area, F as the nearest triangle deforms.
-static void bend_walls(Body *body, double dn) {
-    double scale[9];
-    body_speeds(body);
-    elastic_scale(body->elastic, dn, scale);
-    for (size_t n = 0; n < body->cell_count; n++) {
-        BodyCell *c = &body->cell[n];
-        const double from[3] = {c->closed[0], c->closed[1], c->closed[2]};
-        double e[2][3], to[2][3], normal[3], turned[3], side[2][3];
-        double size = edges_at(body, c->triangle, 0, scale, e, normal);
-        double size_to = edges_at(body, c->triangle, 0.5 * dn, scale, to, turned);
-        memcpy(c->area, c->closed, sizeof c->area);
-        if (!(size > 0) || !(size_to > 0)) continue;
-        cross3(to[1], turned, side[0]), cross3(turned, to[0], side[1]);
-        double along[3] = {dot3(from, e[0]) / size, dot3(from, e[1]) / size,
-                           dot3(from, normal) * size_to / size};
         for (int a = 0; a < body->dim; a++)
-            c->area[a] =
-                (float)(along[0] * side[0][a] + along[1] * side[1][a] + along[2] * turned[a]);
+            area[a] = (float)(c * v[a] + s * side[a] + t * along * spin[a]);
     }
-    keep_closed(body, dn);
-}
-
-/// Velocities are those of the step's middle, by when a body has turned and bent on: its walls with
-/// it. Else a ring that spins would be pressed apart by the water in it, and pressure would do work
-/// on a soft body that keeps its volume. The middle is that of the pass, as it is for elastic
-/// forces: walls turned by another angle would have a torque in proportion to the difference, which
-/// in deep water swings from step to step and grows.
-static void follow_walls(Body *body, double dn) {
-    if (body->elastic->params.rigid)
-        turn_walls(body, dn);
-    else
-        bend_walls(body, dn);
 }
 
 /// Lists the cells whose walls bodies close, tile by tile.
@@ -244,6 +155,7 @@ static bool gather(BrimSim *s) {
     for (int k = 0; k < b->count; k++) b->body[k].cell_count = 0;
     for (int t = 0; ok && t < s->grid.tile_count; t++)
         if (s->wet[t] && s->tile_solid[t] == SOLID_MOVING) ok = gather_tile(s, t, of);
+    for (int k = 0; k < b->count; k++) turn_walls(&b->body[k], s->dt_next);
     free(of);
     return ok;
 }
@@ -388,7 +300,7 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
         head *= b->mass / s->dx; // density times the area of a face
         for (int i = 0; i < e->r; i++)
             for (int a = 0; a < s->dim; a++)
-                body->force[i * s->dim + a] += head * c->closed[a] * row[i];
+                body->force[i * s->dim + a] += head * c->area[a] * row[i];
     }
 }
 
@@ -574,7 +486,6 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     double before = 0;
     for (int pass = 0; pass < passes || (pass < PASSES_MOST && !settled(b)); pass++) {
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
-        for (int k = 0; k < b->count; k++) follow_walls(&b->body[k], s->dt_next);
         if (!prepare(s, kick) || (pass > 0 && touching(b) && !take_back(s, kick, before)) ||
             !iterate(s))
             return false;

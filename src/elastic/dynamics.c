@@ -389,16 +389,6 @@ void elastic_centre(const Elastic *e, double centre[3], double velocity[3]) {
     }
 }
 
-void elastic_scale(const Elastic *e, double dn, double scale[9]) {
-    Elastic own = *e; // for its scale
-    double z[ELASTIC_DOFS_MOST], spin[3] = {0};
-    own.dn = dn;
-    for (int i = 0; i < e->dofs; i++) z[i] = e->d[i] + 0.5 * dn * e->v[i];
-    if (!e->pinned) spin_of(e, z, e->v, spin);
-    set_scale(&own, spin);
-    memcpy(scale, own.scale, sizeof own.scale);
-}
-
 double elastic_middle_energy(const Elastic *e, double dn) {
     Elastic own = *e; // for its scale
     double z[ELASTIC_DOFS_MOST], spin[3];

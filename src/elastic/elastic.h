@@ -156,8 +156,6 @@ void elastic_end(Elastic *body, const double *f, bool alone);
 
 /// Turn of a body's rest pose that fits its pose best: rotation [9], row major.
 void elastic_rotation(const Elastic *body, double rotation[9]);
-/// S of the step of dn seconds that v makes: row major [9].
-void elastic_scale(const Elastic *body, double dn, double scale[9]);
 /// Centre of mass, m; velocity of it, m/s.
 void elastic_centre(const Elastic *body, double centre[3], double velocity[3]);
 /// Angular momentum about the centre and angular velocity; free bodies.
