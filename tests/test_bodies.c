@@ -229,6 +229,27 @@ TEST(bodies_same_bits_for_threads_and_after_loading) {
     CHECK(hash[0] == hash[2]);
 }
 
+TEST(bodies_show_their_time_in_the_statistics) {
+    Tank t;
+    BrimError error;
+    double hidden = 1; // part of a step that no column tells: least of all, for others compute too
+    tank_init(&t, 3, 16);
+    t.body.young = 3e4f, t.body.modes = 12;
+    BrimSim *s = tank_sim(&t, &error);
+    CHECK(s);
+    for (int f = 0; f < 8; f++) {
+        CHECK_OK(brim_sim_step(s, &error), error);
+        const BrimStats *stats = brim_sim_stats(s);
+        double sum = 0;
+        for (int i = 0; i < BRIM_STAGE_COUNT; i++) sum += stats->ms[i];
+        CHECK(stats->ms[BRIM_STAGE_BODIES] > 0 && stats->ms[BRIM_STAGE_PROJECT] > 0);
+        CHECK(sum <= stats->ms_total * (1 + 1e-9));
+        hidden = fmin(hidden, 1 - sum / stats->ms_total);
+    }
+    CHECK(hidden < 0.03);
+    brim_sim_destroy(&s);
+}
+
 TEST(bodies_bad_ones_are_refused) {
     for (int n = 0; n < 4; n++) {
         Tank t;

@@ -896,7 +896,7 @@ BRIM_API void brim_events_free(BrimEvents *events);
 
 typedef enum BrimStage {
     BRIM_STAGE_SOLIDS,
-    BRIM_STAGE_BODIES, ///< immersed ones
+    BRIM_STAGE_BODIES, ///< their dynamics and surfaces, also within the pressure solve
     BRIM_STAGE_EMIT,
     BRIM_STAGE_ADVECT,
     BRIM_STAGE_BAND,

@@ -46,6 +46,7 @@ struct Bodies {
     float *out, *kept;
     size_t cell_count, cell_room[5];
     double mass;  ///< of a cell of liquid, kg
+    double ms;    ///< time that the pressure solve spent in the bodies' term
     bool counted; ///< whether outflow counts `flow`
 
     float *before; ///< [3][before_count] places of the liquid before it moved; immersed bodies

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/timer.h"
 #include "bodies/bodies.h"
 #include "bodies/pins.h"
 #include "elastic/dense.h"
@@ -213,7 +214,7 @@ static void by_component(const Body *body, const double *from, double *to) {
 /// Z x: see PoissonTerm.
 static double apply(void *context, const float *x, float *out) {
     Bodies *b = context;
-    double dot = 0;
+    double dot = 0, begin = timer_ms();
     memset(out, 0, b->cell_count * sizeof *out);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
@@ -230,6 +231,7 @@ static double apply(void *context, const float *x, float *out) {
         by_component(body, body->step, v);
         push(body, b->mass, v, out);
     }
+    b->ms += timer_ms() - begin;
     return dot;
 }
 
@@ -473,6 +475,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
                   bool *memory) {
     Bodies *b = s->bodies;
     BrimVec3 g = gravity_at(s, s->velocity_time - 0.5 * kick);
+    double begin = timer_ms();
     b->mass = s->def.density * s->cell_volume;
     b->counted = false;
     *memory = !gather(s);
@@ -483,7 +486,8 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         elastic_begin(b->body[k].elastic, s->dt_next, kick);
         outer_forces(s, &b->body[k], g, kick);
     }
-    double before = 0;
+    double before = 0, solving = 0;
+    b->ms = 0;
     for (int pass = 0; pass < passes || (pass < PASSES_MOST && !settled(b)); pass++) {
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
         if (!prepare(s, kick) || (pass > 0 && touching(b) && !take_back(s, kick, before)) ||
@@ -495,7 +499,9 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         p.tolerance *= TIGHTER;
         p.max_iterations *= MORE; // soft bodies beside pockets of water that hardly open
         if (pass + 1 < passes) p.reduction = EARLY;
+        double start = timer_ms();
         if (!poisson_solve(s->projection.poisson, s->rhs, s->pressure, &p, report)) return false;
+        solving += timer_ms() - start;
         iterations += report->iterations;
         take_pressure(s);
         before = downhill(b);
@@ -505,5 +511,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     finish(s);
     for (int k = 0; k < b->count; k++) body_speeds(&b->body[k]);
     b->counted = true;
+    double own = timer_ms() - begin - (solving - b->ms);
+    s->stats.ms[BRIM_STAGE_BODIES] += own, s->stats.ms[BRIM_STAGE_PROJECT] -= own;
     return true;
 }

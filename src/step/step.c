@@ -202,6 +202,13 @@ static BrimResult prime(BrimSim *s, BrimError *error) {
     return result;
 }
 
+static bool move_bodies(BrimSim *s) {
+    double begin = timer_ms();
+    bool ok = bodies_move(s, s->dt) && (!bodies_immersed(s) || immersed_remember(s));
+    s->stats.ms[BRIM_STAGE_BODIES] += timer_ms() - begin;
+    return ok;
+}
+
 BrimResult step_run(BrimSim *s, BrimError *error) {
     double begin = timer_ms();
     for (int i = 0; i < BRIM_STAGE_COUNT; i++) s->stats.ms[i] = 0;
@@ -216,8 +223,7 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     s->dt_next = choose_dt(s, next, frame);
     s->projection.kick_now = next + 0.5 * s->dt_next - s->velocity_time;
 
-    if (s->bodies && !bodies_move(s, s->dt)) return step_out_of_memory(s, "bodies", error);
-    if (bodies_immersed(s) && !immersed_remember(s)) return step_out_of_memory(s, "bodies", error);
+    if (s->bodies && !move_bodies(s)) return step_out_of_memory(s, "bodies", error);
     result = stages_run(s, AT_SOLIDS, AT_SYNC, error);
     if (result != BRIM_OK) return result;
     s->time = next, s->frame = frame;
