@@ -90,6 +90,25 @@ TEST(elastic_rows_are_the_same_bits_on_all_processors) {
         }
 }
 
+TEST(elastic_four_rows_are_the_same_bits_as_one_by_one) {
+    enum { N = 61, COUNT = 19, STRIDE = 70, APART = 64 };
+    double rows[COUNT * STRIDE], factor[2 * COUNT + 3 * FOUR];
+    double four[FOUR * APART], one[FOUR * APART];
+    for (int i = 0; i < COUNT * STRIDE; i++) rows[i] = hash_unit(hash_mix((uint64_t)i), 0) - 0.5;
+    for (int i = 0; i < 2 * COUNT + 3 * FOUR; i++)
+        factor[i] = hash_unit(hash_mix((uint64_t)i), 1) - 0.5;
+    for (int isa = BRIM_ISA_BASE; isa <= (int)isa_choose(BRIM_ISA_AUTO); isa++)
+        for (int n = 0; n <= N; n++)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                const RowKernels *kernels = row_kernels_for((BrimIsa)isa);
+                for (int j = 0; j < FOUR * APART; j++) four[j] = one[j] = 0.1 * j;
+                kernels->add_four(four, APART, n, sign, factor, 3, 2, rows, STRIDE, COUNT);
+                for (int i = 0; i < FOUR; i++)
+                    kernels->add(one + i * APART, n, sign, factor + 3 * i, 2, rows, STRIDE, COUNT);
+                CHECK(memcmp(four, one, sizeof four) == 0);
+            }
+}
+
 TEST(elastic_stiffness_is_the_sum_over_samples) {
     // of each sample's own second derivative, at a bent and squeezed pose, with and without a team
     for (int dim = 2; dim <= 3; dim++) {

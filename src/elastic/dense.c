@@ -6,28 +6,56 @@
 /// Rows that are eliminated at a time: they stay in cache while all others are reduced by them.
 enum { PANEL = 32, STRIP = 32 };
 
-/// Eliminates rows [from, to) within themselves.
-static bool factor_panel(const RowKernels *rows, double *a, int n, int from, int to) {
+/// The first four columns of four rows, of which only the upper half is to change.
+static void add_corner(const RowKernels *rows, double *out, int n, int sign, const double *u,
+                       const double *v, int count) {
+    double corner[FOUR * FOUR];
+    for (int i = 0; i < FOUR; i++)
+        memcpy(corner + FOUR * i, out + (size_t)i * (size_t)n, FOUR * sizeof *corner);
+    rows->add_four(corner, FOUR, FOUR, sign, u, 1, n, v, n, count);
+    for (int i = 0; i < FOUR; i++)
+        memcpy(out + (size_t)i * (size_t)n + i, corner + FOUR * i + i,
+               (size_t)(FOUR - i) * sizeof *corner);
+}
+
+void dense_add_upper(double *out, int n, int from, int to, int sign, const double *u,
+                     const double *v, int count) {
+    const RowKernels *rows = row_kernels();
+    int i = from;
+    for (; i + FOUR <= to; i += FOUR) {
+        double *row = out + (size_t)i * (size_t)n + i;
+        add_corner(rows, row, n, sign, u + i, v + i, count);
+        rows->add_four(row + FOUR, n, n - i - FOUR, sign, u + i, 1, n, v + i + FOUR, n, count);
+    }
+    for (; i < to; i++)
+        rows->add(out + (size_t)i * (size_t)n + i, n - i, sign, u + i, n, v + i, n, count);
+}
+
+/// Eliminates rows [from, to) within themselves, four at a time.
+static bool factor_panel(double *a, int n, int from, int to) {
+    const RowKernels *rows = row_kernels();
     const double *first = a + (size_t)from * (size_t)n;
-    for (int k = from; k < to; k++) {
-        double *row = a + (size_t)k * (size_t)n;
-        rows->add(row + k, n - k, -1, first + k, n, first + k, n, k - from);
-        if (!(row[k] > 0) || !isfinite(row[k])) return false;
-        double inverse = 1 / sqrt(row[k]);
-        for (int j = k; j < n; j++) row[j] *= inverse;
+    for (int four = from; four < to; four += FOUR) {
+        int end = four + FOUR < to ? four + FOUR : to;
+        dense_add_upper(a, n, four, end, -1, first, first, four - from);
+        const double *own = a + (size_t)four * (size_t)n;
+        for (int k = four; k < end; k++) {
+            double *row = a + (size_t)k * (size_t)n;
+            rows->add(row + k, n - k, -1, own + k, n, own + k, n, k - four);
+            if (!(row[k] > 0) || !isfinite(row[k])) return false;
+            double inverse = 1 / sqrt(row[k]);
+            for (int j = k; j < n; j++) row[j] *= inverse;
+        }
     }
     return true;
 }
 
 bool dense_cholesky(double *a, int n, int pivots) {
-    const RowKernels *rows = row_kernels();
     for (int from = 0; from < pivots; from += PANEL) {
         int to = from + PANEL < pivots ? from + PANEL : pivots;
-        if (!factor_panel(rows, a, n, from, to)) return false;
+        if (!factor_panel(a, n, from, to)) return false;
         const double *panel = a + (size_t)from * (size_t)n;
-        for (int i = to; i < n; i++)
-            rows->add(a + (size_t)i * (size_t)n + i, n - i, -1, panel + i, n, panel + i, n,
-                      to - from);
+        dense_add_upper(a, n, to, n, -1, panel, panel, to - from);
     }
     return true;
 }
@@ -43,11 +71,18 @@ static void solve_strip(void *context, int strip, int thread) {
     const Product *p = context;
     const RowKernels *rows = row_kernels();
     int n = p->n, from = strip * STRIP, wide = n - from < STRIP ? n - from : STRIP;
-    for (int k = 0; k < n; k++) {
-        double *row = p->x + (size_t)k * (size_t)n + from, inverse;
-        rows->add(row, wide, -1, p->u + k, n, p->x + from, n, k);
-        inverse = 1 / p->u[(size_t)k * (size_t)n + (size_t)k];
-        for (int j = 0; j < wide; j++) row[j] *= inverse;
+    double *x = p->x + from;
+    for (int four = 0; four < n; four += FOUR) {
+        int end = four + FOUR < n ? four + FOUR : n, done = end - four == FOUR ? four : 0;
+        double *own = x + (size_t)done * (size_t)n;
+        if (done) rows->add_four(own, n, wide, -1, p->u + four, 1, n, x, n, done);
+        for (int k = four; k < end; k++) {
+            double *row = x + (size_t)k * (size_t)n;
+            const double *u = p->u + (size_t)done * (size_t)n + k;
+            rows->add(row, wide, -1, u, n, own, n, k - done);
+            double inverse = 1 / p->u[(size_t)k * (size_t)n + (size_t)k];
+            for (int j = 0; j < wide; j++) row[j] *= inverse;
+        }
     }
     (void)thread;
 }
@@ -59,17 +94,16 @@ void dense_solve_rows(const double *u, int n, double *x, Team *team) {
 /// Rows of a strip, upper half; rows of the other matrix a panel at a time, which stays in cache.
 static void square_strip(void *context, int strip, int thread) {
     const Product *p = context;
-    const RowKernels *rows = row_kernels();
     int n = p->n, end = (strip + 1) * STRIP < n ? (strip + 1) * STRIP : n;
     for (int i = strip * STRIP; i < end; i++)
         memset(p->x + (size_t)i * (size_t)n, 0, (size_t)n * sizeof *p->x);
     for (int from = 0; from < n; from += PANEL) {
         int count = n - from < PANEL ? n - from : PANEL;
         const double *panel = p->u + (size_t)from * (size_t)n;
-        for (int i = strip * STRIP; i < end; i++)
-            rows->add(p->x + (size_t)i * (size_t)n + i, n - i, p->scale, panel + i, n, panel + i, n,
-                      count);
+        dense_add_upper(p->x, n, strip * STRIP, end, 1, panel, panel, count);
     }
+    for (int i = strip * STRIP; i < end; i++)
+        for (int j = i; j < n; j++) p->x[(size_t)i * (size_t)n + (size_t)j] *= p->scale;
     (void)thread;
 }
 

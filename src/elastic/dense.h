@@ -8,6 +8,11 @@
 /// the rest of the upper half is then what remains of a (the Schur complement).
 bool dense_cholesky(double *a, int n, int pivots);
 
+/// Rows [from, to) of out [n][n] from the diagonal on += sign u^T v, u and v [count][n], sign 1 or
+/// -1; k by k, so that the answer is the same bits everywhere.
+void dense_add_upper(double *out, int n, int from, int to, int sign, const double *u,
+                     const double *v, int count);
+
 /// x [n][n] => U^-T x.
 void dense_solve_rows(const double *u, int n, double *x, Team *team);
 /// out [n][n] = scale x^T x.

@@ -164,7 +164,11 @@ static void products(const double *x, const double *y, size_t dofs, int p, doubl
     const RowKernels *rows = row_kernels();
     for (size_t from = 0; from < dofs; from += 64) { // rows that stay in cache
         int count = dofs - from < 64 ? (int)(dofs - from) : 64;
-        for (int a = 0; a < p; a++)
+        int a = 0;
+        for (; a + FOUR <= p; a += FOUR)
+            rows->add_four(out + (size_t)a * (size_t)p, p, p, 1, x + from * (size_t)p + a, 1, p,
+                           y + from * (size_t)p, p, count);
+        for (; a < p; a++)
             rows->add(out + (size_t)a * (size_t)p, p, 1, x + from * (size_t)p + a, p,
                       y + from * (size_t)p, p, count);
     }
@@ -237,7 +241,10 @@ static void combine(const Iteration *it) {
                 it->vectors[(size_t)a * (size_t)p + (size_t)b];
     memset(it->x, 0, it->dofs * (size_t)p * sizeof(double));
     const RowKernels *rows = row_kernels();
-    for (size_t i = 0; i < it->dofs; i++)
+    size_t i = 0;
+    for (; i + FOUR <= it->dofs; i += FOUR)
+        rows->add_four(it->x + i * (size_t)p, p, p, 1, it->y + i * (size_t)p, p, 1, it->w, p, p);
+    for (; i < it->dofs; i++)
         rows->add(it->x + i * (size_t)p, p, 1, it->y + i * (size_t)p, 1, it->w, p, p);
 }
 

@@ -7,6 +7,7 @@
 // times itself: four to a sample (2D: two). Samples are summed in parts of fixed size, the parts in
 // order: the same bits for any number of threads.
 #include "base/memory.h"
+#include "elastic/dense.h"
 #include "elastic/elastic.h"
 #include "elastic/rows.h"
 #include <math.h>
@@ -93,7 +94,6 @@ static void sample_vectors(const Elastic *e, const double *d, int sample, double
 typedef struct Job {
     const Elastic *e;
     const double *d;
-    const RowKernels *rows;
 } Job;
 
 /// One part: upper half of its sum, by component: [component][i][component][j].
@@ -112,9 +112,7 @@ static void add_part(void *context, int part, int thread) {
         for (int k = 0; k < count; k++)
             sample_vectors(e, job->d, s + k, x + (size_t)(k * vectors) * (size_t)n,
                            y + (size_t)(k * vectors) * (size_t)n);
-        for (int i = 0; i < n; i++)
-            job->rows->add(sum + (size_t)i * (size_t)n + i, n - i, 1, x + i, n, y + i, n,
-                           count * vectors);
+        dense_add_upper(sum, n, 0, n, 1, x, y, count * vectors);
     }
 }
 
@@ -135,7 +133,7 @@ static void gather(const Elastic *e, double *k) {
 }
 
 void elastic_stiffness(const Elastic *e, const double *d, double *k) {
-    Job job = {e, d, row_kernels()};
+    Job job = {e, d};
     team_for(e->params.team, part_count(e), 1, add_part, &job);
     gather(e, k);
 }
