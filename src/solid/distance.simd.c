@@ -1,3 +1,4 @@
+#include "base/wide.h"
 #include "solid/distance_near.h"
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -13,11 +14,6 @@ INLINE f8 select8(i8x mask, f8 a, f8 b) {
 INLINE f8 min8(f8 a, f8 b) {
     return select8(a < b, a, b);
 }
-INLINE f8 unit8(f8 t) {
-    const f8 none = {0}, one = none + 1;
-    return min8(select8(t > none, t, none), one);
-}
-
 INLINE f8 sqrt8(f8 v) {
 #if defined(__AVX2__)
     return (f8)_mm256_sqrt_ps((__m256)v);
@@ -36,34 +32,170 @@ INLINE bool any8(i8x mask) {
 #endif
 }
 
+// --------------------------------------------------------------------------------- to the surface
+
+/// Nodes of a row, or of two rows one above the other, that are worked on at once.
+enum { ROWS = WIDE == 16 ? 2 : 1, ALONG = WIDE == 16 ? 8 : WIDE };
+
+typedef struct Rows {
+    int j[ROWS];      ///< along y; twice the same where there is but one
+    size_t row[ROWS]; ///< where each begins
+    wide y;           ///< m
+    float z;
+} Rows;
+
+/// Lanes of the first row get of[0], those of the second of[1].
+INLINE wide_int by_row(const int of[ROWS]) {
+    wide_int v = (wide_int){0} + of[0];
+    if (ROWS == 2) v += ((wide_lanes() >> 3) & 1) * (of[ROWS - 1] - of[0]);
+    return v;
+}
+
+INLINE Rows rows_at(const DistanceRows *g, int j, int k, int last) {
+    Rows r = {.z = (float)k * g->step};
+    for (int n = 0; n < ROWS; n++) {
+        r.j[n] = j + n > last ? last : j + n;
+        r.row[n] = ((size_t)k * (size_t)g->n[1] + (size_t)r.j[n]) * (size_t)g->n[0];
+    }
+    r.y = wide_from_int(by_row(r.j)) * g->step;
+    return r;
+}
+
+INLINE wide load_rows(const float *from, const Rows *r, int i) {
+#if defined(__AVX512F__)
+    const __m512 first = _mm512_castps256_ps512(_mm256_loadu_ps(from + r->row[0] + i));
+    return (wide)_mm512_insertf32x8(first, _mm256_loadu_ps(from + r->row[1] + i), 1);
+#else
+    return wide_load(from + r->row[0] + i);
+#endif
+}
+
+INLINE void store_rows(float *to, const Rows *r, int i, wide v) {
+#if defined(__AVX512F__)
+    _mm256_storeu_ps(to + r->row[0] + i, _mm512_castps512_ps256((__m512)v));
+    _mm256_storeu_ps(to + r->row[1] + i, _mm512_extractf32x8_ps((__m512)v, 1));
+#else
+    wide_store(to + r->row[0] + i, v);
+#endif
+}
+
+/// A triangle for all lanes, or one for each.
+typedef struct WideFrame {
+    wide corner[3], edge[2][3], normal[3], across[3], ee, ff, ef, inverse, by[3];
+} WideFrame;
+
+INLINE WideFrame same_frame(const TriangleFrame *t) {
+    WideFrame f = {.ee = wide_all(t->ee),
+                   .ff = wide_all(t->ff),
+                   .ef = wide_all(t->ef),
+                   .inverse = wide_all(t->inverse)};
+    for (int a = 0; a < 3; a++) {
+        f.corner[a] = wide_all(t->corner[a]), f.normal[a] = wide_all(t->normal[a]);
+        f.edge[0][a] = wide_all(t->edge[0][a]), f.edge[1][a] = wide_all(t->edge[1][a]);
+        f.across[a] = wide_all(t->across[a]), f.by[a] = wide_all(t->by[a]);
+    }
+    return f;
+}
+
+INLINE WideFrame own_frames(const TriangleFrame *t, wide_int which) {
+    const wide_int at = which * (int32_t)(sizeof *t / sizeof(float));
+    WideFrame f = {.ee = wide_gather(&t->ee, at),
+                   .ff = wide_gather(&t->ff, at),
+                   .ef = wide_gather(&t->ef, at),
+                   .inverse = wide_gather(&t->inverse, at)};
+    for (int a = 0; a < 3; a++) {
+        f.corner[a] = wide_gather(&t->corner[a], at), f.normal[a] = wide_gather(&t->normal[a], at);
+        f.edge[0][a] = wide_gather(&t->edge[0][a], at);
+        f.edge[1][a] = wide_gather(&t->edge[1][a], at);
+        f.across[a] = wide_gather(&t->across[a], at), f.by[a] = wide_gather(&t->by[a], at);
+    }
+    return f;
+}
+
 /// |p - t e|^2
-INLINE f8 left_over(const f8 p[3], f8 t, const float e[3]) {
-    const f8 x = p[0] - t * e[0], y = p[1] - t * e[1], z = p[2] - t * e[2];
+INLINE wide left_over(const wide p[3], wide t, const wide e[3]) {
+    const wide x = p[0] - t * e[0], y = p[1] - t * e[1], z = p[2] - t * e[2];
     return x * x + y * y + z * z;
 }
 
-INLINE f8 along(const f8 p[3], const float e[3]) {
+INLINE wide along(const wide p[3], const wide e[3]) {
     return p[0] * e[0] + p[1] * e[1] + p[2] * e[2];
 }
 
-static void offer(const TriangleFrame *t, uint32_t id, float x, float y, float z, float step,
-                  float *square, uint32_t *nearest) {
-    const f8 lanes = {0, 1, 2, 3, 4, 5, 6, 7}, none = {0};
-    const f8 p[3] = {x - t->corner[0] + lanes * step, none + (y - t->corner[1]),
-                     none + (z - t->corner[2])};
-    const f8 a = along(p, t->edge[0]), b = along(p, t->edge[1]);
-    const f8 u = (t->ff * a - t->ef * b) * t->inverse, v = (t->ee * b - t->ef * a) * t->inverse;
-    const f8 h = along(p, t->normal);
-    const f8 q[3] = {p[0] - t->edge[0][0], p[1] - t->edge[0][1], p[2] - t->edge[0][2]};
-    f8 d = left_over(p, unit8(a * t->by[0]), t->edge[0]);
-    d = min8(d, left_over(p, unit8(b * t->by[1]), t->edge[1]));
-    d = min8(d, left_over(q, unit8(along(q, t->across) * t->by[2]), t->across));
-    if (!t->flat) d = select8((u >= none) & (v >= none) & (u + v <= 1), h * h, d);
-    const f8 best = *(const f8 *)square;
-    const i8x nearer = d < best, mine = (i8x){0} + (int32_t)id;
-    *(f8 *)square = select8(nearer, d, best);
-    *(i8x *)nearest = (mine & nearer) | (*(const i8x *)nearest & ~nearer);
+INLINE wide unit(wide t) {
+    return wide_clamp(t, wide_all(0), wide_all(1));
 }
+
+/// Squared distance from a place to a triangle.
+INLINE wide square_from(const WideFrame *t, wide x, wide y, wide z) {
+    const wide p[3] = {x - t->corner[0], y - t->corner[1], z - t->corner[2]};
+    const wide a = along(p, t->edge[0]), b = along(p, t->edge[1]), h = along(p, t->normal);
+    const wide u = (t->ff * a - t->ef * b) * t->inverse, v = (t->ee * b - t->ef * a) * t->inverse;
+    const wide q[3] = {p[0] - t->edge[0][0], p[1] - t->edge[0][1], p[2] - t->edge[0][2]};
+    wide d = left_over(p, unit(a * t->by[0]), t->edge[0]);
+    d = wide_min(d, left_over(p, unit(b * t->by[1]), t->edge[1]));
+    d = wide_min(d, left_over(q, unit(along(q, t->across) * t->by[2]), t->across));
+    const wide none = wide_all(0);
+    const wide_int above = (u >= none) & (v >= none) & (u + v <= wide_all(1)) & (t->inverse > none);
+    return wide_select(above, h * h, d);
+}
+
+/// Nodes [first, last] of a row; none: last < first.
+typedef struct Span {
+    int first, last;
+} Span;
+
+/// Those of a triangle's box: all of a narrow one, which takes one look in any case, of others the
+/// nodes within reach of the plane, so that the work of a large oblique triangle goes with its area
+/// and not with its box.
+INLINE Span near_plane(const TriangleFrame *t, const DistanceRows *g, float y, float z) {
+    const float slope = t->normal[0] * g->step, from = (float)t->low[0], to = (float)t->high[0];
+    const Span none = {g->n[0], -1}, all = {t->low[0], t->high[0]};
+    if (t->flat || t->high[0] - t->low[0] < 8) return all;
+    const float d = -t->normal[0] * t->corner[0] + t->normal[1] * (y - t->corner[1]) +
+                    t->normal[2] * (z - t->corner[2]);
+    if (slope < 1e-3f * g->step && slope > -1e-3f * g->step)
+        return d > 1.1f * g->reach || d < -1.1f * g->reach ? none : all;
+    const float a = (-g->reach - d) / slope, b = (g->reach - d) / slope;
+    const float low = a < b ? a : b, high = a < b ? b : a;
+    if (!(low <= to && high >= from)) return none;
+    // what is cut off here is less than a node, and neither is below 0
+    return (Span){low > from ? (int)low : t->low[0], high < to ? (int)high + 1 : t->high[0]};
+}
+
+/// Offers a triangle to nodes of rows from node i on, within their spans.
+INLINE void offer_nodes(const WideFrame *t, uint32_t id, const DistanceRows *g, const Rows *rows,
+                        int i, wide_int first, wide_int last) {
+    const wide_int node = i + (wide_lanes() & (ALONG - 1)), mine = (wide_int){0} + (int32_t)id;
+    const wide d = square_from(t, wide_from_int(node) * g->step, rows->y, wide_all(rows->z));
+    const wide best = load_rows(g->value, rows, i);
+    const wide_int nearer = (d < best) & (node >= first) & (node <= last);
+    store_rows(g->value, rows, i, wide_select(nearer, d, best));
+    float *nearest = (float *)g->nearest; // moved about, not looked at
+    store_rows(nearest, rows, i, wide_select(nearer, (wide)mine, load_rows(nearest, rows, i)));
+}
+
+static void offer(const TriangleFrame *t, uint32_t id, const DistanceRows *g, const int low[2],
+                  const int high[2]) {
+    const WideFrame frame = same_frame(t);
+    for (int k = low[1]; k <= high[1]; k++)
+        for (int j = low[0]; j <= high[0]; j += ROWS) {
+            const Rows rows = rows_at(g, j, k, high[0]);
+            int first[ROWS], last[ROWS], from = g->n[0], to = -1;
+            for (int n = 0; n < ROWS; n++) {
+                Span span = near_plane(t, g, (float)rows.j[n] * g->step, rows.z);
+                first[n] = span.first, last[n] = span.last;
+                if (span.first < from) from = span.first;
+                if (span.last > to) to = span.last;
+            }
+            const wide_int firsts = by_row(first), lasts = by_row(last);
+            for (int i = from; i <= to; i += ALONG)
+                offer_nodes(&frame, id, g, &rows, i > g->n[0] - ALONG ? g->n[0] - ALONG : i, firsts,
+                            lasts);
+        }
+}
+
+// -------------------------------------------------------------------------------------- outwards
 
 /// Distance by |grad d| = 1, upwind, from the least neighbour along each axis.
 INLINE f8 eikonal(f8 a, f8 b, f8 c, float h) {
@@ -86,24 +218,22 @@ INLINE void less(f8 *d, i8x *triangle, f8 other, i8x of) {
     *triangle = (of & nearer) | (*triangle & ~nearer);
 }
 
-/// Of the two nodes beside each of eight in a row of n, the lesser.
+/// The nodes before and after each of eight from node i on in a row of n; nothing beyond its ends.
+INLINE f8 before8(const float *d, int i, f8 end) {
+    if (i > 0) return *(const f8 *)(d + i - 1);
+    return __builtin_shufflevector(*(const f8 *)d, end, 8, 0, 1, 2, 3, 4, 5, 6);
+}
+INLINE f8 after8(const float *d, int i, int n, f8 end) {
+    if (i + 8 < n) return *(const f8 *)(d + i + 1);
+    return __builtin_shufflevector(*(const f8 *)(d + i), end, 1, 2, 3, 4, 5, 6, 7, 8);
+}
+
+/// Of the two nodes beside each of eight, the lesser.
 INLINE void beside(const float *d, const uint32_t *triangle, int i, int n, f8 *least, i8x *of) {
-    if (i > 0 && i + 8 < n) {
-        *least = *(const f8 *)(d + i - 1), *of = *(const i8x *)(triangle + i - 1);
-        less(least, of, *(const f8 *)(d + i + 1), *(const i8x *)(triangle + i + 1));
-        return;
-    }
-    float x[2][8];
-    int32_t t[2][8];
-    for (int k = 0; k < 8; k++)
-        for (int side = 0; side < 2; side++) {
-            int at = i + k + 2 * side - 1;
-            bool there = at >= 0 && at < n;
-            x[side][k] = there ? d[at] : DISTANCE_FAR;
-            t[side][k] = there ? (int32_t)triangle[at] : 0;
-        }
-    *least = *(const f8 *)x[0], *of = *(const i8x *)t[0];
-    less(least, of, *(const f8 *)x[1], *(const i8x *)t[1]);
+    const f8 far = (f8){0} + DISTANCE_FAR, none = {0};
+    const float *whose = (const float *)triangle; // moved about, not looked at
+    *least = before8(d, i, far), *of = (i8x)before8(whose, i, none);
+    less(least, of, after8(d, i, n, far), (i8x)after8(whose, i, n, none));
 }
 
 static bool spread(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
@@ -139,4 +269,23 @@ static bool spread(const float *const d[5], const uint32_t *const triangle[5], i
     return any8(changed);
 }
 
-const DistanceKernels ISA(distance_kernels) = {offer, spread};
+static void refine(const TriangleFrame *frames, const DistanceRows *g, const int low[2],
+                   const int high[2], float near, float most) {
+    for (int k = low[1]; k <= high[1]; k++)
+        for (int j = low[0]; j <= high[0]; j += ROWS) {
+            const Rows rows = rows_at(g, j, k, high[0]);
+            for (int i = 0; i < g->n[0]; i += ALONG) {
+                const wide now = load_rows(g->value, &rows, i);
+                const wide_int far = (now > near) & (now <= most);
+                if (!wide_bits(far)) continue;
+                const wide_int which = (wide_int)load_rows((float *)g->nearest, &rows, i) & far;
+                const WideFrame frame = own_frames(frames, which);
+                const wide_int node = i + (wide_lanes() & (ALONG - 1));
+                const wide d = wide_sqrt(
+                    square_from(&frame, wide_from_int(node) * g->step, rows.y, wide_all(rows.z)));
+                store_rows(g->value, &rows, i, wide_select(far & (d < now), d, now));
+            }
+        }
+}
+
+const DistanceKernels ISA(distance_kernels) = {offer, spread, refine};

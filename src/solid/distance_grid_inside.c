@@ -35,15 +35,25 @@ typedef struct Cast {
 
 enum { SLABS_A_THREAD = 4 };
 
+/// Nodes between two places: [*first, *last]. A hair more, so that rounding leaves none out.
 static void node_range(const Rays *r, int axis, double low, double high, int *first, int *last) {
     const DistanceGrid *g = r->grid;
-    double a = floor((low - g->origin[axis]) / g->spacing) - 1;
-    double b = ceil((high - g->origin[axis]) / g->spacing) + 1;
-    *first = a < 0 ? 0 : (int)a;
-    *last = b > g->n[axis] - 1 ? g->n[axis] - 1 : (int)b;
-    if (axis != r->slab_axis) return;
-    *first = *first > r->first ? *first : r->first;
-    *last = *last < r->last ? *last : r->last;
+    double a = (low - g->origin[axis]) / g->spacing - 1e-3;
+    double b = (high - g->origin[axis]) / g->spacing + 1e-3;
+    *first = axis == r->slab_axis ? r->first : 0;
+    *last = axis == r->slab_axis ? r->last : g->n[axis] - 1;
+    if (a > *first) *first = a > *last ? *last + 1 : (int)a + ((double)(int)a < a);
+    if (b < *last) *last = b < *first ? *first - 1 : (int)b;
+}
+
+static double least_of(double a, double b, double c) {
+    double d = a < b ? a : b;
+    return d < c ? d : c;
+}
+
+static double most_of(double a, double b, double c) {
+    double d = a > b ? a : b;
+    return d > c ? d : c;
 }
 
 static double node_at(const DistanceGrid *g, int axis, int i) {
@@ -66,10 +76,12 @@ static void cross_triangle(const Rays *r, const Trimesh *m, const uint32_t t[3])
         p[k][0] = vertex[r->u], p[k][1] = vertex[r->v], depth[k] = vertex[r->axis];
     }
     int u0, u1, v0, v1;
-    node_range(r, r->u, fmin(p[0][0], fmin(p[1][0], p[2][0])),
-               fmax(p[0][0], fmax(p[1][0], p[2][0])), &u0, &u1);
-    node_range(r, r->v, fmin(p[0][1], fmin(p[1][1], p[2][1])),
-               fmax(p[0][1], fmax(p[1][1], p[2][1])), &v0, &v1);
+    node_range(r, r->v, least_of(p[0][1], p[1][1], p[2][1]), most_of(p[0][1], p[1][1], p[2][1]),
+               &v0, &v1);
+    if (v0 > v1) return;
+    node_range(r, r->u, least_of(p[0][0], p[1][0], p[2][0]), most_of(p[0][0], p[1][0], p[2][0]),
+               &u0, &u1);
+    if (u0 > u1) return;
     double area =
         (p[1][0] - p[0][0]) * (p[2][1] - p[0][1]) - (p[1][1] - p[0][1]) * (p[2][0] - p[0][0]);
     for (int v = v0; v <= v1; v++)

@@ -55,7 +55,8 @@ typedef struct Near {
     float reach; ///< m
     int slabs;   ///< of the grid along `axis`, the last that it has
     int axis;
-    uint8_t *live[2]; ///< [slabs] that changed in the last pass; in this one
+    uint8_t *live[2]; ///< [rows] that changed in the last pass; in this one
+    uint8_t *busy;    ///< [slabs] whether rows changed in this pass
 } Near;
 
 static void node_range(const DistanceGrid *g, int axis, double low, double high, TriangleFrame *t) {
@@ -98,39 +99,6 @@ static void find_frames(void *context, int part, int thread) {
     (void)thread;
 }
 
-/// Narrows the nodes [*first, *last] of the row at (y, z) to those within EXACT nodes of the plane:
-/// the work of a large oblique triangle then goes with its area and not with its box.
-static void near_plane(const TriangleFrame *t, float step, float y, float z, int *first,
-                       int *last) {
-    const float reach = (EXACT + 0.01f) * step, slope = t->normal[0] * step;
-    const float d = -t->normal[0] * t->corner[0] + t->normal[1] * (y - t->corner[1]) +
-                    t->normal[2] * (z - t->corner[2]);
-    if (t->flat) return;
-    if (fabsf(slope) < 1e-3f * step) {
-        if (fabsf(d) > 1.1f * reach) *last = *first - 1;
-        return;
-    }
-    const float a = (-reach - d) / slope, b = (reach - d) / slope;
-    const float low = floorf(fminf(a, b)), high = ceilf(fmaxf(a, b));
-    if (low > (float)*first) *first = low > (float)*last ? *last + 1 : (int)low;
-    if (high < (float)*last) *last = high < (float)*first ? *first - 1 : (int)high;
-}
-
-static void offer_rows(const Near *s, uint32_t triangle, const int low[3], const int high[3]) {
-    const DistanceGrid *g = s->grid;
-    const TriangleFrame *t = &s->work->frame[triangle];
-    for (int k = low[2]; k <= high[2]; k++)
-        for (int j = low[1]; j <= high[1]; j++) {
-            size_t row = ((size_t)k * (size_t)g->n[1] + (size_t)j) * (size_t)g->n[0];
-            float y = (float)j * g->spacing, z = (float)k * g->spacing;
-            int first = low[0], last = high[0];
-            near_plane(t, g->spacing, y, z, &first, &last);
-            for (int i = first / ROW * ROW; i <= last; i += ROW)
-                s->kernels->offer(t, triangle, (float)i * g->spacing, y, z, g->spacing,
-                                  g->value + row + i, s->work->nearest + row + i);
-        }
-}
-
 /// Layers of a slab: [*first, *last].
 static void slab_layers(const Near *s, int slab, int *first, int *last) {
     int64_t n = s->grid->n[s->axis];
@@ -146,6 +114,23 @@ static size_t slab_nodes(const Near *s, int slab, size_t *begin) {
     return (size_t)(last + 1 - first) * layer;
 }
 
+static DistanceRows rows_of(const Near *s) {
+    return (DistanceRows){.n = {s->grid->n[0], s->grid->n[1]},
+                          .step = s->grid->spacing,
+                          .reach = (EXACT + 0.01f) * s->grid->spacing,
+                          .value = s->grid->value,
+                          .nearest = s->work->nearest};
+}
+
+/// Rows of a slab along y and z: [low, high].
+static void slab_rows(const Near *s, int slab, int low[2], int high[2]) {
+    int first, last;
+    slab_layers(s, slab, &first, &last);
+    low[0] = s->axis == 1 ? first : 0, low[1] = s->axis == 2 ? first : 0;
+    high[0] = s->axis == 1 ? last : s->grid->n[1] - 1;
+    high[1] = s->axis == 2 ? last : s->grid->n[2] - 1;
+}
+
 static void offer_slab(void *context, int slab, int thread) {
     const Near *s = context;
     int first, last;
@@ -153,13 +138,13 @@ static void offer_slab(void *context, int slab, int thread) {
     slab_layers(s, slab, &first, &last);
     for (size_t i = begin; i < begin + count; i++) s->grid->value[i] = DISTANCE_FAR;
     memset(s->work->nearest + begin, 0, count * sizeof *s->work->nearest);
+    const DistanceRows rows = rows_of(s);
     for (size_t t = 0; t < s->mesh->triangle_count; t++) {
         const TriangleFrame *f = &s->work->frame[t];
-        int low[3], high[3];
-        memcpy(low, f->low, sizeof low), memcpy(high, f->high, sizeof high);
-        if (low[s->axis] < first) low[s->axis] = first;
-        if (high[s->axis] > last) high[s->axis] = last;
-        if (low[s->axis] <= high[s->axis]) offer_rows(s, (uint32_t)t, low, high);
+        int low[2] = {f->low[1], f->low[2]}, high[2] = {f->high[1], f->high[2]}, a = s->axis - 1;
+        if (low[a] < first) low[a] = first;
+        if (high[a] > last) high[a] = last;
+        if (low[a] <= high[a]) s->kernels->offer(f, (uint32_t)t, &rows, low, high);
     }
     for (size_t i = begin; i < begin + count; i++)
         if (s->grid->value[i] < DISTANCE_FAR) s->grid->value[i] = sqrtf(s->grid->value[i]);
@@ -186,21 +171,26 @@ static bool spread_row(const Near *s, int j, int k) {
                               s->reach + g->spacing, s->work->value + row, s->work->triangle + row);
 }
 
-/// A slab that did not change in the last pass, nor those beside it, is the same in both buffers.
+/// Whether a row or one beside it changed in the last pass. Others are the same in both buffers.
+static bool is_live(const Near *s, int j, int k) {
+    const int n1 = s->grid->n[1], n2 = s->grid->n[2];
+    const uint8_t *live = s->live[0] + (size_t)k * (size_t)n1 + j;
+    return live[0] || (j > 0 && live[-1]) || (j + 1 < n1 && live[1]) || (k > 0 && live[-n1]) ||
+           (k + 1 < n2 && live[n1]);
+}
+
 static void spread_slab(void *context, int slab, int thread) {
     const Near *s = context;
-    bool live = false;
-    for (int n = slab - 1; n <= slab + 1; n++) live |= n >= 0 && n < s->slabs && s->live[0][n];
-    s->live[1][slab] = 0;
-    (void)thread;
-    if (!live) return;
-    int first, last;
-    slab_layers(s, slab, &first, &last);
-    const int low[2] = {s->axis == 1 ? first : 0, s->axis == 2 ? first : 0};
-    const int high[2] = {s->axis == 1 ? last : s->grid->n[1] - 1,
-                         s->axis == 2 ? last : s->grid->n[2] - 1};
+    int low[2], high[2];
+    slab_rows(s, slab, low, high);
+    s->busy[slab] = 0;
     for (int k = low[1]; k <= high[1]; k++)
-        for (int j = low[0]; j <= high[0]; j++) s->live[1][slab] |= spread_row(s, j, k);
+        for (int j = low[0]; j <= high[0]; j++) {
+            uint8_t *live = &s->live[1][(size_t)k * (size_t)s->grid->n[1] + (size_t)j];
+            *live = is_live(s, j, k) && spread_row(s, j, k);
+            s->busy[slab] |= *live;
+        }
+    (void)thread;
 }
 
 static void swap_buffers(Near *s) {
@@ -217,11 +207,11 @@ static void swap_buffers(Near *s) {
 }
 
 static void spread(Near *s, Team *team) {
-    memset(s->live[0], 1, (size_t)s->slabs);
+    memset(s->live[0], 1, (size_t)s->grid->n[1] * (size_t)s->grid->n[2]);
     for (int pass = 0; pass < PASSES_MOST; pass++) {
         team_for(team, s->slabs, 1, spread_slab, s);
         swap_buffers(s);
-        if (!memchr(s->live[0], 1, (size_t)s->slabs)) break;
+        if (!memchr(s->busy, 1, (size_t)s->slabs)) break;
     }
 }
 
@@ -229,6 +219,11 @@ static void sign_slab(void *context, int slab, int thread) {
     const Near *s = context;
     size_t begin, count = slab_nodes(s, slab, &begin);
     float *value = s->grid->value;
+    int low[2], high[2];
+    slab_rows(s, slab, low, high);
+    const DistanceRows rows = rows_of(s);
+    s->kernels->refine(s->work->frame, &rows, low, high, EXACT * s->grid->spacing,
+                       s->reach + s->grid->spacing);
     for (size_t i = begin; i < begin + count; i++) {
         float d = value[i] < s->reach ? value[i] : s->reach;
         value[i] = s->work->inside[i] ? -d : d;
@@ -245,9 +240,10 @@ bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, bool 
     s.axis = g->n[2] > 1 ? 2 : 1;
     s.slabs = SLABS_A_THREAD * team_threads(team);
     if (s.slabs > g->n[s.axis]) s.slabs = g->n[s.axis];
-    uint8_t *live = malloc(2 * (size_t)s.slabs);
+    size_t rows = (size_t)g->n[1] * (size_t)g->n[2];
+    uint8_t *live = malloc(2 * rows + (size_t)s.slabs);
     if (!live) return false;
-    s.live[0] = live, s.live[1] = live + s.slabs;
+    s.live[0] = live, s.live[1] = live + rows, s.busy = live + 2 * rows;
     team_for(team, team_parts(mesh->triangle_count, TRIANGLES), 1, find_frames, &s);
     team_for(team, s.slabs, 1, offer_slab, &s);
     spread(&s, team);

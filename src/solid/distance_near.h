@@ -2,9 +2,10 @@
 //
 // Triangles are offered to all nodes around them, rows of eight nodes at a time, so that those next
 // to the surface know their distance exactly; from there on the eikonal equation carries distance
-// and triangle outwards, all nodes at once, pass by pass. A node's value comes from its triangles
-// in their order and from its neighbours' values of the pass before: it is the same however nodes
-// are shared out among threads, and whatever pose the mesh had before.
+// and triangle outwards, all nodes at once, pass by pass, and last the distance to that triangle
+// counts where it is less. A node's value comes from its triangles in their order and from its
+// neighbours' values of the pass before: it is the same however nodes are shared out among threads,
+// and whatever pose the mesh had before.
 #pragma once
 #include "base/simd.h"
 #include "base/team.h"
@@ -24,17 +25,29 @@ typedef struct TriangleFrame {
     int low[3], high[3];         ///< nodes within reach of its box
 } TriangleFrame;
 
+/// The nodes of a grid to which triangles are offered.
+typedef struct DistanceRows {
+    int n[2];          ///< nodes along x, a multiple of eight, and y
+    float step, reach; ///< m: between nodes; from a triangle's plane
+    float *value;      ///< [nodes] distances, or their squares
+    uint32_t *nearest; ///< [nodes] triangles
+} DistanceRows;
+
 typedef struct DistanceKernels {
-    /// Offers triangle `id` to eight nodes of a row, from the one at (x, y, z) on, `step` apart:
-    /// who is nearer to it takes it. => (square, nearest) [8]
-    void (*offer)(const TriangleFrame *t, uint32_t id, float x, float y, float z, float step,
-                  float *square, uint32_t *nearest);
+    /// Offers triangle `id` to nodes of its box within reach of its plane, rows [low, high] along y
+    /// and z: who is nearer to it takes it. Values are squares.
+    void (*offer)(const TriangleFrame *t, uint32_t id, const DistanceRows *rows, const int low[2],
+                  const int high[2]);
     /// One pass over a row of n nodes, n a multiple of eight: nodes farther than `near` take what
     /// comes from the six beside them. d[0] and triangle[0] are the row itself, 1 and 2 those
     /// before and after it along y, 3 and 4 along z, NULL where there is none. Nothing above `most`
     /// is taken. => (to, to_triangle) [n]; whether any changed
     bool (*spread)(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
                    float near, float most, float *to, uint32_t *to_triangle);
+    /// Nodes with values above `near` and not above `most`: the distance to their triangle where
+    /// that is less.
+    void (*refine)(const TriangleFrame *triangles, const DistanceRows *rows, const int low[2],
+                   const int high[2], float near, float most);
 } DistanceKernels;
 BRIM_KERNELS(DistanceKernels, distance_kernels)
 
