@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARCHIVE_VERSION = 2 };
+enum { ARCHIVE_VERSION = 3 };
 
 /// One walk over all members both writes and reads them.
 typedef struct Archive {

@@ -445,6 +445,13 @@ static void add_up(Elastic *e, const Points *points) {
     for (int a = 0; a < 3; a++) e->rest_centre[a] /= e->volume;
 }
 
+/// Whether strains at so few points can tell all motions apart, twice over: functions that are many
+/// for their elements have some that bend between two points along an axis.
+static bool enough(const Elastic *e, const Points *few) {
+    size_t strains = (size_t)(e->dim * (e->dim + 1) / 2);
+    return few->count * strains >= 2 * (size_t)e->dofs;
+}
+
 BrimResult elastic_new(const Region *region, const ElasticParams *p, Elastic **body,
                        BrimError *error) {
     *body = NULL;
@@ -464,7 +471,8 @@ BrimResult elastic_new(const Region *region, const ElasticParams *p, Elastic **b
     e->mass = e->volume * p->density;
     bool projective = p->solver == ELASTIC_PROJECTIVE && !p->rigid;
     if (result == BRIM_OK && projective) result = projective_new(e, &few, error);
-    if (result == BRIM_OK && !((projective || make_samples(e, &few)) && elastic_start(e)))
+    const Points *points = enough(e, &few) ? &few : &exact;
+    if (result == BRIM_OK && !((projective || make_samples(e, points)) && elastic_start(e)))
         result = fail(error, BRIM_ERROR_MEMORY, "no memory for an elastic body");
     e->params.pins = NULL;
     free(exact.point);

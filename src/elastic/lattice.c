@@ -8,6 +8,7 @@
 enum {
     PIECES = 4,      ///< parts of a cut element along each axis, each filled as far as a plane says
     PIECES_FINE = 8, ///< where those are too coarse for thin parts
+    CRUMBS_MOST = PIECES * PIECES * PIECES * 27 * 8
 };
 
 void lattice_free(Lattice *l) {
@@ -110,39 +111,63 @@ static double filled_part(const Lattice *l, const Region *r, const double p[3],
     return part < 1e-6 ? 0 : part > 1 - 1e-4 ? 1 : part;
 }
 
-/// The same by 27 smaller boxes: a plane through a piece of a limb of its own size would take a
-/// tenth too much for inside.
-static double filled_finely(const Lattice *l, const Region *r, const double p[3],
-                            const double half[3]) {
+/// A place in an element, -1..1 along each axis, and how much of the body is there, in parts of the
+/// element.
+typedef struct Crumb {
+    double at[3], volume;
+} Crumb;
+
+/// A small box of which the body fills some: two crumbs along each axis, which have its spread.
+static void add_crumbs(int dim, const double at[3], double half, double volume, Crumb *list,
+                       int *count) {
+    for (int n = 0; volume > 0 && n < 1 << dim; n++) {
+        Crumb *c = &list[(*count)++];
+        *c = (Crumb){.volume = volume / (1 << dim)};
+        for (int a = 0; a < dim; a++)
+            c->at[a] = at[a] + (n >> a & 1 ? half : -half) * 0.57735026918962576;
+    }
+}
+
+/// What the body fills of a piece that its surface cuts, by 27 smaller ones: a plane through a
+/// piece of a limb of its own size would take a tenth too much for inside.
+static double cut_finely(const Lattice *l, const Region *r, const double p[3], const double half[3],
+                         const double at[3], double size, double volume, Crumb *list, int *count) {
     double sum = 0, small[3] = {half[0] / 3, half[1] / 3, half[2] / 3};
     for (int n = 0; n < 27; n++) {
-        const int at[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        double q[3];
-        for (int a = 0; a < 3; a++) q[a] = p[a] + 2 * at[a] * small[a];
-        sum += filled_part(l, r, q, small);
+        const int by[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
+        double q[3], place[3];
+        for (int a = 0; a < 3; a++) {
+            q[a] = p[a] + 2 * by[a] * small[a];
+            place[a] = at[a] + 2 * by[a] * size / 3;
+        }
+        double part = filled_part(l, r, q, small);
+        add_crumbs(3, place, size / 3, part * volume / 27, list, count);
+        sum += part;
     }
     return sum / 27;
 }
 
-/// Parts [pieces^dim] of an element, x fastest. Returns their mean.
+/// The body in an element. Returns the filled part.
 static double fill_pieces(const Lattice *l, const Region *r, const int16_t cell[3], int pieces,
-                          double *part) {
+                          Crumb *list, int *count) {
     double centre[3], half[3], small[3], sum = 0;
     element_box(l, cell, centre, half);
     for (int a = 0; a < 3; a++) small[a] = half[a] / pieces;
-    int layers = l->dim == 3 ? pieces : 1, n = 0;
-    for (int k = 0; k < layers; k++)
-        for (int j = 0; j < pieces; j++)
-            for (int i = 0; i < pieces; i++, n++) {
-                int at[3] = {i, j, k};
-                double p[3];
-                for (int a = 0; a < 3; a++) p[a] = centre[a] - half[a] + (2 * at[a] + 1) * small[a];
-                part[n] = filled_part(l, r, p, small);
-                if (l->dim == 3 && part[n] > 0 && part[n] < 1)
-                    part[n] = filled_finely(l, r, p, small);
-                sum += part[n];
-            }
-    return sum / n;
+    int layers = l->dim == 3 ? pieces : 1, all = layers * pieces * pieces;
+    *count = 0;
+    for (int n = 0; n < all; n++) {
+        const int by[3] = {n % pieces, n / pieces % pieces, n / (pieces * pieces)};
+        double p[3], at[3] = {0};
+        for (int a = 0; a < 3; a++) p[a] = centre[a] - half[a] + (2 * by[a] + 1) * small[a];
+        for (int a = 0; a < l->dim; a++) at[a] = (2 * by[a] + 1.0) / pieces - 1;
+        double part = filled_part(l, r, p, small);
+        if (l->dim == 3 && part > 0 && part < 1)
+            part = cut_finely(l, r, p, small, at, 1.0 / pieces, 1.0 / all, list, count);
+        else
+            add_crumbs(l->dim, at, 1.0 / pieces, part / all, list, count);
+        sum += part;
+    }
+    return sum / all;
 }
 
 static bool add_point(Points *list, Point p) {
@@ -189,33 +214,81 @@ static bool add_gauss(const Lattice *l, int element, int order, Points *list) {
     return true;
 }
 
-/// Pieces of a cut element as points: each, and gathered by halves of the element.
-static bool add_pieces(const Lattice *l, int element, int pieces, const double *part, Points *exact,
-                       Points *few) {
-    int layers = l->dim == 3 ? pieces : 1, n = 0;
-    double piece = element_volume(l, l->cell[element]) / (pieces * pieces * layers);
-    Point group[8] = {0};
-    for (int k = 0; k < layers; k++)
-        for (int j = 0; j < pieces; j++)
-            for (int i = 0; i < pieces; i++, n++) {
-                if (part[n] == 0) continue;
-                int at[3] = {i, j, k}, g = 0;
-                Point p = {.element = element, .volume = part[n] * piece};
-                for (int a = 0; a < l->dim; a++) {
-                    p.at[a] = (2 * at[a] + 1.0) / pieces - 1;
-                    g |= (2 * at[a] >= pieces) << a;
-                }
-                for (int a = 0; a < 3; a++) group[g].at[a] += p.volume * p.at[a];
-                group[g].volume += p.volume;
-                if (!add_point(exact, p)) return false;
+/// Volume, centre and spread (variance along each axis) of some crumbs.
+typedef struct Moments {
+    double volume, centre[3], spread[3];
+} Moments;
+
+/// Of those on one side of a place along each axis: bit a of `side`, set: above; side -1: of all.
+static Moments moments_of(int dim, const Crumb *list, int count, const double place[3], int side) {
+    Moments m = {0};
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < count; i++) {
+            const Crumb *c = &list[i];
+            bool here = true;
+            for (int a = 0; a < dim && side >= 0; a++)
+                here &= (c->at[a] >= place[a]) == (side >> a & 1);
+            if (!here) continue;
+            if (pass == 0) m.volume += c->volume;
+            for (int a = 0; a < dim; a++) {
+                double off = c->at[a] - m.centre[a], part = c->volume / m.volume;
+                if (pass == 0)
+                    m.centre[a] += off * part; // the mean so far
+                else
+                    m.spread[a] += off * off * part;
             }
-    for (int g = 0; g < 8; g++) {
-        if (group[g].volume == 0) continue;
-        group[g].element = element;
-        for (int a = 0; a < 3; a++) group[g].at[a] /= group[g].volume;
-        if (!add_point(few, group[g])) return false;
+        }
+    return m;
+}
+
+/// Two points along each axis with the volume, centre and spread of what they stand for.
+static bool add_moments(const Lattice *l, int element, const Moments *m, double volume,
+                        Points *list) {
+    int corners = 1 << l->dim;
+    for (int n = 0; n < corners; n++) {
+        Point p = {.element = element, .volume = m->volume * volume / corners};
+        for (int a = 0; a < l->dim; a++)
+            p.at[a] = m->centre[a] + (n >> a & 1 ? 1 : -1) * sqrt(m->spread[a]);
+        if (!add_point(list, p)) return false;
     }
     return true;
+}
+/// One point for the body on each side of its centre along each axis, moved apart until they have
+/// its spread.
+static bool add_sides(const Lattice *l, int element, const Crumb *crumb, int count, double volume,
+                      Points *list) {
+    static const double none[3] = {0};
+    Moments all = moments_of(l->dim, crumb, count, none, -1), side[8];
+    double spread[3] = {0};
+    for (int g = 0; g < 1 << l->dim; g++) {
+        side[g] = moments_of(l->dim, crumb, count, all.centre, g);
+        for (int a = 0; a < l->dim; a++) {
+            double off = side[g].centre[a] - all.centre[a];
+            spread[a] += side[g].volume / all.volume * off * off;
+        }
+    }
+    for (int g = 0; g < 1 << l->dim; g++) {
+        Point p = {.element = element, .volume = side[g].volume * volume};
+        for (int a = 0; a < l->dim; a++) {
+            double apart = spread[a] > 0 ? sqrt(all.spread[a] / spread[a]) : 1;
+            p.at[a] = all.centre[a] + (side[g].centre[a] - all.centre[a]) * apart;
+        }
+        if (p.volume > 0 && !add_point(list, p)) return false;
+    }
+    return true;
+}
+
+/// Points of a cut element. However little of it the body fills, there are two along each axis:
+/// were there one, a quadratic function could have its top there and bend at no cost.
+static bool add_cut(const Lattice *l, int element, const Crumb *crumb, int count, Points *exact,
+                    Points *few) {
+    static const double middle[3] = {0};
+    double volume = element_volume(l, l->cell[element]);
+    for (int g = 0; g < 1 << l->dim; g++) {
+        Moments half = moments_of(l->dim, crumb, count, middle, g);
+        if (half.volume > 0 && !add_moments(l, element, &half, volume, exact)) return false;
+    }
+    return add_sides(l, element, crumb, count, volume, few);
 }
 
 // ------------------------------------------------------------------------------------ elements
@@ -225,27 +298,27 @@ static bool find_elements(Lattice *l, const Region *r, Points *exact, Points *fe
                           double **filled) {
     size_t cells = (size_t)l->n[0] * (size_t)l->n[1] * (size_t)l->n[2], at = 0;
     static const double least = 1e-4;
-    double part[PIECES_FINE * PIECES_FINE * PIECES_FINE];
-    int pieces = l->dim == 2 ? PIECES_FINE : PIECES;
+    int count, pieces = l->dim == 2 ? PIECES_FINE : PIECES;
     l->element_at = memory_new(cells * sizeof *l->element_at);
     l->cell = memory_new(cells * sizeof *l->cell);
     *filled = memory_new(cells * sizeof **filled);
-    if (!l->element_at || !l->cell || !*filled) return false;
-    for (int k = 0; k < l->n[2]; k++)
-        for (int j = 0; j < l->n[1]; j++)
-            for (int i = 0; i < l->n[0]; i++, at++) {
+    Crumb *crumb = memory_new(CRUMBS_MOST * sizeof *crumb);
+    bool ok = l->element_at && l->cell && *filled && crumb;
+    for (int k = 0; ok && k < l->n[2]; k++)
+        for (int j = 0; ok && j < l->n[1]; j++)
+            for (int i = 0; ok && i < l->n[0]; i++, at++) {
                 int16_t cell[3] = {(int16_t)i, (int16_t)j, (int16_t)k};
-                double mean = fill_pieces(l, r, cell, pieces, part);
+                double mean = fill_pieces(l, r, cell, pieces, crumb, &count);
                 l->element_at[at] = -1;
                 if (mean < least) continue;
                 int e = l->element_count++;
                 l->element_at[at] = e, (*filled)[e] = mean;
                 memcpy(l->cell[e], cell, sizeof cell);
-                bool ok = mean == 1 ? add_gauss(l, e, 3, exact) && add_gauss(l, e, 2, few)
-                                    : add_pieces(l, e, pieces, part, exact, few);
-                if (!ok) return false;
+                ok = mean == 1 ? add_gauss(l, e, 3, exact) && add_gauss(l, e, 2, few)
+                               : add_cut(l, e, crumb, count, exact, few);
             }
-    return true;
+    free(crumb);
+    return ok;
 }
 
 static bool number_nodes(Lattice *l) {
