@@ -476,7 +476,7 @@ TEST(bodies_work_of_pressure_is_power_of_walls) {
         for (int i = 0; i < r; i++)
             for (int a = 0; a < 2; a++)
                 pushed +=
-                    (double)c->area[a] * b->cell_row[n * (size_t)r + (size_t)i] * v[2 * i + a];
+                    (double)b->push_row[(n * 2 + (size_t)a) * (size_t)r + (size_t)i] * v[2 * i + a];
         work += s->bodies->mass * s->pressure[s->bodies->cell[c->at]] * pushed / b->elastic->kick;
         for (int a = 0; a < 2; a++) shift[a] += c->area[a], all += fabsf(c->area[a]);
     }

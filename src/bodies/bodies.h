@@ -2,8 +2,9 @@
 // the pressure solve.
 //
 // With c_f the part of face f that a body closes and N_c its functions at the wall in cell c, row c
-// of B for axis a is N_c (c of the upper face - c of the lower one): B v is what the wall pushes
-// out of the cells, B^T q the force. With A of the body's Newton step (elastic.h) a pass solves
+// of B for axis a is N_c (c of the upper face - c of the lower one), and what the surface's
+// triangles there turn and stretch on until the middle of the step. B v is what the wall pushes out
+// of the cells, B^T q the force. With A of the body's Newton step (elastic.h) a pass solves
 //   (L + Z) q = -D(u*, v_free),   Z = rho dx^d B A^-1 B^T,   v = v_free + rho dx^d A^-1 B^T q
 // which is one Newton step of body and liquid together; v_free is that step without the pressure.
 #pragma once
@@ -74,6 +75,15 @@ bool bodies_move(BrimSim *s, double dt);
 /// else a value was not finite.
 bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonReport *report,
                   bool *memory);
+
+/// Lists the cells whose walls bodies close, tile by tile. False when out of memory.
+bool walls_gather(BrimSim *s);
+/// B of the step of dn seconds that v makes. False when out of memory.
+bool walls_follow(BrimSim *s, double dn);
+/// out [dim][r] = B^T x of one body; x by row of the system.
+void walls_pull(const Bodies *b, const Body *body, const float *x, double *out);
+/// out [cells of the list] += scale B v, v [dim][r].
+void walls_push(const Body *body, double scale, const double *v, float *out);
 
 /// What bodies push out of a cell beyond what wall_speed says, m/s.
 static inline float bodies_outflow(const BrimSim *s, int64_t cell) {

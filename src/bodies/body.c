@@ -21,7 +21,7 @@ void body_free(Body *b) {
     distance_grid_free(&b->grid);
     distance_work_free(&b->distance);
     free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
-    free(b->cell), free(b->cell_row);
+    free(b->cell), free(b->cell_row), free(b->push_row), free(b->wall_triangle);
     free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->step),
         free(b->pulled), free(b->residual), free(b->change), free(b->extra), free(b->work);
     *b = (Body){0};
@@ -32,7 +32,7 @@ size_t body_bytes(const Body *b) {
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
            b->surface.vertex_count * (52 + 4 * r) + b->surface.triangle_count * 12 +
            distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
-           b->cell_room * sizeof(BodyCell) + b->row_room * 4;
+           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->push_room + b->wall_room);
 }
 
 // ------------------------------------------------------------------------------------- surface

@@ -9,6 +9,7 @@ typedef struct BodyCell {
     int32_t at;    ///< in the list of all such cells
     float area[3]; ///< closed part of the upper face less that of the lower, along each axis
     float head[3]; ///< from the cell's centre to the wall, m
+    uint32_t first, count; ///< in wall_triangle: those of the surface there
 } BodyCell;
 
 /// A pin that moves, or one of a body that has such.
@@ -44,8 +45,10 @@ typedef struct Body {
 
     // coupling
     BodyCell *cell;
-    float *cell_row; ///< [cells][r]
-    size_t cell_count, cell_room, row_room;
+    float *cell_row;         ///< [cells][r] the functions at the wall
+    float *push_row;         ///< [cells][dim][r] B: see walls.c
+    uint32_t *wall_triangle; ///< triangles, by cell
+    size_t cell_count, cell_room, row_room, push_room, wall_room;
     double *force;       ///< [r][dim] all but elastic ones, N: of the step
     double *pressure;    ///< [r][dim] of the liquid's pressure, N
     double *contact;     ///< [r][dim] of walls, solids and other bodies, N

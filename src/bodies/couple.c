@@ -22,183 +22,6 @@ static const double UPHILL = 0.3;
 /// Passes: at least, and when contact comes and goes at most; how often one is shortened.
 enum { MORE = 4, PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 16, HALVINGS = 8 };
 
-// --------------------------------------------------------------------------------------- cells
-
-static bool grow_cells(Bodies *b) {
-    size_t n = b->cell_count + 1;
-    return memory_grow((void **)&b->cell, &b->cell_room[0], sizeof *b->cell, n, n - 1) &&
-           memory_grow((void **)&b->flow, &b->cell_room[1], sizeof *b->flow, n, n - 1) &&
-           memory_grow((void **)&b->sway, &b->cell_room[2], sizeof *b->sway, n, n - 1) &&
-           memory_grow((void **)&b->out, &b->cell_room[3], sizeof *b->out, n, n - 1) &&
-           memory_grow((void **)&b->kept, &b->cell_room[4], sizeof *b->kept, n, n - 1);
-}
-
-/// What of a cell's faces each body closes.
-typedef struct Closed {
-    float area[3]; ///< upper less lower
-    float sway;    ///< what the walls' speeds push out of the cell there
-    bool any;
-} Closed;
-
-/// Centres of a cell's faces, and of the cell itself as the last of 7.
-static void face_centres(const BrimSim *s, int slot, int cell, float x[7], float y[7], float z[7]) {
-    TileCoord c = s->grid.coord[slot];
-    float at[3] = {space_middle(s->space, c.x * TILE + (cell & 7)),
-                   space_middle(s->space, c.y * TILE + (cell >> 3 & 7)),
-                   s->dim == 3 ? space_middle(s->space, c.z * TILE + (cell >> 6)) : 0};
-    for (int n = 0; n < 7; n++) {
-        float p[3] = {at[0], at[1], at[2]};
-        if (n < 6 && n < 2 * s->dim) p[n >> 1] += (n & 1 ? 0.5f : -0.5f) * s->dx;
-        x[n] = p[0], y[n] = p[1], z[n] = p[2];
-    }
-}
-
-/// The solid that closes each face is the one nearest to its centre, as for wall_speed.
-static bool closed_faces(const BrimSim *s, const Around *around, int slot, int cell, Closed *of,
-                         float centre[3]) {
-    const Bodies *b = s->bodies;
-    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
-    float x[7], y[7], z[7], phi[7];
-    int16_t owner[7];
-    bool any = false;
-    face_centres(s, slot, cell, x, y, z);
-    centre[0] = x[6], centre[1] = y[6], centre[2] = z[6];
-    for (int n = 0; n < 7; n++) phi[n] = INFINITY, owner[n] = -1;
-    solids_sample(s, slot, 7, x, y, z, phi, owner);
-    memset(of, 0, (size_t)b->count * sizeof *of);
-    for (int n = 0; n < 2 * s->dim; n++) {
-        int a = n >> 1, body = owner[n] - b->first_solid;
-        if (mask_has(&around->side[n], cell) || body < 0 || body >= b->count) continue;
-        int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, a, 1) : me;
-        float closed = face < 0 ? 0 : 1 - open_part(s, a, face);
-        if (closed <= 0) continue;
-        float sign = n & 1 ? 1.0f : -1.0f;
-        of[body].area[a] += sign * closed;
-        if (s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING)
-            of[body].sway += sign * closed * s->wall_speed[a][solid_cell(s, face)];
-        of[body].any = any = true;
-    }
-    return any;
-}
-
-static bool add_to_body(Body *body, int32_t at, const Closed *closed, const float centre[3]) {
-    size_t n = body->cell_count, r = (size_t)body->elastic->r;
-    if (!memory_grow((void **)&body->cell, &body->cell_room, sizeof *body->cell, n + 1, n) ||
-        !memory_grow((void **)&body->cell_row, &body->row_room, sizeof *body->cell_row, (n + 1) * r,
-                     n * r))
-        return false;
-    BodyCell *c = &body->cell[body->cell_count++];
-    float foot[3];
-    body_wall(body, centre, foot, body->cell_row + n * r);
-    c->at = at;
-    for (int a = 0; a < 3; a++) c->area[a] = closed->area[a], c->head[a] = foot[a] - centre[a];
-    return true;
-}
-
-static bool gather_tile(BrimSim *s, int slot, Closed *of) {
-    Bodies *b = s->bodies;
-    Around around = around_tile(&s->grid, s->liquid, slot);
-    TileMask cut = cut_cells(s, slot);
-    for (int z = 0; z < s->grid.tile_depth; z++)
-        for (uint64_t bits = around.liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
-            int cell = z * 64 + __builtin_ctzll(bits);
-            int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
-            float centre[3];
-            if (!(s->diagonal[row] > 0) || !closed_faces(s, &around, slot, cell, of, centre))
-                continue;
-            if (!grow_cells(b)) return false;
-            int32_t at = (int32_t)b->cell_count++;
-            b->cell[at] = row, b->flow[at] = 0, b->sway[at] = 0;
-            b->at[solid_cell(s, me)] = at + 1;
-            for (int k = 0; k < b->count; k++) {
-                if (!of[k].any) continue;
-                b->sway[at] += of[k].sway;
-                if (!add_to_body(&b->body[k], at, &of[k], centre)) return false;
-            }
-        }
-    return true;
-}
-
-/// Velocities are those of the step's middle, by when a free body has turned on: its walls with it.
-/// Else a ring that spins would be pressed apart by the water in it.
-static void turn_walls(Body *body, double dn) {
-    const Elastic *e = body->elastic;
-    double momentum[3], spin[3], angle = 0;
-    elastic_spin(e, momentum, spin);
-    for (int a = 0; a < 3; a++) spin[a] *= 0.5 * dn, angle += spin[a] * spin[a];
-    angle = sqrt(angle);
-    if (!(angle > 0)) return;
-    double c = cos(angle), s = sin(angle) / angle, t = (1 - c) / (angle * angle);
-    for (size_t n = 0; n < body->cell_count; n++) {
-        float *area = body->cell[n].area;
-        double v[3] = {area[0], area[1], area[2]}, side[3];
-        double along = spin[0] * v[0] + spin[1] * v[1] + spin[2] * v[2];
-        for (int a = 0; a < 3; a++) {
-            int b = (a + 1) % 3, d = (a + 2) % 3;
-            side[a] = spin[b] * v[d] - spin[d] * v[b];
-        }
-        for (int a = 0; a < body->dim; a++)
-            area[a] = (float)(c * v[a] + s * side[a] + t * along * spin[a]);
-    }
-}
-
-/// Lists the cells whose walls bodies close, tile by tile.
-static bool gather(BrimSim *s) {
-    Bodies *b = s->bodies;
-    int32_t near = 0; // tiles near solids
-    for (int t = 0; t < s->grid.tile_count; t++)
-        near = s->solid_at[t] > near ? s->solid_at[t] : near;
-    size_t cells = (size_t)near * (size_t)s->grid.tile_cells;
-    Closed *of = malloc((size_t)b->count * sizeof *of);
-    bool ok = of && memory_fit((void **)&b->at, &b->at_room, sizeof *b->at, cells);
-    if (ok) memset(b->at, 0, cells * sizeof *b->at);
-    b->cell_count = 0;
-    for (int k = 0; k < b->count; k++) b->body[k].cell_count = 0;
-    for (int t = 0; ok && t < s->grid.tile_count; t++)
-        if (s->wet[t] && s->tile_solid[t] == SOLID_MOVING) ok = gather_tile(s, t, of);
-    for (int k = 0; k < b->count; k++) turn_walls(&b->body[k], s->dt_next);
-    free(of);
-    return ok;
-}
-
-// ------------------------------------------------------------------------------------ B and B^T
-
-/// out [dim][r] = B^T x of one body; x by cell of the grid.
-static void pull(const Bodies *b, const Body *body, const float *x, double *out) {
-    int r = body->elastic->r, dim = body->dim;
-    memset(out, 0, (size_t)(r * dim) * sizeof *out);
-    for (size_t n = 0; n < body->cell_count; n++) {
-        const BodyCell *c = &body->cell[n];
-        const float *row = body->cell_row + n * (size_t)r;
-        double q = x[b->cell[c->at]];
-        for (int a = 0; a < dim; a++) {
-            double f = q * c->area[a], *to = out + a * r;
-            if (f != 0)
-                for (int i = 0; i < r; i++) to[i] += f * row[i];
-        }
-    }
-}
-
-/// out [cells of the list] += scale B v, v [dim][r].
-static void push(const Body *body, double scale, const double *v, float *out) {
-    int r = body->elastic->r, dim = body->dim;
-    for (size_t n = 0; n < body->cell_count; n++) {
-        const BodyCell *c = &body->cell[n];
-        const float *row = body->cell_row + n * (size_t)r;
-        double sum = 0;
-        for (int a = 0; a < dim; a++) {
-            double s[4] = {0};
-            int i = 0;
-            if (c->area[a] == 0) continue;
-            for (; i + 4 <= r; i += 4)
-                for (int k = 0; k < 4; k++) s[k] += row[i + k] * v[a * r + i + k];
-            for (; i < r; i++) s[0] += row[i] * v[a * r + i];
-            sum += c->area[a] * ((s[0] + s[1]) + (s[2] + s[3]));
-        }
-        out[c->at] += (float)(scale * sum);
-    }
-}
-
 /// [dim][r] => [r][dim], and back.
 static void by_number(const Body *body, const double *from, double *to) {
     int r = body->elastic->r, dim = body->dim;
@@ -219,7 +42,7 @@ static double apply(void *context, const float *x, float *out) {
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         double v[ELASTIC_DOFS_MOST];
-        pull(b, body, x, v);
+        walls_pull(b, body, x, v);
         by_number(body, v, body->pulled);
         memcpy(body->step, body->pulled, (size_t)body->elastic->dofs * sizeof *body->step);
     }
@@ -229,7 +52,7 @@ static double apply(void *context, const float *x, float *out) {
         double v[ELASTIC_DOFS_MOST];
         dot += b->mass * dense_dot(body->pulled, body->step, body->elastic->dofs);
         by_component(body, body->step, v);
-        push(body, b->mass, v, out);
+        walls_push(body, b->mass, v, out);
     }
     b->ms += timer_ms() - begin;
     return dot;
@@ -246,17 +69,15 @@ static double level(void *context, const float *x) {
     for (int k = 0; k < b->count; k++) {
         const Body *body = &b->body[k];
         double v[ELASTIC_DOFS_MOST], sum = 0;
-        int r = body->elastic->r;
-        pull(b, body, x, v);
+        size_t width = (size_t)body->elastic->dofs;
+        walls_pull(b, body, x, v);
         swell += dense_dot(v, v, body->elastic->dofs);
         for (size_t n = 0; n < body->cell_count; n++) {
-            const BodyCell *c = &body->cell[n];
-            const float *row = body->cell_row + n * (size_t)r;
-            double size = 0, area = 0;
-            if (x[b->cell[c->at]] == 0) continue;
-            for (int i = 0; i < r; i++) size += (double)row[i] * row[i];
-            for (int a = 0; a < body->dim; a++) area += (double)c->area[a] * c->area[a];
-            sum += sqrt(size * area);
+            const float *row = body->push_row + n * width;
+            double size = 0;
+            if (x[b->cell[body->cell[n].at]] == 0) continue;
+            for (size_t i = 0; i < width; i++) size += (double)row[i] * row[i];
+            sum += sqrt(size);
         }
         most += sum * sum;
     }
@@ -373,7 +194,7 @@ static bool iterate(BrimSim *s) {
         memcpy(body->work, body->elastic->v, (size_t)body->elastic->dofs * sizeof *body->work);
         elastic_take(body->elastic, body->step);
         by_component(body, body->elastic->v, v);
-        push(body, 1, v, b->flow);
+        walls_push(body, 1, v, b->flow);
     }
     return true;
 }
@@ -384,7 +205,7 @@ static void take_pressure(BrimSim *s) {
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         double v[ELASTIC_DOFS_MOST];
-        pull(b, body, s->pressure, v);
+        walls_pull(b, body, s->pressure, v);
         by_number(body, v, body->step);
         for (int i = 0; i < body->elastic->dofs; i++)
             body->pressure[i] = b->mass * body->step[i] / body->elastic->kick;
@@ -433,7 +254,7 @@ static void finish(BrimSim *s) {
             f[i] = body->force[i] + body->contact[i] + body->hand[i] + body->pressure[i];
         elastic_end(e, f, b->count == 1 && body->cell_count == 0 && !body->touching);
         by_component(body, e->v, v);
-        push(body, 1, v, b->flow);
+        walls_push(body, 1, v, b->flow);
     }
 }
 
@@ -478,7 +299,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     double begin = timer_ms();
     b->mass = s->def.density * s->cell_volume;
     b->counted = false;
-    *memory = !gather(s);
+    *memory = !walls_gather(s);
     if (*memory) return false;
     PoissonTerm term = {apply, level, b, b->cell_count, b->cell, b->out, b->kept};
     int passes = passes_wanted(b), iterations = 0;
@@ -490,6 +311,10 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     b->ms = 0;
     for (int pass = 0; pass < passes || (pass < PASSES_MOST && !settled(b)); pass++) {
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
+        if (!walls_follow(s, s->dt_next)) {
+            *memory = true;
+            return false;
+        }
         if (!prepare(s, kick) || (pass > 0 && touching(b) && !take_back(s, kick, before)) ||
             !iterate(s))
             return false;

@@ -1,0 +1,293 @@
+// B: what bodies' walls push out of the cells beside them. See bodies.h.
+#include "base/memory.h"
+#include "bodies/bodies.h"
+#include "solid/triangle.h"
+#include "step/stages.h"
+#include "walls/solid_masks.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELLS_A_TASK = 64 };
+
+// --------------------------------------------------------------------------------------- cells
+
+static bool grow_cells(Bodies *b) {
+    size_t n = b->cell_count + 1;
+    return memory_grow((void **)&b->cell, &b->cell_room[0], sizeof *b->cell, n, n - 1) &&
+           memory_grow((void **)&b->flow, &b->cell_room[1], sizeof *b->flow, n, n - 1) &&
+           memory_grow((void **)&b->sway, &b->cell_room[2], sizeof *b->sway, n, n - 1) &&
+           memory_grow((void **)&b->out, &b->cell_room[3], sizeof *b->out, n, n - 1) &&
+           memory_grow((void **)&b->kept, &b->cell_room[4], sizeof *b->kept, n, n - 1);
+}
+
+/// What of a cell's faces each body closes.
+typedef struct Closed {
+    float area[3]; ///< upper less lower
+    float sway;    ///< what the walls' speeds push out of the cell there
+    bool any;
+} Closed;
+
+/// Centres of a cell's faces, and of the cell itself as the last of 7.
+static void face_centres(const BrimSim *s, int slot, int cell, float x[7], float y[7], float z[7]) {
+    TileCoord c = s->grid.coord[slot];
+    float at[3] = {space_middle(s->space, c.x * TILE + (cell & 7)),
+                   space_middle(s->space, c.y * TILE + (cell >> 3 & 7)),
+                   s->dim == 3 ? space_middle(s->space, c.z * TILE + (cell >> 6)) : 0};
+    for (int n = 0; n < 7; n++) {
+        float p[3] = {at[0], at[1], at[2]};
+        if (n < 6 && n < 2 * s->dim) p[n >> 1] += (n & 1 ? 0.5f : -0.5f) * s->dx;
+        x[n] = p[0], y[n] = p[1], z[n] = p[2];
+    }
+}
+
+/// The solid that closes each face is the one nearest to its centre, as for wall_speed.
+static bool closed_faces(const BrimSim *s, const Around *around, int slot, int cell, Closed *of,
+                         float centre[3]) {
+    const Bodies *b = s->bodies;
+    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
+    float x[7], y[7], z[7], phi[7];
+    int16_t owner[7];
+    bool any = false;
+    face_centres(s, slot, cell, x, y, z);
+    centre[0] = x[6], centre[1] = y[6], centre[2] = z[6];
+    for (int n = 0; n < 7; n++) phi[n] = INFINITY, owner[n] = -1;
+    solids_sample(s, slot, 7, x, y, z, phi, owner);
+    memset(of, 0, (size_t)b->count * sizeof *of);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int a = n >> 1, body = owner[n] - b->first_solid;
+        if (mask_has(&around->side[n], cell) || body < 0 || body >= b->count) continue;
+        int64_t face = n & 1 ? grid_step(&s->grid, slot, cell, a, 1) : me;
+        float closed = face < 0 ? 0 : 1 - open_part(s, a, face);
+        if (closed <= 0) continue;
+        float sign = n & 1 ? 1.0f : -1.0f;
+        of[body].area[a] += sign * closed;
+        if (s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING)
+            of[body].sway += sign * closed * s->wall_speed[a][solid_cell(s, face)];
+        of[body].any = any = true;
+    }
+    return any;
+}
+
+static bool add_to_body(Body *body, int32_t at, const Closed *closed, const float centre[3]) {
+    size_t n = body->cell_count, r = (size_t)body->elastic->r;
+    if (!memory_grow((void **)&body->cell, &body->cell_room, sizeof *body->cell, n + 1, n) ||
+        !memory_grow((void **)&body->cell_row, &body->row_room, sizeof *body->cell_row, (n + 1) * r,
+                     n * r))
+        return false;
+    BodyCell *c = &body->cell[body->cell_count++];
+    float foot[3];
+    body_wall(body, centre, foot, body->cell_row + n * r);
+    c->at = at;
+    for (int a = 0; a < 3; a++) c->area[a] = closed->area[a], c->head[a] = foot[a] - centre[a];
+    return true;
+}
+
+static bool gather_tile(BrimSim *s, int slot, Closed *of) {
+    Bodies *b = s->bodies;
+    Around around = around_tile(&s->grid, s->liquid, slot);
+    TileMask cut = cut_cells(s, slot);
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        for (uint64_t bits = around.liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
+            float centre[3];
+            if (!(s->diagonal[row] > 0) || !closed_faces(s, &around, slot, cell, of, centre))
+                continue;
+            if (!grow_cells(b)) return false;
+            int32_t at = (int32_t)b->cell_count++;
+            b->cell[at] = row, b->flow[at] = 0, b->sway[at] = 0;
+            b->at[solid_cell(s, me)] = at + 1;
+            for (int k = 0; k < b->count; k++) {
+                if (!of[k].any) continue;
+                b->sway[at] += of[k].sway;
+                if (!add_to_body(&b->body[k], at, &of[k], centre)) return false;
+            }
+        }
+    return true;
+}
+
+// ----------------------------------------------------------------------------------- triangles
+
+/// Where along its normal from its middle a triangle looks for its cell, in cells: those that it
+/// cuts may hold no water.
+static const double LOOK[] = {0.1, 0.35, 0.6, 0.85};
+enum { LOOKS = sizeof LOOK / sizeof *LOOK };
+
+/// Corners of a triangle when it has gone on for a time.
+static void corners_at(const Body *body, size_t triangle, double time, double x[3][3]) {
+    const Trimesh *m = &body->surface;
+    for (int k = 0; k < 3; k++) {
+        uint32_t v = m->triangles[triangle][k];
+        for (int a = 0; a < 3; a++)
+            x[k][a] = (double)m->vertices[v][a] + time * (double)body->velocity[v][a];
+    }
+}
+
+/// Normal times area of a triangle; 2D: times length of a segment.
+static void area_of(int dim, double x[3][3], double out[3]) {
+    double e[3], f[3];
+    for (int a = 0; a < 3; a++) e[a] = x[1][a] - x[0][a], f[a] = x[2][a] - x[0][a];
+    cross3(e, f, out);
+    for (int a = 0; a < 3; a++) out[a] *= 0.5;
+    if (dim == 2) out[0] = e[1], out[1] = -e[0], out[2] = 0;
+}
+
+/// The listed cell at a place, -1: none.
+static int32_t cell_at(const BrimSim *s, const double place[3]) {
+    int at[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        at[a] = (int)floor(place[a] / (double)s->dx);
+        if (at[a] < 0 || at[a] >= s->grid.cells[a]) return -1;
+    }
+    int64_t cell = grid_cell(&s->grid, at[0], at[1], at[2]);
+    int64_t near = cell < 0 ? -1 : solid_cell(s, cell);
+    return near < 0 ? -1 : s->bodies->at[near] - 1;
+}
+
+/// The cell of a body's own list that a triangle pushes, -1: none. own [cells of all bodies]
+static int32_t cell_of(const BrimSim *s, const Body *body, size_t triangle, const int32_t *own) {
+    double x[3][3], area[3];
+    corners_at(body, triangle, 0, x);
+    area_of(s->dim, x, area);
+    double size = sqrt(dot3(area, area));
+    for (int n = 0; n < LOOKS && size > 0; n++) {
+        double place[3] = {0};
+        for (int a = 0; a < s->dim; a++) {
+            for (int k = 0; k < s->dim; k++) place[a] += x[k][a] / s->dim;
+            place[a] += LOOK[n] * (double)s->dx * area[a] / size;
+        }
+        int32_t at = cell_at(s, place);
+        if (at >= 0 && own[at] >= 0) return own[at];
+    }
+    return -1;
+}
+
+/// Lists the triangles of each of a body's cells, by a counting sort.
+static bool sort_triangles(const BrimSim *s, Body *body, int32_t *own) {
+    size_t triangles = body->surface.triangle_count, cells = body->cell_count;
+    if (!memory_fit((void **)&body->wall_triangle, &body->wall_room, sizeof *body->wall_triangle,
+                    triangles))
+        return false;
+    int32_t *cell = malloc((triangles + 1) * sizeof *cell);
+    uint32_t *next = calloc(cells + 1, sizeof *next);
+    for (size_t i = 0; i < s->bodies->cell_count; i++) own[i] = -1;
+    for (size_t n = 0; n < cells; n++) own[body->cell[n].at] = (int32_t)n;
+    for (size_t t = 0; cell && next && t < triangles; t++) {
+        cell[t] = cell_of(s, body, t, own);
+        if (cell[t] >= 0) next[cell[t]]++;
+    }
+    uint32_t first = 0;
+    for (size_t n = 0; cell && next && n < cells; n++) {
+        BodyCell *c = &body->cell[n];
+        c->first = first, c->count = next[n], next[n] = first, first += c->count;
+    }
+    for (size_t t = 0; cell && next && t < triangles; t++)
+        if (cell[t] >= 0) body->wall_triangle[next[cell[t]]++] = (uint32_t)t;
+    bool ok = cell && next;
+    free(cell), free(next);
+    return ok;
+}
+
+bool walls_gather(BrimSim *s) {
+    Bodies *b = s->bodies;
+    int32_t near = 0; // tiles near solids
+    for (int t = 0; t < s->grid.tile_count; t++)
+        near = s->solid_at[t] > near ? s->solid_at[t] : near;
+    size_t cells = (size_t)near * (size_t)s->grid.tile_cells;
+    Closed *of = malloc((size_t)b->count * sizeof *of);
+    bool ok = of && memory_fit((void **)&b->at, &b->at_room, sizeof *b->at, cells);
+    if (ok) memset(b->at, 0, cells * sizeof *b->at);
+    b->cell_count = 0;
+    for (int k = 0; k < b->count; k++) b->body[k].cell_count = 0;
+    for (int t = 0; ok && t < s->grid.tile_count; t++)
+        if (s->wet[t] && s->tile_solid[t] == SOLID_MOVING) ok = gather_tile(s, t, of);
+    free(of);
+    int32_t *own = malloc((b->cell_count + 1) * sizeof *own);
+    for (int k = 0; ok && k < b->count; k++) ok = own && sort_triangles(s, &b->body[k], own);
+    free(own);
+    return ok;
+}
+
+// ------------------------------------------------------------------------------------ B and B^T
+
+typedef struct Follow {
+    Body *body;
+    double half; ///< of the step to come, s
+    double scale;
+} Follow;
+
+/// What a triangle's area changes until the middle of the step, times its functions.
+static void add_triangle(const Follow *f, uint32_t triangle, float *to) {
+    const Body *b = f->body;
+    const uint32_t *corner = b->surface.triangles[triangle];
+    size_t r = (size_t)b->elastic->r;
+    double x[3][3], now[3], then[3];
+    corners_at(b, triangle, 0, x), area_of(b->dim, x, now);
+    corners_at(b, triangle, f->half, x), area_of(b->dim, x, then);
+    for (int a = 0; a < b->dim; a++) {
+        float change = (float)((now[a] - then[a]) * f->scale / b->dim); // out of the cell
+        for (int k = 0; k < b->dim; k++) {
+            const float *row = b->row + corner[k] * r;
+            for (size_t i = 0; i < r; i++) to[(size_t)a * r + i] += change * row[i];
+        }
+    }
+}
+
+/// Rows of B of a piece of a body's cells.
+static void follow_cells(void *context, int piece, int thread) {
+    const Follow *f = context;
+    Body *b = f->body;
+    size_t r = (size_t)b->elastic->r, width = r * (size_t)b->dim;
+    size_t from = (size_t)piece * CELLS_A_TASK, end = from + CELLS_A_TASK;
+    (void)thread;
+    for (size_t n = from; n < end && n < b->cell_count; n++) {
+        const BodyCell *c = &b->cell[n];
+        const float *row = b->cell_row + n * r;
+        float *to = b->push_row + n * width;
+        for (size_t a = 0; a < (size_t)b->dim; a++)
+            for (size_t i = 0; i < r; i++) to[a * r + i] = c->area[a] * row[i];
+        for (uint32_t t = c->first; t < c->first + c->count; t++)
+            add_triangle(f, b->wall_triangle[t], to);
+    }
+}
+
+bool walls_follow(BrimSim *s, double dn) {
+    Bodies *b = s->bodies;
+    for (int k = 0; k < b->count; k++) {
+        Body *body = &b->body[k];
+        size_t width = (size_t)body->elastic->dofs;
+        if (!memory_fit((void **)&body->push_row, &body->push_room, sizeof *body->push_row,
+                        body->cell_count * width))
+            return false;
+        body_speeds(body);
+        Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim)};
+        team_for(s->team, (int)((body->cell_count + CELLS_A_TASK - 1) / CELLS_A_TASK), 1,
+                 follow_cells, &f);
+    }
+    return true;
+}
+
+void walls_pull(const Bodies *b, const Body *body, const float *x, double *out) {
+    int width = body->elastic->dofs;
+    memset(out, 0, (size_t)width * sizeof *out);
+    for (size_t n = 0; n < body->cell_count; n++) {
+        const float *row = body->push_row + n * (size_t)width;
+        double q = x[b->cell[body->cell[n].at]];
+        if (q == 0) continue;
+        for (int i = 0; i < width; i++) out[i] += q * row[i];
+    }
+}
+
+void walls_push(const Body *body, double scale, const double *v, float *out) {
+    int width = body->elastic->dofs;
+    for (size_t n = 0; n < body->cell_count; n++) {
+        const float *row = body->push_row + n * (size_t)width;
+        double s[4] = {0};
+        int i = 0;
+        for (; i + 4 <= width; i += 4)
+            for (int k = 0; k < 4; k++) s[k] += row[i + k] * v[i + k];
+        for (; i < width; i++) s[0] += row[i] * v[i];
+        out[body->cell[n].at] += (float)(scale * ((s[0] + s[1]) + (s[2] + s[3])));
+    }
+}
