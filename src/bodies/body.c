@@ -21,7 +21,7 @@ void body_free(Body *b) {
     distance_grid_free(&b->grid);
     distance_work_free(&b->distance);
     free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
-    free(b->cell), free(b->cell_row), free(b->push_row), free(b->wall_triangle);
+    free(b->cell), free(b->cell_row), free(b->push_row), free(b->wall_triangle), free(b->cell_work);
     free(b->force), free(b->pressure), free(b->contact), free(b->hand), free(b->step),
         free(b->pulled), free(b->residual), free(b->change), free(b->extra), free(b->work);
     *b = (Body){0};
@@ -32,7 +32,8 @@ size_t body_bytes(const Body *b) {
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
            b->surface.vertex_count * (52 + 4 * r) + b->surface.triangle_count * 12 +
            distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
-           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->push_room + b->wall_room);
+           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->push_room + b->wall_room) +
+           b->work_room * 8;
 }
 
 // ------------------------------------------------------------------------------------- surface
@@ -313,16 +314,15 @@ static void foot_weights(const Trimesh *m, uint32_t triangle, const float p[3], 
     triangle_weights(m->vertices[t[0]], m->vertices[t[1]], m->vertices[t[2]], p, w);
 }
 
-/// The nearest triangle known at the node nearest to a point, or one of those around it.
-static uint32_t nearest_triangle(const Body *b, const float p[3]) {
+static size_t nearest_node(const Body *b, const float p[3]) {
     const DistanceGrid *g = &b->grid;
     size_t at = 0, stride = 1;
     for (int a = 0; a < b->dim; a++) {
-        double i = floor((p[a] - (double)g->origin[a]) / g->spacing + 0.5);
-        size_t k = i < 0 ? 0 : i > g->n[a] - 1 ? (size_t)g->n[a] - 1 : (size_t)i;
+        double i = (p[a] - (double)g->origin[a]) / g->spacing + 0.5; // > 0: cut off is rounded
+        size_t k = !(i > 0) ? 0 : i > g->n[a] - 1 ? (size_t)g->n[a] - 1 : (size_t)i;
         at += k * stride, stride *= (size_t)g->n[a];
     }
-    return b->distance.nearest[at];
+    return at;
 }
 
 static BrimVec3 rigid_velocity(const Body *b, const float p[3]) {
@@ -338,7 +338,10 @@ static BrimVec3 rigid_velocity(const Body *b, const float p[3]) {
 BrimVec3 body_velocity(const void *body, const float p[3]) {
     const Body *b = body;
     if (b->elastic->params.rigid) return rigid_velocity(b, p);
-    uint32_t t = nearest_triangle(b, p);
+    size_t node = nearest_node(b, p);
+    // farther off no triangle is known
+    if (fabsf(b->grid.value[node]) >= REACH * b->grid.spacing) return (BrimVec3){0, 0, 0};
+    uint32_t t = b->distance.nearest[node];
     double w[3];
     float v[3] = {0};
     foot_weights(&b->surface, t, p, w);
@@ -368,7 +371,7 @@ void body_wall(const Body *b, const float p[3], float foot[3], float *row) {
         rigid_wall(b, p, foot, row);
         return;
     }
-    uint32_t t = nearest_triangle(b, p);
+    uint32_t t = b->distance.nearest[nearest_node(b, p)];
     double w[3];
     size_t r = (size_t)b->elastic->r;
     foot_weights(&b->surface, t, p, w);

@@ -48,7 +48,8 @@ typedef struct Body {
     float *cell_row;         ///< [cells][r] the functions at the wall
     float *push_row;         ///< [cells][dim][r] B: see walls.c
     uint32_t *wall_triangle; ///< triangles, by cell
-    size_t cell_count, cell_room, row_room, push_room, wall_room;
+    double *cell_work;       ///< [cells] scratch of B and B^T
+    size_t cell_count, cell_room, row_room, push_room, wall_room, work_room;
     double *force;       ///< [r][dim] all but elastic ones, N: of the step
     double *pressure;    ///< [r][dim] of the liquid's pressure, N
     double *contact;     ///< [r][dim] of walls, solids and other bodies, N

@@ -1,6 +1,7 @@
 // B: what bodies' walls push out of the cells beside them. See bodies.h.
 #include "base/memory.h"
 #include "bodies/bodies.h"
+#include "bodies/walls_sum.h"
 #include "solid/triangle.h"
 #include "step/stages.h"
 #include "walls/solid_masks.h"
@@ -258,7 +259,9 @@ bool walls_follow(BrimSim *s, double dn) {
         Body *body = &b->body[k];
         size_t width = (size_t)body->elastic->dofs;
         if (!memory_fit((void **)&body->push_row, &body->push_room, sizeof *body->push_row,
-                        body->cell_count * width))
+                        body->cell_count * width) ||
+            !memory_fit((void **)&body->cell_work, &body->work_room, sizeof *body->cell_work,
+                        body->cell_count))
             return false;
         body_speeds(body);
         Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim)};
@@ -268,26 +271,17 @@ bool walls_follow(BrimSim *s, double dn) {
     return true;
 }
 
+static const WallKernels *kernels(void) {
+    return wall_kernels_for(isa_choose(BRIM_ISA_AUTO));
+}
+
 void walls_pull(const Bodies *b, const Body *body, const float *x, double *out) {
-    int width = body->elastic->dofs;
-    memset(out, 0, (size_t)width * sizeof *out);
-    for (size_t n = 0; n < body->cell_count; n++) {
-        const float *row = body->push_row + n * (size_t)width;
-        double q = x[b->cell[body->cell[n].at]];
-        if (q == 0) continue;
-        for (int i = 0; i < width; i++) out[i] += q * row[i];
-    }
+    for (size_t n = 0; n < body->cell_count; n++) body->cell_work[n] = x[b->cell[body->cell[n].at]];
+    kernels()->pull(body->cell_count, body->elastic->dofs, body->cell_work, body->push_row, out);
 }
 
 void walls_push(const Body *body, double scale, const double *v, float *out) {
-    int width = body->elastic->dofs;
-    for (size_t n = 0; n < body->cell_count; n++) {
-        const float *row = body->push_row + n * (size_t)width;
-        double s[4] = {0};
-        int i = 0;
-        for (; i + 4 <= width; i += 4)
-            for (int k = 0; k < 4; k++) s[k] += row[i + k] * v[i + k];
-        for (; i < width; i++) s[0] += row[i] * v[i];
-        out[body->cell[n].at] += (float)(scale * ((s[0] + s[1]) + (s[2] + s[3])));
-    }
+    kernels()->push(body->cell_count, body->elastic->dofs, body->push_row, v, body->cell_work);
+    for (size_t n = 0; n < body->cell_count; n++)
+        out[body->cell[n].at] += (float)(scale * body->cell_work[n]);
 }
