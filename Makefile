@@ -23,7 +23,7 @@ SONAME := libbrim.so.$(SOVERSION)
 
 CORES := $(shell nproc 2>/dev/null || echo 1)
 # Goals that install what is missing first, and only then, in a second make, look for libraries.
-STAGED := demo test test-sanitize test-fields test-threads test-clients test-viewer fuzz bench bench-river validate
+STAGED := demo test test-sanitize test-fields test-threads test-isa test-clients test-viewer fuzz bench bench-river validate
 PLAIN := clean help format check-format setup uninstall
 BUILDS := $(filter-out $(STAGED) $(PLAIN),$(or $(MAKECMDGOALS),all))
 # Builds use all cores unless a make above already deals them out.
@@ -279,6 +279,10 @@ test-threads:
 	    SANITIZE="-fsanitize=thread -fno-omit-frame-pointer" all tests
 	@scripts/test-threads.sh $(BUILD)/threads
 
+test-isa:
+	@$(MAKE) --no-print-directory all
+	@scripts/test-isa.sh $(BUILD)
+
 fuzz:
 	@scripts/setup.sh --test
 	@fuzz/run.sh $(BUILD)/fuzz $(or $(SECONDS),60)
@@ -378,6 +382,7 @@ help:
 	@echo 'make test-sanitize  the unit and command tests under AddressSanitizer and UBSan'
 	@echo 'make test-fields    stages touch only the fields that they declare, none reads a dead one'
 	@echo 'make test-threads   tests of what runs on several threads, under ThreadSanitizer'
+	@echo 'make test-isa       all scenes give the same bits on each instruction set of this processor'
 	@echo 'make test-clients   installs ParaView, Blender, Chromium (3 GB) and opens our files in them'
 	@echo 'make test-viewer    the page of brim live: types, format, tests'
 	@echo 'make fuzz           fuzzes the parsers with clang, SECONDS=60 each'

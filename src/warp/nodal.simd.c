@@ -280,7 +280,8 @@ INLINE wide keep(wide v, wide_int mask) {
     return (wide)((wide_int)v & mask);
 }
 
-/// Adds a row of cells' values to those of one of their corners.
+/// Adds a row of cells' values to those of one of their corners: once for each sum and corner,
+/// those at the low side along x first (see assemble).
 INLINE void add(NodalRow row, int x, int y, int z, const int corner, wide v) {
     const int ny = y + (corner >> 1 & 1), nz = z + (corner >> 2);
     if (ny < 0 || ny >= TILE || nz < 0 || nz >= TILE) return;
@@ -290,6 +291,7 @@ INLINE void add(NodalRow row, int x, int y, int z, const int corner, wide v) {
 
 INLINE void add_links(const Tensors *t, NodalSums *s, int x, int y, int z, const wide_int liquid[8],
                       wide_int on, const bool any_cut) {
+    wide anchor[8] = {0};
     UNROLL for (int i = 0; i < 8; i++) UNROLL for (int j = i + 1; j < 8; j++) {
         const int dx = (j & 1) - (i & 1), dy = (j >> 1 & 1) - (i >> 1 & 1);
         const wide k = stiffness(t, i, j);
@@ -298,9 +300,10 @@ INLINE void add_links(const Tensors *t, NodalSums *s, int x, int y, int z, const
         if (any_cut) both &= liquid[i] & liquid[j];
         add(s->link[link_of(dx, dy, (j >> 2) - (i >> 2))], x, y, z, i, keep(-k, both));
         if (!any_cut) continue;
-        add(s->anchor, x, y, z, i, keep(-k, liquid[i] & ~liquid[j] & on));
-        add(s->anchor, x, y, z, j, keep(-k, liquid[j] & ~liquid[i] & on));
+        anchor[i] += keep(-k, liquid[i] & ~liquid[j] & on);
+        anchor[j] += keep(-k, liquid[j] & ~liquid[i] & on);
     }
+    if (any_cut) UNROLL for (int c = 0; c < 8; c++) add(s->anchor, x, y, z, c, anchor[c]);
 }
 
 /// 7-point coefficients: the mean of S_aa, shared by the cell's four edges along a.
@@ -386,11 +389,14 @@ INLINE void assemble_row(const NodalTile *t, NodalSums *s, int x, int y, int z) 
     store_means(t, &p, x, y, z, on);
 }
 
+/// A node takes the cell above it along x before the one below, as the corners of one vector give
+/// to it; so vectors go downwards, and sums have the same order whatever their width.
 static void assemble(const NodalTile *t, NodalSums *s) {
     memset(s, 0, sizeof *s);
+    const int last = -1 + TILE / WIDE * WIDE; // cells -1 to TILE - 1
     for (int z = -1; z < TILE; z++)
         for (int y = -1; y < TILE; y++)
-            for (int x = -1; x < TILE; x += WIDE) assemble_row(t, s, x, y, z);
+            for (int x = last; x >= -1; x -= WIDE) assemble_row(t, s, x, y, z);
 }
 
 // -------------------------------------------------------------------------------------- operator
