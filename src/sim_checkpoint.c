@@ -378,12 +378,13 @@ static BrimResult read_tiles(Checkpoint *c, BrimSim *s, int tile_count, const ch
     return r;
 }
 
-/// (x) sorted => cell_start, occupied. False when a particle is where no tile is, or out of order.
-static bool index_particles(BrimSim *s) {
+/// (x) sorted => key, tile_start. False when a particle is where no tile is, or out of order.
+static bool find_tiles(BrimSim *s) {
     Particles *p = &s->particles;
     const Grid *g = &s->grid;
     uint32_t cells = (uint32_t)g->tile_cells;
-    size_t all = sim_cells(s), next = 0;
+    size_t last = 0;
+    int tile = 0;
     for (size_t i = 0; i < p->count; i++) {
         const float x = p->attr[ATTR_X][i], y = p->attr[ATTR_Y][i], z = p->attr[ATTR_Z][i];
         if (!(x >= 0 && y >= 0 && z >= 0 && space_to_grid(s->space, x) <= (float)g->cells[0] &&
@@ -394,19 +395,32 @@ static bool index_particles(BrimSim *s) {
         int32_t slot = g->slot_of[p->key[i] / cells];
         if (slot < 0) return false;
         size_t cell = (size_t)slot * cells + p->key[i] % cells;
-        if (cell + 1 < next) return false;
-        while (next <= cell) p->cell_start[next++] = (uint32_t)i;
+        if (cell < last) return false;
+        last = cell;
+        while (tile <= slot) p->tile_start[tile++] = (uint32_t)i;
     }
-    while (next <= all) p->cell_start[next++] = (uint32_t)p->count;
-    for (size_t row = 0; row < sim_rows(s); row++) {
-        uint8_t bits = 0;
-        for (size_t x = 0; x < TILE; x++)
-            bits |= (uint8_t)((p->cell_start[row * TILE + x] != p->cell_start[row * TILE + x + 1])
-                              << x);
-        p->occupied[row] = bits;
+    while (tile <= g->tile_count) p->tile_start[tile++] = (uint32_t)p->count;
+    return true;
+}
+
+/// (key, tile_start) => cell_start, occupied
+static void index_particles(BrimSim *s) {
+    Particles *p = &s->particles;
+    const Grid *g = &s->grid;
+    uint32_t cells = (uint32_t)g->tile_cells;
+    memset(p->occupied, 0, sim_rows(s));
+    for (int t = 0; t < g->tile_count; t++) {
+        if (!tile_holds(p, t)) continue;
+        uint32_t *start = p->cell_start + (size_t)p->start_at[t] * cells, next = 0;
+        for (uint32_t i = tile_first(p, t); i < tile_end(p, t); i++) {
+            uint32_t cell = p->key[i] % cells;
+            while (next <= cell) start[next++] = i;
+            p->occupied[(size_t)t * (size_t)g->tile_rows + cell / TILE] |=
+                (uint8_t)(1 << cell % TILE);
+        }
+        while (next < cells) start[next++] = tile_end(p, t);
     }
     p->sorted = p->count;
-    return true;
 }
 
 static BrimResult read_swallowed(Checkpoint *c, BrimSim *s, const char *path, BrimError *error) {
@@ -628,10 +642,12 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK) r = read_tiles(c, s, (int)tiles, path, error);
     if (r != BRIM_OK) return r;
     Particles *p = &s->particles;
-    if (!memory_fit((void **)&p->cell_start, &p->start_capacity, 4, sim_cells(s) + 1) ||
-        !memory_fit((void **)&p->occupied, &p->mask_capacity, 1, sim_rows(s)))
+    if (!particles_fit_tiles(p, &s->grid, (size_t)s->grid.tile_count))
         return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
-    if (!index_particles(s)) return damaged(path, "a particle is out of place", error);
+    if (!find_tiles(s)) return damaged(path, "a particle is out of place", error);
+    if (!particles_fit_cells(p, &s->grid))
+        return fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
+    index_particles(s);
     r = read_waiting(c, s, path, error);
     if (r != BRIM_OK) return r;
     r = read_fields(c, s, path, error);

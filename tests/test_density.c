@@ -150,7 +150,8 @@ static double spread_after(BrimVolume volume, BrimError *error) {
     if (run_until(s, 1.5, error) == BRIM_OK)
         for (int i = 0; i < s->grid.tile_count * s->grid.tile_cells; i++) {
             if (s->phi[i] > -1.9f) continue;
-            double count = s->particles.cell_start[i + 1] - s->particles.cell_start[i];
+            const uint32_t *start = cell_starts_from(&s->particles, &s->grid, i);
+            double count = start[1] - start[0];
             cells++, sum += count, squares += count * count;
         }
     brim_sim_destroy(&s);

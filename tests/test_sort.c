@@ -72,12 +72,16 @@ static bool sorted_right(const World *w) {
     const Grid *g = &w->grid;
     for (int t = 0; t < g->tile_count; t++) {
         TileCoord c = g->coord[t];
+        const uint32_t *start = cell_starts(p, g, t);
+        if (tile_holds(p, t) &&
+            (start[0] != tile_first(p, t) || start[g->tile_cells] != tile_end(p, t)))
+            return false;
         for (int i = 0; i < g->tile_cells; i++) {
             size_t cell = (size_t)t * (size_t)g->tile_cells + (size_t)i;
             uint32_t box = (uint32_t)grid_box_index(g, c.x, c.y, c.z);
             bool occupied = p->occupied[cell >> 3] >> (cell & 7) & 1;
-            if (occupied != (p->cell_start[cell] != p->cell_start[cell + 1])) return false;
-            for (uint32_t k = p->cell_start[cell]; k < p->cell_start[cell + 1]; k++) {
+            if (occupied != (start[i] != start[i + 1])) return false;
+            for (uint32_t k = start[i]; k < start[i + 1]; k++) {
                 uint32_t key = cell_key(g, (Space){1, 1}, p->attr[ATTR_X][k], p->attr[ATTR_Y][k],
                                         p->attr[ATTR_Z][k]);
                 if (key != box * (uint32_t)g->tile_cells + (uint32_t)i) return false;
@@ -85,8 +89,7 @@ static bool sorted_right(const World *w) {
             }
         }
     }
-    return p->cell_start[(size_t)g->tile_count * (size_t)g->tile_cells] == p->count &&
-           p->sorted == p->count;
+    return p->tile_start[g->tile_count] == p->count && p->sorted == p->count;
 }
 
 /// Tiles exist where a particle is within reach, and nowhere else.

@@ -69,8 +69,8 @@ bool band_swallow(BrimSim *s) {
     uint32_t *key = s->particles.key;
     for (int t = 0; t < s->grid.tile_count; t++) {
         if (!source_within(s, t, TILE)) continue;
-        uint32_t end = tile_end(&s->particles, &s->grid, t);
-        for (uint32_t i = tile_first(&s->particles, &s->grid, t); i < end; i++) {
+        uint32_t end = tile_end(&s->particles, t);
+        for (uint32_t i = tile_first(&s->particles, t); i < end; i++) {
             if (key[i] >= KEY_GONE) continue;
             int32_t slot = s->grid.slot_of[key[i] / cells];
             if (slot < 0 || !band_bit(s->hidden, (int64_t)slot * cells + key[i] % cells) ||

@@ -71,7 +71,8 @@ static void inherit(BrimSim *s, uint32_t i) {
         int64_t cell = grid_cell(g, at[0] + n % 3 - 1, at[1] + n / 3 % 3 - 1,
                                  s->dim == 3 ? at[2] + n / 9 - 1 : 0);
         if (cell < 0) continue;
-        for (uint32_t k = p->cell_start[cell]; k < p->cell_start[cell + 1]; k++) {
+        const uint32_t *start = cell_starts_from(p, g, cell);
+        for (uint32_t k = start[0]; k < start[1]; k++) {
             float d2 = 0;
             for (int a = 0; a < s->dim; a++) {
                 float d = p->attr[ATTR_X + a][k] - p->attr[ATTR_X + a][i];
@@ -195,8 +196,7 @@ static float surplus(const BrimSim *s, const BandNext *next) {
 static void take_tile(BrimSim *s, int slot, int thread, void *context) {
     const BandExchange *e = context;
     if (e->far || band_any_near(s, e->hidden, slot))
-        take(s, e, tile_first(&s->particles, &s->grid, slot),
-             tile_end(&s->particles, &s->grid, slot));
+        take(s, e, tile_first(&s->particles, slot), tile_end(&s->particles, slot));
 }
 
 /// False when out of memory.

@@ -285,7 +285,7 @@ static void restore_tile(BrimSim *s, int slot, int thread, void *context) {
     Particles *p = &s->particles;
     const uint32_t *material = particle_words(p, ATTR_MATERIAL), *id = particle_words(p, ATTR_ID);
     (void)thread, (void)context;
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++) {
+    for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++) {
         if (!material[i]) continue;
         const float *at = s->bodies->body[material[i] - 1].twins->place[id[i]];
         for (int a = 0; a < s->dim; a++) p->attr[ATTR_X + a][i] = at[a];
@@ -350,7 +350,7 @@ static void send_tile(BrimSim *s, int slot, int thread, void *context) {
     Particles *p = &s->particles;
     const uint32_t *material = particle_words(p, ATTR_MATERIAL), *id = particle_words(p, ATTR_ID);
     (void)thread, (void)context;
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++)
+    for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++)
         for (int a = 0; a < s->dim && material[i]; a++)
             p->attr[ATTR_VX + a][i] = s->bodies->body[material[i] - 1].twins->sent[id[i]][a];
 }
@@ -398,7 +398,7 @@ static void take_tile(BrimSim *s, int slot, int thread, void *context) {
     const uint32_t *material = particle_words(p, ATTR_MATERIAL), *id = particle_words(p, ATTR_ID);
     float ratio = particles_carry(p, ROW_AFFINE) ? 0 : s->def.flip_ratio;
     (void)thread, (void)context;
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++) {
+    for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++) {
         if (!material[i]) continue;
         Twins *t = s->bodies->body[material[i] - 1].twins;
         float u[3] = {0}, share = ratio > 0 ? t->flip : 0;
@@ -537,9 +537,9 @@ typedef struct Leaving {
 static void count_twins(BrimSim *s, int slot, int thread, void *context) {
     Leaving *job = context;
     const uint32_t *material = particle_words(&s->particles, ATTR_MATERIAL);
-    uint32_t end = tile_end(&s->particles, &s->grid, slot), count = 0;
+    uint32_t end = tile_end(&s->particles, slot), count = 0;
     (void)thread;
-    job->first[slot] = tile_first(&s->particles, &s->grid, slot);
+    job->first[slot] = tile_first(&s->particles, slot);
     for (uint32_t i = job->first[slot]; i < end; i++) count += material[i] != 0;
     job->gone[slot + 1] = count;
 }
@@ -567,12 +567,15 @@ static void recount_tile(BrimSim *s, int slot, int thread, void *context) {
     Particles *p = &s->particles;
     const uint32_t *material = particle_words(p, ATTR_MATERIAL);
     size_t cells = (size_t)s->grid.tile_cells, base = (size_t)slot * cells;
+    uint32_t *start = p->cell_start + p->start_at[slot] * cells;
     uint32_t gone = job->gone[slot], end = job->first[slot + 1], i = job->first[slot];
     bool any = job->gone[slot] != job->gone[slot + 1];
     (void)thread;
+    p->tile_start[slot] = i - gone;
+    if (i == end) return;
     for (size_t c = 0; c < cells; c++) {
-        uint32_t next = c + 1 < cells ? p->cell_start[base + c + 1] : end, left = 0;
-        p->cell_start[base + c] = i - gone;
+        uint32_t next = c + 1 < cells ? start[c + 1] : end, left = 0;
+        start[c] = i - gone;
         for (; i < next; i++) {
             if (any && material[i])
                 gone++;
@@ -594,7 +597,8 @@ BrimResult stage_emerge(BrimSim *s, BrimError *error) {
         tiles_for(s, count_twins, &job);
         for (size_t t = 0; t < tiles; t++) job.gone[t + 1] += job.gone[t];
         tiles_for(s, recount_tile, &job);
-        uint32_t count = (uint32_t)p->count - job.gone[tiles];
+        uint32_t count = (uint32_t)p->count - job.gone[tiles], places = 0;
+        for (size_t t = 0; t < tiles; t++) places += p->start_at[t] != 0;
         for (int n = 0; n <= ATTR_MAX; n++) { // material tells which go: it is the last
             int place = n < ATTR_MAX ? n : ATTR_MATERIAL;
             if ((n < ATTR_MAX && place == ATTR_MATERIAL) || !p->attr[place]) continue;
@@ -604,7 +608,7 @@ BrimResult stage_emerge(BrimSim *s, BrimError *error) {
             p->spare = p->attr[place], p->attr[place] = kept;
         }
         p->count = p->sorted = count;
-        p->cell_start[tiles * (size_t)s->grid.tile_cells] = count;
+        p->tile_start[tiles] = p->cell_start[(places + 1) * (size_t)s->grid.tile_cells] = count;
     }
     free(job.first), free(job.gone);
     return ok ? BRIM_OK : step_out_of_memory(s, "emerge", error);

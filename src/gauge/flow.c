@@ -80,7 +80,7 @@ static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
         double low = (corner[a] - 1) * (double)s->dx, high = (corner[a] + TILE + 1) * (double)s->dx;
         if (g.to[a] < low || g.from[a] > high) return;
     }
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++)
+    for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++)
         share->value[0] += particle_flow(s, &g, i);
     for (int cell = 0; has_band(s) && cell < s->grid.tile_cells; cell++)
         if (cell_in(s->hidden, (int64_t)slot * s->grid.tile_cells + cell))

@@ -290,7 +290,7 @@ static void push_particles(BrimSim *s, int slot, int thread, void *context) {
     const SubStep *sub = context;
     float *nodes = s->scratch[thread].block[0];
     Span p = sim_span(s, slot, MPM_HALO);
-    uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    uint32_t first = tile_first(&s->particles, slot);
     float low[3], high[3], most = sub->most * s->dx;
     bool solid = solid_near(s, slot);
     domain_box(s, low, high);

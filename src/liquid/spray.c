@@ -94,7 +94,8 @@ static float fullness(const BrimSim *s, uint32_t i) {
         int64_t c = grid_cell(&s->grid, cell[0] + n % 3 - 1, cell[1] + n / 3 % 3 - 1,
                               s->dim == 3 ? cell[2] + n / 9 - 1 : 0);
         if (c < 0) continue;
-        for (uint32_t k = p->cell_start[c]; k < p->cell_start[c + 1]; k++) {
+        const uint32_t *start = cell_starts_from(p, &s->grid, c);
+        for (uint32_t k = start[0]; k < start[1]; k++) {
             float w = 1;
             for (int a = 0; a < s->dim; a++)
                 w *= fmaxf(0, 1 - fabsf(space_to_grid(s->space, p->attr[ATTR_X + a][k]) - at[a]));
@@ -119,7 +120,7 @@ static bool takes_off(const BrimSim *s, uint32_t i, float speed) {
 /// => key: 1 for those that take off; context: how many there are, by tile
 static void choose_tile(BrimSim *s, int slot, int thread, void *context) {
     Particles *p = &s->particles;
-    uint32_t first = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot), count = 0;
+    uint32_t first = tile_first(p, slot), end = tile_end(p, slot), count = 0;
     float slowest = s->def.spray_speed[0];
     const float *u = p->attr[ATTR_VX], *v = p->attr[ATTR_VY], *w = p->attr[ATTR_VZ];
     for (uint32_t i = first; i < end; i++) {
@@ -133,7 +134,7 @@ static void choose_tile(BrimSim *s, int slot, int thread, void *context) {
 /// (key) => flying, from: those that take off, behind the others. sprayed: where the tile's begin
 static void lift_tile(BrimSim *s, int slot, int thread, void *context) {
     Particles *p = &s->particles, *flying = &s->spray.flying;
-    uint32_t first = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
+    uint32_t first = tile_first(p, slot), end = tile_end(p, slot);
     size_t before = *(const size_t *)context, at = s->sprayed[slot];
     for (uint32_t i = first; i < end; i++) {
         if (!p->key[i]) continue;

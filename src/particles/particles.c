@@ -8,6 +8,8 @@ void particles_free(Particles *p) {
     free(p->key);
     free(p->order);
     free(p->spare);
+    free(p->tile_start);
+    free(p->start_at);
     free(p->cell_start);
     free(p->occupied);
     *p = (Particles){0};
@@ -53,8 +55,8 @@ void particle_inherit(Particles *p, size_t i, size_t from) {
 }
 
 size_t particles_bytes(const Particles *p) {
-    return p->capacity * 4 * (size_t)(particle_numbers(p) + 3) + p->start_capacity * 4 +
-           p->mask_capacity;
+    return p->capacity * 4 * (size_t)(particle_numbers(p) + 3) + p->mask_capacity +
+           4 * (p->tile_capacity + p->at_capacity + p->start_capacity);
 }
 
 /// A copy of *array of another size with its first `keep` elements.
@@ -90,7 +92,29 @@ void particles_release(Particles *p, const Grid *g) {
         (void)resize(p, fewer); // what finds no room to move to stays larger than told
         p->capacity = fewer;
     }
+    size_t places = 0;
+    for (int t = 0; t < g->tile_count; t++)
+        if (p->start_at[t] > places) places = p->start_at[t]; // they count up
+    memory_shrink((void **)&p->tile_start, &p->tile_capacity, 4, tiles + 1);
+    memory_shrink((void **)&p->start_at, &p->at_capacity, 4, tiles);
     memory_shrink((void **)&p->cell_start, &p->start_capacity, 4,
-                  tiles * (size_t)g->tile_cells + 1);
+                  (places + 1) * (size_t)g->tile_cells + 1);
     memory_shrink((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows);
+}
+
+bool particles_fit_tiles(Particles *p, const Grid *g, size_t tiles) {
+    return memory_fit((void **)&p->tile_start, &p->tile_capacity, 4, tiles + 1) &&
+           memory_fit((void **)&p->start_at, &p->at_capacity, 4, tiles) &&
+           memory_fit((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows);
+}
+
+bool particles_fit_cells(Particles *p, const Grid *g) {
+    size_t places = 0, cells = (size_t)g->tile_cells;
+    for (int t = 0; t < g->tile_count; t++)
+        p->start_at[t] = tile_holds(p, t) ? (uint32_t)++places : 0;
+    if (!memory_fit((void **)&p->cell_start, &p->start_capacity, 4, (places + 1) * cells + 1))
+        return false;
+    memset(p->cell_start, 0, (cells + 1) * sizeof *p->cell_start);
+    p->cell_start[(places + 1) * cells] = p->tile_start[g->tile_count];
+    return true;
 }

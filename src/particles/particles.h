@@ -29,8 +29,11 @@ typedef struct Particles {
     float *spare;          ///< [count] scratch: the array that a sorted attribute goes to
 
     // written by the sort, for the grid of that sort
-    size_t start_capacity, mask_capacity;
-    uint32_t *cell_start; ///< [tiles * tile_cells + 1] first particle of each cell
+    size_t tile_capacity, at_capacity, start_capacity, mask_capacity;
+    uint32_t *tile_start; ///< [tiles + 1] first particle of each tile
+    uint32_t *start_at;   ///< [tiles] the tile's place in cell_start; 0: it has no particles
+    uint32_t *cell_start; ///< [(places + 1) * tile_cells + 1] first particle of each cell; place 0,
+                          ///< which tiles without particles share, holds zeros
     uint8_t *occupied;    ///< [tiles * tile_rows] cells that hold a particle
 } Particles;
 
@@ -60,12 +63,28 @@ bool particles_reserve(Particles *p, size_t count);
 /// Gives back memory that more particles needed on more tiles.
 void particles_release(Particles *p, const Grid *g);
 
+/// Room for where the particles of so many tiles begin; what was told before is lost.
+bool particles_fit_tiles(Particles *p, const Grid *g, size_t tiles);
+/// (tile_start) => start_at, room in cell_start, its zeros and its end. False when out of memory.
+bool particles_fit_cells(Particles *p, const Grid *g);
+
 /// Range of a tile's particles.
-static inline uint32_t tile_first(const Particles *p, const Grid *g, int slot) {
-    return p->cell_start[(size_t)slot * (size_t)g->tile_cells];
+static inline uint32_t tile_first(const Particles *p, int slot) {
+    return p->tile_start[slot];
 }
-static inline uint32_t tile_end(const Particles *p, const Grid *g, int slot) {
-    return p->cell_start[(size_t)(slot + 1) * (size_t)g->tile_cells];
+static inline uint32_t tile_end(const Particles *p, int slot) {
+    return p->tile_start[slot + 1];
+}
+static inline bool tile_holds(const Particles *p, int slot) {
+    return p->tile_start[slot] != p->tile_start[slot + 1];
+}
+/// First particle of each of a tile's cells, and behind the last one where they end.
+static inline const uint32_t *cell_starts(const Particles *p, const Grid *g, int slot) {
+    return p->cell_start + (size_t)p->start_at[slot] * (size_t)g->tile_cells;
+}
+/// The same from one cell on, told by its place in a field.
+static inline const uint32_t *cell_starts_from(const Particles *p, const Grid *g, int64_t cell) {
+    return cell_starts(p, g, (int)(cell / g->tile_cells)) + cell % g->tile_cells;
 }
 
 /// The key of the cell that holds a point inside the domain (points on the far side belong to the

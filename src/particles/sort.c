@@ -15,15 +15,13 @@ void sort_free(SortScratch *s) {
     free(s->old_start);
     free(s->stayed);
     free(s->moved);
-    free(s->new_start);
     *s = (SortScratch){0};
 }
 
 size_t sort_bytes(const SortScratch *s, const Grid *grid) {
     return grid_box(grid) * 6 + TILE * sizeof *s->near +
            4 * (s->from_capacity + s->mover_capacity + s->mover_start_capacity + s->part_capacity +
-                s->old_start_capacity + s->stayed_capacity + s->moved_capacity +
-                s->new_start_capacity);
+                s->old_start_capacity + s->stayed_capacity + s->moved_capacity);
 }
 
 /// Which of the 27 neighbours of a tile lie within `reach` cells of each of its cells.
@@ -115,9 +113,8 @@ static void survey_tile(void *context, int t, int thread) {
     SortCounts gone = {0};
     bool tail = t == g->tile_count; // as one more tile
     int64_t home = tail ? -1 : grid_box_index(g, g->coord[t].x, g->coord[t].y, g->coord[t].z);
-    size_t cell = (size_t)t * (size_t)g->tile_cells;
-    uint32_t first = g->tile_count ? p->cell_start[cell] : 0;
-    uint32_t end = tail ? (uint32_t)p->count : p->cell_start[cell + (size_t)g->tile_cells];
+    uint32_t first = g->tile_count ? p->tile_start[t] : 0;
+    uint32_t end = tail ? (uint32_t)p->count : p->tile_start[t + 1];
     uint32_t movers = survey(sorting->p, g, s, first, end, home,
                              tail ? sorting->reach_new : sorting->reach[t], &gone);
     s->old_start[t] = first, s->old_start[t + 1 + tail] = end;
@@ -239,8 +236,13 @@ static void place_tile(void *context, int slot, int thread) {
     Particles *p = sorting->p;
     const Grid *g = sorting->g;
     const SortScratch *s = sorting->s;
-    uint32_t first = s->new_start[slot];
+    uint32_t first = p->tile_start[slot];
     uint32_t cells = (uint32_t)g->tile_cells, next[512];
+    uint8_t *occupied = p->occupied + (size_t)slot * (size_t)g->tile_rows;
+    if (!tile_holds(p, slot)) {
+        memset(occupied, 0, (size_t)g->tile_rows);
+        return;
+    }
     TileCoord c = g->coord[slot];
     uint32_t low = (uint32_t)grid_box_index(g, c.x, c.y, c.z) * cells;
     int32_t old = s->from[slot];
@@ -252,8 +254,7 @@ static void place_tile(void *context, int slot, int thread) {
         if (cell < cells) next[cell]++;
     }
     for (uint32_t i = mover; i < last_mover; i++) next[p->key[s->movers[i]] - low]++;
-    uint32_t *start = p->cell_start + (size_t)slot * cells;
-    uint8_t *occupied = p->occupied + (size_t)slot * (size_t)g->tile_rows;
+    uint32_t *start = p->cell_start + (size_t)p->start_at[slot] * cells;
     for (uint32_t cell = 0; cell < cells; cell += TILE) {
         unsigned bits = 0;
         for (uint32_t x = cell; x < cell + TILE; x++) {
@@ -274,13 +275,14 @@ static void place_tile(void *context, int slot, int thread) {
 
 /// Where each tile's particles begin: those that stayed and those that came. Returns how many there
 /// are in all.
-static uint32_t find_starts(const Grid *g, SortScratch *s) {
+static uint32_t find_starts(Particles *p, const Grid *g, const SortScratch *s) {
     uint32_t sum = 0;
     for (int t = 0; t < g->tile_count; t++) {
-        s->new_start[t] = sum;
+        p->tile_start[t] = sum;
         sum += s->mover_start[t + 1] - s->mover_start[t];
         if (s->from[t] >= 0) sum += s->stayed[s->from[t]];
     }
+    p->tile_start[g->tile_count] = sum;
     return sum;
 }
 
@@ -339,16 +341,13 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach,
     team_for(team, g->tiles[1] * g->tiles[2], ROWS_A_THREAD, mark_wanted, &sorting);
     size_t tiles = 0;
     for (size_t i = 0; i < grid_box(g); i++) tiles += s->want[i];
-    size_t cells = tiles * (size_t)g->tile_cells;
     if (!memory_fit((void **)&s->from, &s->from_capacity, 4, tiles) ||
-        !memory_fit((void **)&s->new_start, &s->new_start_capacity, 4, tiles) ||
-        !memory_fit((void **)&p->cell_start, &p->start_capacity, 4, cells + 1) ||
-        !memory_fit((void **)&p->occupied, &p->mask_capacity, 1, tiles * (size_t)g->tile_rows) ||
-        !grid_rebuild(g, s->want, s->from, team) || !sort_movers(&sorting, team))
+        !particles_fit_tiles(p, g, tiles) || !grid_rebuild(g, s->want, s->from, team) ||
+        !sort_movers(&sorting, team))
         return false;
 
-    uint32_t sum = find_starts(g, s);
-    p->cell_start[cells] = sum;
+    uint32_t sum = find_starts(p, g, s);
+    if (!particles_fit_cells(p, g)) return false;
     team_for(team, g->tile_count, TILES_A_THREAD, place_tile, &sorting);
     gather_attributes(p, sum, team);
     p->count = p->sorted = sum;

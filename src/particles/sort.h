@@ -15,9 +15,8 @@ typedef struct SortScratch {
     uint32_t *moved;       ///< [old tiles + 1] particles that leave the tile
     uint32_t *old_start;   ///< [old tiles + 2] ranges of particles before the sort, and the tail
     uint32_t *stayed;      ///< [old tiles + 1] particles that stay in the tile
-    uint32_t *new_start;   ///< [new tiles] first particle after the sort
     size_t from_capacity, mover_capacity, mover_start_capacity, old_start_capacity;
-    size_t stayed_capacity, new_start_capacity, part_capacity, moved_capacity;
+    size_t stayed_capacity, part_capacity, moved_capacity;
 } SortScratch;
 
 typedef struct SortCounts {

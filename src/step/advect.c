@@ -232,7 +232,7 @@ static void move_far(const BrimSim *s, const Span *p, const MoveParams *m, uint3
 void find_keys(BrimSim *s, int slot) {
     Particles *p = &s->particles;
     const Grid *g = &s->grid;
-    const uint32_t first = tile_first(p, g, slot), end = tile_end(p, g, slot);
+    const uint32_t first = tile_first(p, slot), end = tile_end(p, slot);
     const Span span = sim_span(s, slot, 0);
     s->transfer->find_keys(&span, g, p->key + first);
     bool any_open = false;
@@ -275,8 +275,8 @@ static float wall_reach(const BrimSim *s, int slot) {
 }
 
 static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
-    uint32_t first = tile_first(&s->particles, &s->grid, slot);
-    uint32_t end = tile_end(&s->particles, &s->grid, slot);
+    uint32_t first = tile_first(&s->particles, slot);
+    uint32_t end = tile_end(&s->particles, slot);
     if (first == end) return;
     ThreadScratch *scratch = &s->scratch[thread];
     float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
@@ -312,9 +312,8 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     m.reach = reach + walls;
     uint32_t *far = s->particles.key + first; // keys come after
     if (s->tracking.kernels)
-        s->tracking.kernels->strain(
-            &span, s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells, m.velocity,
-            halo, m.time);
+        s->tracking.kernels->strain(&span, cell_starts(&s->particles, &s->grid, slot), m.velocity,
+                                    halo, m.time);
     int count = s->transfer->move(&span, &m, far);
     for (int i = 0; i < count; i++) {
         move_far(s, &span, &m, far[i]);

@@ -642,8 +642,8 @@ static void drain_tile(BrimSim *s, int slot, int thread, void *context) {
     int64_t taken = 0;
     Particles *p = &s->particles;
     if (!d->far && !meets(s, slot, drain->low, drain->high)) return;
-    uint32_t end = tile_end(p, &s->grid, slot);
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < end; i += SEED_BATCH) {
+    uint32_t end = tile_end(p, slot);
+    for (uint32_t i = tile_first(p, slot); i < end; i += SEED_BATCH) {
         int n = end - i < SEED_BATCH ? (int)(end - i) : SEED_BATCH;
         float x[3][SEED_BATCH], distance[SEED_BATCH];
         find_places(s, i, n, (float *const[3]){x[0], x[1], x[2]});

@@ -75,7 +75,7 @@ static void sum_particles(const Particles *p, uint32_t first, uint32_t end, Tile
 }
 
 static void count_cells(const BrimSim *s, int slot, TileSums *out) {
-    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
+    const uint32_t *start = cell_starts(&s->particles, &s->grid, slot);
     uint32_t full = (uint32_t)s->def.particles_per_cell, filled = 0, cells = 0;
     if (start[0] == start[s->grid.tile_cells]) return;
     for (int i = 0; i < s->grid.tile_cells; i++) {
@@ -156,8 +156,8 @@ static size_t memory_used(const BrimSim *s) {
 void measure_particles(BrimSim *s, int slot) {
     TileSums *sums = &s->tile_sums[slot];
     *sums = (TileSums){0};
-    sum_particles(&s->particles, tile_first(&s->particles, &s->grid, slot),
-                  tile_end(&s->particles, &s->grid, slot), sums);
+    sum_particles(&s->particles, tile_first(&s->particles, slot), tile_end(&s->particles, slot),
+                  sums);
 }
 
 /// Whether grid -> particles left the sums over particles: not between steps, and bodies change

@@ -22,7 +22,7 @@ static size_t number_blocks(BrimSim *s) {
     for (int t = 0; t < g->tile_count; t++) {
         if (t > 0 && layer_of(g, t) != layer_of(g, t - 1))
             begin[0] = begin[1], begin[1] = begin[2], begin[2] = blocks;
-        bool here = tile_first(&s->particles, g, t) != tile_end(&s->particles, g, t);
+        bool here = tile_first(&s->particles, t) != tile_end(&s->particles, t);
         s->scatter_at[t] = here ? (int32_t)blocks++ : -1;
         if (blocks - begin[0] > most) most = blocks - begin[0];
     }

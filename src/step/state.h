@@ -316,9 +316,9 @@ static inline uint8_t row_inside(const Grid *g, int slot, int row) {
 /// The particles of a tile with their block's corner, for blocks with this halo.
 static inline Span sim_span(const BrimSim *s, int slot, int halo) {
     const Particles *p = &s->particles;
-    uint32_t first = tile_first(p, &s->grid, slot);
+    uint32_t first = tile_first(p, slot);
     TileCoord c = s->grid.coord[slot];
-    Span span = {.count = (int)(tile_end(p, &s->grid, slot) - first),
+    Span span = {.count = (int)(tile_end(p, slot) - first),
                  .space = s->space,
                  .dim = s->dim,
                  .corner = {(float)(c.x * TILE - halo), (float)(c.y * TILE - halo),

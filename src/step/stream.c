@@ -213,9 +213,9 @@ static void count_tile(BrimSim *s, int slot, int thread, void *context) {
     enum { BATCH = 128 };
     DrainCount *c = context;
     const Particles *p = &s->particles;
-    uint32_t end = tile_end(p, &s->grid, slot);
+    uint32_t end = tile_end(p, slot);
     int64_t inside = 0;
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < end; i += BATCH) {
+    for (uint32_t i = tile_first(p, slot); i < end; i += BATCH) {
         int n = end - i < BATCH ? (int)(end - i) : BATCH;
         float d[BATCH];
         port_distance(c->drain->shape, c->drain->mover, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,

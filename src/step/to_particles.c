@@ -8,7 +8,7 @@
 /// grid's. One that solids hold would else gather what it gets in each step.
 static void take_grid_velocity(BrimSim *s, int slot, const Span *span, ThreadScratch *scratch) {
     const Grid *g = &s->grid;
-    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
+    const uint32_t *start = cell_starts(&s->particles, g, slot);
     const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells, *blocks[3] = {0};
     float edge = -band_inner(s) - 0.5f; // all of the cell's faces lie deeper than r
     if (!(s->deepest[slot] < edge)) return;
@@ -65,7 +65,7 @@ static void blend_part(const BrimSim *s, const Span *part, const float *const bl
 /// cells particles have the accuracy of PIC. Blended from both, a uniform flow stays as it is.
 static void calm_below_flip(BrimSim *s, int slot, const Span *span, ThreadScratch *scratch) {
     const Grid *g = &s->grid;
-    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
+    const uint32_t *start = cell_starts(&s->particles, g, slot);
     const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells, *blocks[3] = {0};
     float *flip[3] = {scratch->block[3], scratch->block[4], scratch->block[5]};
     float above = 1 - (float)s->def.band_flip; // from there on no particle of a cell is below it

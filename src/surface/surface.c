@@ -91,7 +91,7 @@ void near_begin(const BrimSim *s, int slot, NearRows *rows) {
 static void find_row(const BrimSim *s, int slot, int y, int z, LevelSetRow *row) {
     static const uint32_t none[TILE + 1];
     const Grid *g = &s->grid;
-    const uint32_t *start = s->particles.cell_start;
+    const Particles *p = &s->particles;
     TileCoord c = g->coord[slot];
     int at_y = c.y * TILE + y, at_z = c.z * TILE + z;
     *row = (LevelSetRow){.start = none, .flip = {1, 1}};
@@ -100,8 +100,8 @@ static void find_row(const BrimSim *s, int slot, int y, int z, LevelSetRow *row)
         return;
     int ty = (at_y >> TILE_SHIFT) - c.y, tz = (at_z >> TILE_SHIFT) - c.z;
     const int32_t *tiles = g->neighbour[slot] + TILE_SELF + 9 * tz + 3 * ty; // [-1 .. 1]
-    size_t cells = (size_t)g->tile_cells, first = (size_t)((at_z & 7) * 64 + (at_y & 7) * 8);
-    if (tiles[0] >= 0) row->start = start + (size_t)tiles[0] * cells + first;
+    const int first = (at_z & 7) * 64 + (at_y & 7) * 8;
+    if (tiles[0] >= 0) row->start = cell_starts(p, g, tiles[0]) + first;
     for (int k = 0; k < 2; k++) {
         int beside = c.x * TILE + (k ? TILE : -1);
         bool outside = beside < 0 || beside >= g->cells[0];
@@ -109,8 +109,8 @@ static void find_row(const BrimSim *s, int slot, int y, int z, LevelSetRow *row)
         // hangs over there is nothing
         int32_t tile = tiles[outside ? 0 : k ? 1 : -1];
         if (tile < 0 || (outside && s->sides.open[k])) continue;
-        size_t cell = (size_t)tile * cells + first + (k == outside ? TILE - 1 : 0);
-        row->first[k] = start[cell], row->end[k] = start[cell + 1];
+        const uint32_t *start = cell_starts(p, g, tile) + first + (k == outside ? TILE - 1 : 0);
+        row->first[k] = start[0], row->end[k] = start[1];
     }
 }
 
@@ -192,7 +192,7 @@ static void measure_occupied(BrimSim *s, int slot, int thread, void *context) {
     const uint8_t *interior =
         has_band(s) ? s->interior + (size_t)slot * (size_t)g->tile_rows : NULL;
     const uint8_t *occupied = s->particles.occupied + (size_t)slot * (size_t)g->tile_rows;
-    const uint32_t *first = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
+    const uint32_t *first = cell_starts(&s->particles, g, slot);
     float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *liquid = s->liquid + (size_t)slot * (size_t)g->tile_rows;
     TileMask allowed = allowed_cells(s, slot);

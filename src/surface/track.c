@@ -113,7 +113,7 @@ static void end_particles(BrimSim *s) {
 static void unpack_tile(BrimSim *s, int slot, int thread, void *context) {
     const Particles *p = &s->particles;
     if (!(s->track_tile[slot] & TRACK_AROUND)) return;
-    uint32_t first = tile_first(p, &s->grid, slot);
+    uint32_t first = tile_first(p, slot);
     float *const normal[3] = {(float *)(void *)(p->key + first),
                               (float *)(void *)(p->order + first), p->spare + first};
     Span span = sim_span(s, slot, 1);

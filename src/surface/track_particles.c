@@ -11,7 +11,7 @@ enum { EDGE = TILE + 2, WIDE_EDGE = TILE + 4 };
 static bool find_near(const BrimSim *s, int slot, uint8_t near[TILE]) {
     const Grid *g = &s->grid;
     const float *even = s->even + (size_t)slot * (size_t)g->tile_cells;
-    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)g->tile_cells;
+    const uint32_t *start = cell_starts(&s->particles, g, slot);
     bool any = false;
     memset(near, 0, TILE);
     for (int r = 0; r < g->tile_rows; r++) {
@@ -64,7 +64,7 @@ static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
                                change + (z * EDGE + y) * EDGE, s->dim,
                                nodes + (z * EDGE + y) * EDGE);
     }
-    const uint32_t *start = s->particles.cell_start + (size_t)slot * (size_t)s->grid.tile_cells;
+    const uint32_t *start = cell_starts(&s->particles, &s->grid, slot);
     s->tracking.kernels->renew(&span, start, nodes, near, *(const float *)context);
 }
 

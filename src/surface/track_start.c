@@ -123,8 +123,8 @@ static uint32_t start_particle(const BrimSim *s, const Start *start, const float
 
 static void start_tile(BrimSim *s, int slot, int thread, void *context) {
     const Particles *p = &s->particles;
-    uint32_t end = tile_end(p, &s->grid, slot);
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < end; i++) {
+    uint32_t end = tile_end(p, slot);
+    for (uint32_t i = tile_first(p, slot); i < end; i++) {
         const float at[3] = {p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]};
         particle_words(p, ATTR_NORMAL)[i] = start_particle(s, context, at, &p->attr[ATTR_PHI][i]);
     }

@@ -323,7 +323,7 @@ static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float 
     for (int a = 0; a < s->dim; a++)
         span.attr[ATTR_VX + a] =
             s->particles.spare + (span.attr[ATTR_X] - s->particles.attr[ATTR_X]);
-    uint32_t first = tile_first(&s->particles, &s->grid, slot), count = (uint32_t)span.count;
+    uint32_t first = tile_first(&s->particles, slot), count = (uint32_t)span.count;
     ShiftSums sums = {0};
     for (uint32_t from = 0; from < count; from += BATCH) {
         uint32_t n = count - from < BATCH ? count - from : BATCH, at = first + from;
@@ -351,8 +351,8 @@ static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float 
 static void shift_tile(BrimSim *s, int slot, int thread, void *context) {
     const Shifting *shifting = context;
     float scale = shifting->scale;
-    uint32_t first = tile_first(&s->particles, &s->grid, slot);
-    uint32_t end = tile_end(&s->particles, &s->grid, slot);
+    uint32_t first = tile_first(&s->particles, slot);
+    uint32_t end = tile_end(&s->particles, slot);
     shifting->sums[slot] = (ShiftSums){0};
     if (first == end) return;
     ThreadScratch *scratch = &s->scratch[thread];

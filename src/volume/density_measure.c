@@ -149,7 +149,7 @@ static const float COUNT_PART = 0.3f;
 /// on a warped grid the density has it.
 static float count_error(const BrimSim *s, int64_t cell, float e) {
     if (s->warp || (s->walls.solid_count && solid_volume_of(s, cell) > 0)) return 0;
-    const uint32_t *start = s->particles.cell_start + cell;
+    const uint32_t *start = cell_starts_from(&s->particles, &s->grid, cell);
     float count = (float)(start[1] - start[0]) / (float)s->def.particles_per_cell;
     return COUNT_PART * (count - 1 - e);
 }

@@ -97,7 +97,7 @@ static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
     int64_t push = push_cell(s, (int64_t)base); // the tile's first cell there
     const Particles *p = &s->particles;
-    uint32_t begin = tile_first(p, &s->grid, slot), end = tile_end(p, &s->grid, slot);
+    uint32_t begin = tile_first(p, slot), end = tile_end(p, slot);
     if (push >= 0)
         memset(s->push_depth + push, 0, (size_t)s->grid.tile_cells * sizeof *s->push_depth);
     TileMask pushed = {{0}};
@@ -109,9 +109,9 @@ static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
     SolidNodes nodes = solid_nodes(s, slot, thread, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
     int64_t inside = 0;
+    const uint32_t *start = cell_starts(p, &s->grid, slot);
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
-        uint32_t first = p->cell_start[base + (size_t)cell];
-        uint32_t last = p->cell_start[base + (size_t)cell + 1];
+        uint32_t first = start[cell], last = start[cell + 1];
         if (first == last) continue;
         if (!cut_by_solid(&nodes, s->dim, cell)) continue;
         for (uint32_t i = first; i < last; i++) {
@@ -140,8 +140,7 @@ bool push_out_find(BrimSim *s, int64_t *inside) {
     *inside = 0;
     if (!s->walls.solid_count) return true;
     for (int t = 0; t < s->grid.tile_count; t++) {
-        bool here = s->solid_at[t] &&
-                    tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
+        bool here = s->solid_at[t] && tile_first(&s->particles, t) != tile_end(&s->particles, t);
         s->push_at[t] = here ? ++tiles : 0;
     }
     s->volume.pushed_tiles = tiles;

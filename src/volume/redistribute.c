@@ -90,9 +90,10 @@ static void redistribute_tile(BrimSim *s, int slot, int thread, void *context) {
     const Particles *p = &s->particles;
     uint32_t most = (uint32_t)(OVERFULL * (float)s->def.particles_per_cell);
     size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
+    const uint32_t *start = cell_starts(p, &s->grid, slot);
+    if (!tile_holds(p, slot)) return;
     for (int i = 0; i < s->grid.tile_cells; i++) {
-        uint32_t first = p->cell_start[base + (size_t)i];
-        uint32_t count = p->cell_start[base + (size_t)i + 1] - first;
+        uint32_t first = start[i], count = start[i + 1] - first;
         if (count > most && s->density[base + (size_t)i] > OVERFULL)
             spread_cell(s, slot, i, first, count);
     }

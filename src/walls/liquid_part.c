@@ -46,7 +46,6 @@ typedef struct Around27 {
 /// False where none of them holds liquid.
 static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) {
     const Grid *g = &s->grid;
-    const uint32_t *start = s->particles.cell_start;
     TileCoord c = g->coord[slot];
     const int64_t base = (int64_t)slot * g->tile_cells;
     bool any = false, within = true; // all in the cell's own tile
@@ -61,7 +60,8 @@ static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) 
         int64_t i = !inside  ? -1
                     : within ? base + cell + n % 3 - 1 + (n / 3 % 3 - 1) * TILE + (n / 9 - 1) * 64
                              : grid_cell(g, at[0], at[1], at[2]);
-        any |= i >= 0 && (start[i + 1] > start[i] || (has_band(s) && band_bit(s->hidden, i)));
+        any |= i >= 0 &&
+               (band_bit(s->particles.occupied, i) || (has_band(s) && band_bit(s->hidden, i)));
         around->cell[n] = i;
     }
     if (any) around->joined = joined(s, around->cell);
@@ -81,7 +81,8 @@ static float liquid_of(const BrimSim *s, const Around27 *around, int n) {
     const Particles *p = &s->particles;
     int64_t cell = around->cell[n];
     float sum = 0;
-    for (uint32_t i = p->cell_start[cell]; i < p->cell_start[cell + 1]; i++) {
+    const uint32_t *start = cell_starts_from(p, &s->grid, cell);
+    for (uint32_t i = start[0]; i < start[1]; i++) {
         float w = 1;
         for (int a = 0; a < s->dim; a++)
             w *= kernel(s, a, p->attr[ATTR_X + a][i] * s->inv_dx, (float)around->own[a] + 0.5f);

@@ -188,7 +188,7 @@ static bool is_foreign(const BrimSim *s, int slot, int cell) {
     const int low[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
                         c.z * TILE + (cell >> 6)};
     const Particles *p = &s->particles;
-    const uint32_t *start = p->cell_start + (size_t)slot * (size_t)s->grid.tile_cells + cell;
+    const uint32_t *start = cell_starts(p, &s->grid, slot) + cell;
     for (uint32_t i = start[0]; i < start[1]; i++) {
         float at[3] = {0};
         for (int a = 0; a < s->dim; a++)

@@ -110,8 +110,8 @@ static const float OWN_PART = 0.3f;
 static float own_volume(const BrimSim *s, int64_t cell) {
     const float *volume = s->particles.attr[ATTR_VOLUME];
     float sum = 0;
-    for (uint32_t i = s->particles.cell_start[cell]; i < s->particles.cell_start[cell + 1]; i++)
-        sum += volume[i];
+    const uint32_t *start = cell_starts_from(&s->particles, &s->grid, cell);
+    for (uint32_t i = start[0]; i < start[1]; i++) sum += volume[i];
     return sum;
 }
 

@@ -374,7 +374,7 @@ BrimResult warp_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *cons
     }
     if (r != BRIM_OK) return r;
     s->particles.count = s->particles.sorted = 0;
-    memset(s->particles.cell_start, 0, (sim_cells(s) + 1) * sizeof *s->particles.cell_start);
+    memset(s->particles.tile_start, 0, ((size_t)s->grid.tile_count + 1) * sizeof(uint32_t));
     s->seeded = 0, s->next_id = 0;
     if (!seed_mesh(s, liquid, shapes, count) || !sort_particles(s) || !warp_place(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");

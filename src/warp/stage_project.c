@@ -195,7 +195,7 @@ BrimResult warp_subtract(BrimSim *s, BrimError *error) {
 void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out) {
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
     const Span span = sim_span(s, slot, 1);
-    const uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    const uint32_t first = tile_first(&s->particles, slot);
     const double full = s->def.particles_per_cell; // particles weigh as one of a regular grid does
     float *const *space = s->warp->space;
     float *const to[3] = {space[0] + first, space[1] + first, space[2] + first};

@@ -35,7 +35,7 @@ static bool join(BrimSim *s, uint32_t i, uint32_t j) {
 
 /// What a tile's particles stand for, of what they would at birth. => spare
 static void find_shares(BrimSim *s, int slot) {
-    const uint32_t first = tile_first(&s->particles, &s->grid, slot);
+    const uint32_t first = tile_first(&s->particles, slot);
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
     const Span span = sim_span(s, slot, WARP_FAR); // they have moved
     float *share = s->particles.spare + first;
@@ -48,13 +48,13 @@ static void find_tile(BrimSim *s, int slot, int thread, void *context) {
     uint32_t *count = (uint32_t *)context + slot;
     Particles *p = &s->particles;
     const Grid *g = &s->grid;
-    const uint32_t first = tile_first(p, g, slot), end = tile_end(p, g, slot);
+    const uint32_t first = tile_first(p, slot), end = tile_end(p, slot);
     float *share = p->spare;
     *count = 0;
     if (first == end) return;
     find_shares(s, slot);
     for (uint32_t i = first; i < end; i++) *count += p->key[i] < KEY_GONE && share[i] > SPLIT;
-    const uint32_t *start = p->cell_start + (size_t)slot * (size_t)g->tile_cells;
+    const uint32_t *start = cell_starts(p, g, slot);
     for (int c = 0; c < g->tile_cells; c++)
         for (uint32_t i = start[c]; i < start[c + 1]; i++)
             for (uint32_t j = i + 1; j < start[c + 1]; j++) {
@@ -116,7 +116,7 @@ static void split_tile(BrimSim *s, int slot, int thread, void *context) {
     uint32_t at = n->place[slot];
     if (n->place[slot + 1] == at) return;
     find_shares(s, slot); // room for more particles cleared them
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++)
+    for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++)
         if (p->key[i] < KEY_GONE && p->spare[i] > SPLIT) {
             split(s, i, n->first + at, n->id + at);
             at++;
@@ -127,7 +127,7 @@ static void split_tile(BrimSim *s, int slot, int thread, void *context) {
 static void sum_gone(BrimSim *s, int slot, int thread, void *context) {
     const Particles *p = &s->particles;
     double sum = 0;
-    for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++)
+    for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++)
         if (p->key[i] >= KEY_GONE) sum += warp_volume(s, i);
     ((double *)context)[slot] = sum;
 }

@@ -345,8 +345,8 @@ static void keep_out(BrimSim *s, uint32_t i, const float from[3]) {
 void warp_leave_solids(BrimSim *s, int slot, float reach) {
     if (!s->walls.solid_count || !may_meet(s, slot, reach)) return;
     float *const *space = s->warp->space;
-    const uint32_t end = tile_end(&s->particles, &s->grid, slot);
-    for (uint32_t i = tile_first(&s->particles, &s->grid, slot); i < end; i++)
+    const uint32_t end = tile_end(&s->particles, slot);
+    for (uint32_t i = tile_first(&s->particles, slot); i < end; i++)
         keep_out(s, i, (const float[3]){space[0][i], space[1][i], s->dim == 3 ? space[2][i] : 0});
 }
 

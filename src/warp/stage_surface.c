@@ -74,8 +74,7 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!seen || span.count == 0) return;
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
     // the profile is that of evenly filled reference space
-    s->warp->kernels->weigh(&span, &lattice,
-                            s->particles.spare + tile_first(&s->particles, &s->grid, slot));
+    s->warp->kernels->weigh(&span, &lattice, s->particles.spare + tile_first(&s->particles, slot));
 }
 
 // ------------------------------------------------------------------------------ averaged positions
@@ -104,7 +103,7 @@ static int add_runs(const BrimSim *s, int first, int last, int y, int z, const W
         const int end = (x | 7) < last ? x | 7 : last;
         const int64_t at = grid_cell(&s->grid, x, y, z);
         if (at >= 0) {
-            const uint32_t *start = s->particles.cell_start + at;
+            const uint32_t *start = cell_starts_from(&s->particles, &s->grid, at);
             run[count] = *like;
             run[count].first = start[0], run[count].end = start[end - x + 1];
             count += run[count].first < run[count].end;
@@ -157,8 +156,8 @@ static bool full_around(const BrimSim *s, const int node[3]) {
         const int64_t i = grid_cell(g, at[0], at[1], at[2]);
         double sum = 0, J[3][3];
         const double centre[3] = {at[0] + 0.5, at[1] + 0.5, at[2] + 0.5};
-        for (uint32_t n = s->particles.cell_start[i]; n < s->particles.cell_start[i + 1]; n++)
-            sum += warp_volume(s, n);
+        const uint32_t *start = cell_starts_from(&s->particles, g, i);
+        for (uint32_t n = start[0]; n < start[1]; n++) sum += warp_volume(s, n);
         map_jacobian(&s->warp->mesh.map, centre, J);
         const double open = s->walls.solid_count ? 1 - (double)solid_volume_of(s, i) : 1;
         if (sum < 0.999 * open * matrix_determinant(J)) return false;

@@ -226,7 +226,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
 bool warp_scatter(BrimSim *s, size_t more) {
     size_t blocks = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
-        bool any = tile_first(&s->particles, &s->grid, t) != tile_end(&s->particles, &s->grid, t);
+        bool any = tile_first(&s->particles, t) != tile_end(&s->particles, t);
         s->block_at[t] = any ? (int32_t)blocks++ : -1;
     }
     s->warp->rest_at = blocks * block_floats(s);
@@ -389,7 +389,7 @@ static void leave_sides(BrimSim *s, int slot) {
         const float end = (float)s->grid.cells[a];
         float *x = p->attr[ATTR_X + a];
         if (!s->sides.open[2 * a] && !s->sides.open[2 * a + 1]) continue;
-        for (uint32_t i = tile_first(p, &s->grid, slot); i < tile_end(p, &s->grid, slot); i++) {
+        for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++) {
             const float at = x[i] * s->inv_dx;
             if (s->sides.open[2 * a] && at < gap) x[i] = -0.5f * s->dx;
             if (s->sides.open[2 * a + 1] && at > end - gap) x[i] = (end + 0.5f) * s->dx;
@@ -399,8 +399,8 @@ static void leave_sides(BrimSim *s, int slot) {
 
 /// Moves in space along the flow of the old mesh, then finds the place in the new one.
 static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
-    const uint32_t first = tile_first(&s->particles, &s->grid, slot);
-    if (first == tile_end(&s->particles, &s->grid, slot)) return;
+    const uint32_t first = tile_first(&s->particles, slot);
+    if (first == tile_end(&s->particles, slot)) return;
     const float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
     const int halo = (int)fminf(reach + 1.02f, BLOCK_HALO_MAX - 1) + 1;
     ThreadScratch *scratch = &s->scratch[thread];
