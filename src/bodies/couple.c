@@ -5,6 +5,7 @@
 #include "bodies/pins.h"
 #include "elastic/dense.h"
 #include "step/stages.h"
+#include "step/system.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static double held_part(const BrimSim *s, int64_t row, int axis, double kick, do
     for (int side = -1; side <= 1; side += 2) {
         int64_t next = grid_step(&s->grid, slot, in, axis, side);
         int64_t beside = next < 0 ? -1 : wet_cell(s, next);
-        if (beside < 0 || !(s->diagonal[beside] > 0)) continue;
+        if (beside < 0 || !system_has(s, beside)) continue;
         float open = open_part(s, axis, side > 0 ? next : cell);
         if (open == 0) continue;
         slope += side * ((double)s->pressure[beside] - s->pressure[row]), n++;

@@ -4,6 +4,7 @@
 #include "bodies/walls_sum.h"
 #include "solid/triangle.h"
 #include "step/stages.h"
+#include "step/system.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static bool gather_tile(BrimSim *s, int slot, Closed *of) {
             int cell = z * 64 + __builtin_ctzll(bits);
             int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
             float centre[3];
-            if (!(s->diagonal[row] > 0) || !closed_faces(s, &around, slot, cell, of, centre))
+            if (!system_has(s, row) || !closed_faces(s, &around, slot, cell, of, centre))
                 continue;
             if (!grow_cells(b)) return false;
             int32_t at = (int32_t)b->cell_count++;

@@ -6,6 +6,7 @@
 //   p kick = q_weight + (q - q_weight) kick / dt.
 #include "projection/weight.h"
 #include "step/stages.h"
+#include "step/system.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
         for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
             float outflow = 0;
-            if (s->diagonal[rows + cell] == 0) continue;
+            if (!system_has(s, rows + cell)) continue;
             for (int n = 0; n < 2 * s->dim; n++) {
                 int a = n >> 1;
                 if (mask_has(&around.side[n], cell)) continue;

@@ -4,12 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+static float diag_of(const Poisson *s, size_t c) {
+    const size_t cells = (size_t)s->level[0].grid->tile_cells;
+    return level_diag_of(&s->level[0], (int)(c / cells), (int)(c % cells));
+}
+
 /// Runs the statement after it for every unknown c.
 #define EACH_UNKNOWN(s)                                                                     \
     for (size_t cells_ = (size_t)(s)->level[0].grid->tile_cells, i_ = 0;                    \
          i_ < (size_t)(s)->active_count; i_++)                                              \
         for (size_t c = (size_t)(s)->active[i_] * cells_, end_ = c + cells_; c < end_; c++) \
-            if ((s)->level[0].diag[c] > 0)
+            if (diag_of(s, c) > 0)
 
 static double dot(const Poisson *s, const float *a, const float *b) {
     double sum = 0;
@@ -54,7 +59,7 @@ static double precondition(void *context) {
     const Poisson *s = ((Task *)context)->solver;
     const float *r = s->level[0].b;
     float *z = s->level[0].z;
-    EACH_UNKNOWN(s) z[c] = r[c] / s->level[0].diag[c];
+    EACH_UNKNOWN(s) z[c] = r[c] / diag_of(s, c);
     return dot(s, r, z);
 }
 

@@ -210,7 +210,7 @@ INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, c
                        const float *s, TileDots *dots, int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    const float *diag = l->diag + at;
+    const float *diag = level_diag(l, slot);
     w += at, r += at, s += at;
     // Float sums over the tile's rows, 64 terms at most, double from there on.
     f8 ry = {}, yw = {}, ys = {};
@@ -304,7 +304,7 @@ INLINE void residual_tile(const Level *l, int slot, const float *b, const float 
                           TileMost *out, int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    const float *diag = l->diag + at;
+    const float *diag = level_diag(l, slot);
     b += at, r += at;
     f8 most = {}, most_b = {};
     EACH_ROW(rows_of(l, slot, depth, kind), depth, {
@@ -419,7 +419,7 @@ INLINE void correct_tile(const Level *l, int slot, const float *b, const float *
                          int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    const float *diag = l->diag + at;
+    const float *diag = level_diag(l, slot);
     float r[512] __attribute__((aligned(64)));
     b += at;
     EACH_ROW(rows_of(l, slot, depth, kind), depth, {
@@ -438,7 +438,7 @@ INLINE void restrict_tile(const Level *l, int slot, const float *b, const float 
                           float *coarse, int depth, Kind kind) {
     View v = view(l, slot, field, depth);
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
-    const float *diag = l->diag + at;
+    const float *diag = level_diag(l, slot);
     f8 sums[16] = {};
     b += at;
     EACH_ROW(rows_of(l, slot, depth, kind), depth, {

@@ -18,7 +18,10 @@ static float value_at(const Level *l, int slot, const float *field, int x, int y
 
 /// Whether a cell of the tile or beside it is an unknown.
 static bool unknown_at(const Level *l, int slot, int x, int y, int z) {
-    return value_at(l, slot, l->diag, x, y, z) > 0;
+    int depth = l->grid->tile_depth;
+    int dx = x < 0 ? -1 : x >= TILE, dy = y < 0 ? -1 : y >= TILE, dz = z < 0 ? -1 : z >= depth;
+    int other = level_neighbour(l, slot, TILE_SELF + dx + 3 * dy + 9 * dz);
+    return other >= 0 && level_diag_of(l, other, (z - dz * depth) * 64 + (y & 7) * 8 + (x & 7)) > 0;
 }
 
 /// The coefficient of a lower face along an axis; where a uniform tile keeps none, that between
@@ -78,7 +81,7 @@ static void apply(const Level *l, int slot, const float *y_in, float *w, const f
     EACH_CELL(l) {
         if (!row_used(l, slot, y, z)) continue;
         float v = y_in[at + (size_t)i];
-        float av = l->diag[at + (size_t)i] * v - neighbours(l, slot, y_in, x, y, z, false);
+        float av = level_diag_of(l, slot, i) * v - neighbours(l, slot, y_in, x, y, z, false);
         w[at + (size_t)i] = av;
         ry[x] += r[at + (size_t)i] * v;
         yw[x] += av * v;
@@ -98,7 +101,7 @@ static TileMost residual(const Level *l, int slot, const float *b, const float *
     EACH_CELL(l) {
         if (!row_used(l, slot, y, z)) continue;
         double sum = b[at + (size_t)i];
-        sum -= (double)l->diag[at + (size_t)i] * (double)f[at + (size_t)i];
+        sum -= (double)level_diag_of(l, slot, i) * (double)f[at + (size_t)i];
         sum += (double)face_value(l, slot, 0, x, y, z) * value_at(l, slot, f, x - 1, y, z);
         sum += (double)face_value(l, slot, 0, x + 1, y, z) * value_at(l, slot, f, x + 1, y, z);
         sum += (double)face_value(l, slot, 1, x, y, z) * value_at(l, slot, f, x, y - 1, z);
@@ -141,9 +144,10 @@ static void smooth(const Level *l, int slot, const float *b, float *z) {
 
 static float cell_residual(const Level *l, int slot, const float *b, const float *f, int x, int y,
                            int z) {
-    size_t at = tile_start(l, slot) + (size_t)(z * 64 + y * 8 + x);
+    const int i = z * 64 + y * 8 + x;
+    size_t at = tile_start(l, slot) + (size_t)i;
     if (!row_used(l, slot, y, z)) return 0;
-    return b[at] - (l->diag[at] * f[at] - neighbours(l, slot, f, x, y, z, false));
+    return b[at] - (level_diag_of(l, slot, i) * f[at] - neighbours(l, slot, f, x, y, z, false));
 }
 
 static void correct(const Level *l, int slot, const float *b, const float *f, float *out) {

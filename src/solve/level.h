@@ -24,6 +24,7 @@ typedef struct Level {
                                ///< being uniform. NULL: its slot is its place
     float *inverse;            ///< [cells] 1 / diag, 0 where there is no unknown
     const int32_t *inverse_at; ///< [slot] the same for it: 0 where diag is everywhere the same
+    const int32_t *diag_at;    ///< [slot] and for diag
     uint64_t *rows;            ///< [slot] bit z*8 + y: the row holds an unknown
     Uniform *uniform;          ///< [slot]
     float *b;                  ///< [cells] right-hand side; on level 0 the residual of CG
@@ -125,6 +126,18 @@ static inline const float *level_inverse(const Level *l, int slot) {
     size_t cells = (size_t)l->grid->tile_cells;
     if (!l->inverse_at) return l->inverse + (size_t)slot * cells;
     return l->inverse_at[slot] ? l->inverse + (size_t)(l->inverse_at[slot] - 1) * cells : l->zeros;
+}
+
+/// diag of a tile; zeros, which nobody reads, where it is everywhere the same.
+static inline const float *level_diag(const Level *l, int slot) {
+    size_t cells = (size_t)l->grid->tile_cells;
+    if (!l->diag_at) return l->diag + (size_t)slot * cells;
+    return l->diag_at[slot] ? l->diag + (size_t)(l->diag_at[slot] - 1) * cells : l->zeros;
+}
+
+/// The same of one cell, wherever it is.
+static inline float level_diag_of(const Level *l, int slot, int cell) {
+    return l->diag_at && !l->diag_at[slot] ? l->uniform[slot].diag : level_diag(l, slot)[cell];
 }
 
 /// Index of the first coarse cell covered by the child `octant` inside its coarse tile.

@@ -16,11 +16,10 @@ static size_t level_cells(const Level *l) {
 }
 
 /// Rows without unknowns are read by their neighbours: zeros.
-static void clear_rows(const Level *l, int slot) {
-    size_t cells = (size_t)l->grid->tile_cells, at = (size_t)slot * cells;
-    if (l->rows[slot] == (l->grid->dim == 3 ? ~(uint64_t)0 : 0xff)) return;
-    memset(l->z + at, 0, cells * sizeof(float));
-    memset(l->y + at, 0, cells * sizeof(float));
+static void clear_rows(const Level *l, int slot, float *vector) {
+    size_t cells = (size_t)l->grid->tile_cells;
+    if (l->rows[slot] != (l->grid->dim == 3 ? ~(uint64_t)0 : 0xff))
+        memset(vector + (size_t)slot * cells, 0, cells * sizeof(float));
 }
 
 /// What a tile of the finest level holds.
@@ -49,7 +48,8 @@ static void keep_inverse(void *context, int slot, int thread) {
     if (s->inverse_at[slot])
         memcpy(s->inverses + (size_t)(s->inverse_at[slot] - 1) * cells, l->y + (size_t)slot * cells,
                cells * sizeof(float));
-    clear_rows(l, slot);
+    clear_rows(l, slot, l->y);
+    if (l->diag != l->z) clear_rows(l, slot, l->z);
 }
 
 /// False: out of memory.
@@ -183,7 +183,8 @@ static void build_tile(void *context, int slot, int thread) {
                             &(CoarseBlock){first, first + n, first + 2 * n, first + 3 * n});
     }
     coarse->rows[slot] = s->kernels->invert(coarse, slot);
-    clear_rows(coarse, slot);
+    clear_rows(coarse, slot, coarse->z);
+    clear_rows(coarse, slot, coarse->y);
 }
 
 static void find_uniform(void *context, int slot, int thread) {
@@ -232,7 +233,7 @@ static bool faces_read(const Level *l, int slot) {
     return false;
 }
 
-/// Coefficients on their way to where they are kept.
+/// Coefficients and diagonals on their way to where they are kept.
 typedef struct Keeping {
     const Poisson *solver;
     const float *from[3];
@@ -247,9 +248,15 @@ static void keep_tile(void *context, int slot, int thread) {
     for (int a = 0; a < g->dim && at; a++)
         memcpy(k->to[a] + (size_t)(at - 1) * cells, k->from[a] + (size_t)slot * cells,
                cells * sizeof(float));
+    if (k->solver->level[0].used && !k->solver->level[0].used[slot]) return;
+    at = k->solver->inverse_at[slot];
+    if (at)
+        memcpy(k->solver->diags + (size_t)(at - 1) * cells,
+               k->solver->level[0].diag + (size_t)slot * cells, cells * sizeof(float));
+    clear_rows(&k->solver->level[0], slot, k->solver->level[0].z);
 }
 
-bool levels_keep_faces(Poisson *s) {
+bool levels_keep_system(Poisson *s) {
     Level *l = &s->level[0];
     const size_t tiles = (size_t)l->grid->tile_count, cells = (size_t)l->grid->tile_cells;
     if (l->ax != l->b) return true; // the caller keeps them
@@ -261,12 +268,14 @@ bool levels_keep_faces(Poisson *s) {
         s->face_at[t] = used && faces_read(l, (int)t) ? (int32_t)++kept : 0;
     }
     s->face_floats = 3 * kept * cells;
-    if (!memory_fit((void **)&s->faces, &s->faces_capacity, sizeof *s->faces, s->face_floats))
+    if (!memory_fit((void **)&s->faces, &s->faces_capacity, sizeof *s->faces, s->face_floats) ||
+        !memory_fit((void **)&s->diags, &s->diag_capacity, sizeof *s->diags, s->inverse_floats))
         return false;
     Keeping k = {
         s, {l->ax, l->ay, l->az}, {s->faces, s->faces + kept * cells, s->faces + 2 * kept * cells}};
     team_for(s->team, (int)tiles, TILES_A_THREAD, keep_tile, &k);
     l->ax = k.to[0], l->ay = k.to[1], l->az = k.to[2], l->face_at = s->face_at;
+    l->diag = s->diags, l->diag_at = s->inverse_at;
     return true;
 }
 
@@ -279,6 +288,7 @@ void levels_free(Poisson *s) {
         free(s->level[k].child);
     }
     free(s->own.at), free(s->face_at), free(s->faces), free(s->inverse_at), free(s->inverses);
+    free(s->diags);
     free(s->active), free(s->dots), free(s->most), free(s->want), free(s->from);
 }
 
@@ -293,6 +303,7 @@ void levels_release(Poisson *s) {
     memory_drop((void **)&s->faces, &s->faces_capacity, s->face_floats);
     memory_drop((void **)&s->inverse_at, &s->inverse_at_capacity, tiles);
     memory_drop((void **)&s->inverses, &s->inverse_capacity, s->inverse_floats);
+    memory_drop((void **)&s->diags, &s->diag_capacity, s->inverse_floats);
     for (int k = 0; k < LEVEL_MAX; k++) {
         Level *l = &s->level[k];
         tiles = k < s->level_count ? (size_t)l->grid->tile_count : 0;
@@ -309,7 +320,7 @@ size_t levels_bytes(const Poisson *s) {
                    s->from_capacity * sizeof *s->from + s->own.capacity * sizeof(float) +
                    s->face_at_capacity * sizeof *s->face_at + s->faces_capacity * sizeof *s->faces +
                    s->inverse_at_capacity * sizeof *s->inverse_at +
-                   s->inverse_capacity * sizeof(float);
+                   (s->inverse_capacity + s->diag_capacity) * sizeof(float);
     for (int k = 0; k < LEVEL_MAX; k++) {
         const Level *l = &s->level[k];
         bytes += l->store_capacity * sizeof(float) + l->child_capacity * sizeof *l->child +

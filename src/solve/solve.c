@@ -38,7 +38,7 @@ static void take_system(Poisson *s, const Grid *grid, const uint8_t *used, const
                         const float *ay, const float *az, const float *diag) {
     Level *l = &s->level[0];
     l->grid = grid, l->used = used, l->ax = ax, l->ay = ay, l->az = az, l->diag = diag;
-    l->face_at = NULL;
+    l->face_at = l->diag_at = NULL;
 }
 
 bool poisson_room(Poisson *s, const Grid *grid, PoissonRoom *room) {
@@ -46,14 +46,14 @@ bool poisson_room(Poisson *s, const Grid *grid, PoissonRoom *room) {
     size_t cells = (size_t)grid->tile_count * (size_t)grid->tile_cells;
     if (!levels_reserve(s, cells, ARRAYS)) return false;
     for (int k = 0; k < 3; k++) room->a[k] = s->work->at + (size_t)vector[k] * cells;
-    room->diag = s->work->at + ARRAY_DIAG * cells, room->rhs = s->work->at + ARRAY_RHS * cells;
+    room->diag = s->work->at + VECTOR_Z * cells, room->rhs = s->work->at + ARRAY_RHS * cells;
     return true;
 }
 
 bool poisson_prepare(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
                      const float *ay, const float *az, const float *diag) {
     take_system(s, grid, used, ax, ay, az, diag);
-    return levels_build(s) && closed_find(s) && levels_keep_faces(s);
+    return levels_build(s) && closed_find(s) && levels_keep_system(s);
 }
 
 bool poisson_prepare_held(Poisson *s, const Grid *grid, const uint8_t *used, const float *ax,
@@ -61,6 +61,10 @@ bool poisson_prepare_held(Poisson *s, const Grid *grid, const uint8_t *used, con
     take_system(s, grid, used, ax, ay, az, diag);
     s->closed.count = s->closed.held = 0;
     return levels_build(s);
+}
+
+bool poisson_has(const Poisson *s, int slot, int cell) {
+    return level_diag_of(&s->level[0], slot, cell) > 0;
 }
 
 double largest_residual(const Poisson *s) {

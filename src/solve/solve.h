@@ -59,8 +59,8 @@ void poisson_release(Poisson *solver);
 
 /// Arrays of a system to come, [cells] each, in what the solver works with anyway.
 typedef struct PoissonRoom {
-    float *a[3];       ///< face coefficients; prepare keeps those of tiles beside walls
-    float *diag, *rhs; ///< these stay until the last solve
+    float *a[3], *diag; ///< prepare keeps what differs from cell to cell
+    float *rhs;         ///< stays until the last solve
 } PoissonRoom;
 
 /// Floats a cell that a system with room takes at most, but for coarser levels.
@@ -71,7 +71,7 @@ enum { POISSON_ROOM = 8 };
 bool poisson_room(Poisson *solver, const Grid *grid, PoissonRoom *room);
 
 /// Takes a system: builds the coarser levels. The arrays stay the caller's and must not change
-/// until the last solve, but for coefficients in the memory of poisson_room, which is gone. used
+/// until the last solve, but for those in the memory of poisson_room, which is gone. used
 /// [slot]: 0 for tiles without unknowns, of which nothing is read, not even of rhs and x in a
 /// solve; NULL when all may hold some. False when out of memory.
 bool poisson_prepare(Poisson *solver, const Grid *grid, const uint8_t *used, const float *ax,
@@ -81,6 +81,9 @@ bool poisson_prepare(Poisson *solver, const Grid *grid, const uint8_t *used, con
 /// held: none are sought.
 bool poisson_prepare_held(Poisson *solver, const Grid *grid, const uint8_t *used, const float *ax,
                           const float *ay, const float *az, const float *diag);
+
+/// Whether a cell of the system is an unknown.
+bool poisson_has(const Poisson *solver, int slot, int cell);
 
 /// Solves A x = rhs from the start value in x (zeros are fine). `rhs` is overwritten. In a closed
 /// component (no known value touches it, nor does the term) the part of rhs that no x can meet is

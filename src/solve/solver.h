@@ -56,7 +56,8 @@ struct Poisson {
     size_t face_floats, face_at_capacity, faces_capacity;
     int32_t *inverse_at; ///< [slot] as in Level
     float *inverses;     ///< of tiles whose diag differs from cell to cell
-    size_t inverse_floats, inverse_at_capacity, inverse_capacity;
+    float *diags;        ///< of the same
+    size_t inverse_floats, inverse_at_capacity, inverse_capacity, diag_capacity;
     Closed closed;
     Flood flood;
     uint8_t *want; ///< coarse tiles wanted, [tile box]
@@ -71,23 +72,13 @@ enum { TILES_A_THREAD = 12, COARSE_A_THREAD = 2 };
 
 /// Vectors of the finest level in `work`, and behind them arrays that the caller may have there:
 /// room for so many of them, and the vectors. False: out of memory.
-enum {
-    VECTOR_B,
-    VECTOR_Z,
-    VECTOR_Y,
-    VECTOR_P,
-    VECTOR_S,
-    VECTORS,
-    ARRAY_DIAG = VECTORS,
-    ARRAY_RHS,
-    ARRAYS
-};
-// and the inverse, which some tiles have
-_Static_assert(ARRAYS + 1 == (int)POISSON_ROOM, "what estimates of memory go by");
+enum { VECTOR_B, VECTOR_Z, VECTOR_Y, VECTOR_P, VECTOR_S, VECTORS, ARRAY_RHS = VECTORS, ARRAYS };
+// and the diagonal and its inverse, which some tiles have
+_Static_assert(ARRAYS + 2 == (int)POISSON_ROOM, "what estimates of memory go by");
 bool levels_reserve(Poisson *solver, size_t cells, size_t arrays);
-/// Coefficients that the caller wrote to where poisson_room told move to where they are few, as
-/// the vectors need that memory. False: out of memory.
-bool levels_keep_faces(Poisson *solver);
+/// What the caller wrote to where poisson_room told moves to where it is little, as the vectors
+/// need that memory. False: out of memory.
+bool levels_keep_system(Poisson *solver);
 /// Finds flood.links and the active tiles, then builds the coarse levels. False: out of memory.
 bool levels_build(Poisson *solver);
 void levels_free(Poisson *solver);

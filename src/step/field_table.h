@@ -289,7 +289,7 @@ typedef enum StageId {
     F(coefficient, float, 3, CELL, SYSTEM, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "",          \
       "of the linear system, between a cell and the one below; until the solver takes it")         \
     F(diagonal, float, 1, CELL, SYSTEM, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "",             \
-      "of the linear system; 0 in cells that are not in it")                                       \
+      "of the linear system, 0 in cells that are not in it; until the solver takes it")            \
     F(rhs, float, 1, CELL, SYSTEM, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "m/s",               \
       "right-hand side of the linear system; for the density in cells")                            \
     F(gradient, float, 1, CELL, WORK, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                           \

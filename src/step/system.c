@@ -16,8 +16,13 @@ bool system_begin(BrimSim *s, const int32_t *at) {
 }
 
 bool system_prepare(BrimSim *s) {
-    return poisson_prepare(s->projection.poisson, &s->projection.system, NULL, s->coefficient[0],
-                           s->coefficient[1], s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal);
+    bool ok =
+        poisson_prepare(s->projection.poisson, &s->projection.system, NULL, s->coefficient[0],
+                        s->coefficient[1], s->dim == 3 ? s->coefficient[2] : NULL, s->diagonal);
+    if (!GUARD_SHARES) return ok;
+    for (int a = 0; a < s->dim; a++) s->coefficient[a] = NULL; // the solver's vectors are there
+    s->diagonal = NULL;
+    return ok;
 }
 
 /// used: NULL for all tiles.

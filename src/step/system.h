@@ -6,8 +6,14 @@
 /// of the system to come, and its arrays get the memory of the solver. => projection.system,
 /// coefficient, diagonal, rhs. False: out of memory.
 bool system_begin(BrimSim *s, const int32_t *at);
-/// Gives the system to the solver; coefficients are gone after that. False: out of memory.
+/// Gives the system to the solver; coefficient and diagonal are gone after that. False: out of
+/// memory.
 bool system_prepare(BrimSim *s);
+/// Whether the solver's system has a cell as an unknown. row: its place there
+static inline bool system_has(const BrimSim *s, int64_t row) {
+    return poisson_has(s->projection.poisson, (int)(row / s->grid.tile_cells),
+                       (int)(row % s->grid.tile_cells));
+}
 
 /// Wet tiles get places in the order of slots, and the pressure follows. (wet) => wet_at. False:
 /// out of memory.
