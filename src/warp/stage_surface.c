@@ -2,6 +2,7 @@
 // distances in space by the surface's foot below each node.
 #include "grid/mask.h"
 #include "step/stages.h"
+#include "warp/nodal_cell.h"
 #include "warp/occupied.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -56,11 +57,50 @@ static void find_masks(const BrimSim *s, int slot, NodeMasks *m) {
     }
 }
 
-/// => block_at: whether the tile has nodes that see the surface
+/// What the nodes of a tile are, in block_at. AWAY: none sees the surface, but some may be deep,
+/// others beyond the domain.
+enum { ALL_AIR, ALL_DEEP, AWAY, NEAR_SURFACE };
+
+/// Whether a tile beside one holds cells of the domain.
+static bool tile_inside(const BrimSim *s, TileCoord t, int neighbour) {
+    const int at[3] = {t.x + neighbour % 3 - 1, t.y + neighbour / 3 % 3 - 1,
+                       t.z + neighbour / 9 - 1};
+    for (int a = 0; a < s->dim; a++)
+        if (at[a] < 0 || at[a] * TILE >= s->grid.cells[a]) return false;
+    return s->dim == 3 || at[2] == 0;
+}
+
+/// What the nodes are in the midst of cells that are all occupied, or all not; otherwise their
+/// masks say it.
+static int tile_kind(const BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    uint8_t any = 0, all = 0xff;
+    for (int n = 0; n < 27; n++) {
+        const int32_t from = g->neighbour[slot][n];
+        if (!tile_inside(s, g->coord[slot], n)) {
+            if (n == TILE_SELF) all = 0;
+            continue;
+        }
+        if (from < 0) all = 0;
+        for (int r = 0; from >= 0 && r < g->tile_rows; r++) {
+            const uint8_t row =
+                s->particles.occupied[(size_t)from * (size_t)g->tile_rows + (size_t)r];
+            any |= row, all &= row;
+        }
+    }
+    return all == 0xff ? ALL_DEEP : any ? NEAR_SURFACE : ALL_AIR;
+}
+
+/// => block_at: whether the tile has nodes that see the surface, or solids
 static void mark_tile(BrimSim *s, int slot, int thread, void *context) {
     NodeMasks masks;
-    find_masks(s, slot, &masks);
-    s->block_at[slot] = masks.any;
+    const bool walls = s->walls.solid_count && s->solid_at[slot];
+    int kind = walls ? NEAR_SURFACE : tile_kind(s, slot);
+    if (kind == NEAR_SURFACE && !walls) {
+        find_masks(s, slot, &masks);
+        if (!masks.any) kind = AWAY;
+    }
+    s->block_at[slot] = kind;
 }
 
 /// Weights of the particles that such nodes see. => spare of the particles
@@ -69,7 +109,7 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
     bool seen = false;
     for (int n = 0; n < 27 && !seen; n++) {
         const int32_t t = s->grid.neighbour[slot][n];
-        seen = t >= 0 && s->block_at[t];
+        seen = t >= 0 && s->block_at[t] == NEAR_SURFACE;
     }
     if (!seen || span.count == 0) return;
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
@@ -214,11 +254,18 @@ static float node_distance(const BrimSim *s, const int node[3], bool among, cons
     return out > FULL && among && full_around(s, node) ? FULL : out;
 }
 
-/// => phibar
+/// => phibar; where no node sees the surface also phi
 static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const TileCoord t = g->coord[slot];
+    const size_t base = (size_t)slot * (size_t)g->tile_cells;
     NodeMasks m;
+    if (s->block_at[slot] < AWAY) {
+        const float out = s->block_at[slot] == ALL_DEEP ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
+        for (int i = 0; i < g->tile_cells; i++)
+            s->phi[base + (size_t)i] = s->phibar[base + (size_t)i] = out;
+        return;
+    }
     const bool near = s->walls.solid_count && s->solid_at[slot];
     find_masks(s, slot, &m);
     for (int i = 0; i < g->tile_cells; i++) {
@@ -232,31 +279,56 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         const bool wall = inside && near && find_plane(s, slot, i, &plane);
         if (inside && ((m.sees[r] & ~m.deep[r]) >> bit & 1 || (wall && plane.distance < 0)))
             out = node_distance(s, node, m.among[r] >> bit & 1, wall ? &plane : NULL);
-        s->phibar[(size_t)slot * (size_t)g->tile_cells + (size_t)i] = out;
+        s->phibar[base + (size_t)i] = out;
+        if (s->block_at[slot] == AWAY) s->phi[base + (size_t)i] = out;
     }
 }
 
-/// Where a node on a line of nodes along an axis has a neighbour; mirrored beyond walls.
-static int64_t beside(const BrimSim *s, int slot, int i, int axis, int at, int direction) {
-    if (at == 0 || at == s->grid.cells[axis]) direction = at == 0 ? 1 : -1;
-    return grid_step(&s->grid, slot, i, axis, direction);
+/// A row of nodes of the tile or of one beside it, by its place along an axis; NULL: no tile is
+/// there.
+static const float *row_along(const NodalNear *near, int y, int z) {
+    const float *tile = near->at[TILE_SELF + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT)];
+    return tile ? tile + ((z & 7) * TILE + (y & 7)) * TILE : NULL;
 }
 
-/// One axis of the filter 1/4, 1/2, 1/4 on nodes beside the surface. It leaves planes as they are
-/// and takes out what alternates from node to node: cell velocities cannot answer to that.
+/// One axis of the filter 1/4, 1/2, 1/4 on nodes beside the surface, mirrored at walls. It leaves
+/// planes as they are and takes out what alternates from node to node: cell velocities cannot
+/// answer to that. A node beside which there is no tile stays.
 static void smooth_tile(BrimSim *s, int slot, int thread, void *context) {
     const Smoothing *f = context;
-    const TileCoord t = s->grid.coord[slot];
-    for (int i = 0; i < s->grid.tile_cells; i++) {
-        const int at[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7), t.z * TILE + (i >> 6)};
-        const size_t me = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)i;
-        f->to[me] = f->from[me];
-        if (at[f->axis] > s->grid.cells[f->axis] || fabsf(f->from[me]) >= LEVEL_SET_CUT) continue;
-        int64_t low = beside(s, slot, i, f->axis, at[f->axis], -1);
-        int64_t high = beside(s, slot, i, f->axis, at[f->axis], 1);
-        if (low < 0 || high < 0) continue;
-        f->to[me] = 0.5f * f->from[me] + 0.25f * (f->from[low] + f->from[high]);
+    const Grid *g = &s->grid;
+    const TileCoord t = g->coord[slot];
+    const int a = f->axis, tile[3] = {t.x * TILE, t.y * TILE, t.z * TILE}, wall = g->cells[a];
+    if (s->block_at[slot] != NEAR_SURFACE) return;
+    const NodalNear near = nodal_near(g, f->from, (size_t)g->tile_cells, NULL, slot);
+    for (int r = 0; r < g->tile_rows; r++) {
+        const int at[3] = {0, r & 7, r >> 3};
+        const float *here = row_along(&near, at[1], at[2]);
+        float low[TILE], high[TILE], *to = f->to + (here - f->from);
+        for (int k = 0; k < 2; k++) {
+            float *beside = k ? high : low;
+            const int way = k ? 1 : -1, place = tile[a] + at[a];
+            const int step = a > 0 && place == 0 ? 1 : a > 0 && place == wall ? -1 : way;
+            const int next[3] = {step * (a == 0), step * (a == 1), step * (a == 2)};
+            float row[TILE + 2];
+            nodal_load_row(&near, at[1] + next[1], at[2] + next[2], NAN, row);
+            memcpy(beside, row + 1 + next[0], TILE * sizeof *row);
+        }
+        if (a == 0 && tile[0] == 0) low[0] = high[0];
+        if (a == 0 && wall - tile[0] < TILE) high[wall - tile[0]] = low[wall - tile[0]];
+        for (int i = 0; i < TILE; i++) {
+            const float mean = 0.5f * here[i] + 0.25f * (low[i] + high[i]);
+            const bool beyond = tile[a] + (a == 0 ? i : at[a]) > wall;
+            const bool stays = beyond || fabsf(here[i]) >= LEVEL_SET_CUT || mean != mean;
+            to[i] = stays ? here[i] : mean;
+        }
     }
+}
+
+/// phi => phibar
+static void copy_tile(BrimSim *s, int slot, int thread, void *context) {
+    const size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
+    if (s->block_at[slot] == NEAR_SURFACE) memcpy(s->phibar + at, s->phi + at, n * sizeof(float));
 }
 
 /// Slope of phibar at a node; mirrored beyond walls.
@@ -329,6 +401,7 @@ static void foot_tile(BrimSim *s, int slot, int thread, void *context) {
     ThreadScratch *scratch = &s->scratch[thread];
     Displaced b = {{scratch->block[0], scratch->block[1], scratch->block[2]}};
     bool loaded = false;
+    if (s->block_at[slot] != NEAR_SURFACE) return;
     for (int i = 0; i < g->tile_cells; i++) {
         const int at[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),
                            s->dim == 3 ? t.z * TILE + (i >> 6) : 0};
@@ -352,7 +425,7 @@ static void foot_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 static void find_slivers(BrimSim *s, int slot, int thread, void *context) {
-    nodal_find_slivers(&s->grid, s->phi, context, slot);
+    if (s->block_at[slot] == NEAR_SURFACE) nodal_find_slivers(&s->grid, s->phi, context, slot);
 }
 
 /// Pressure is 0 on open sides: their nodes are on the surface, or in air.
@@ -371,6 +444,7 @@ static void open_sides(BrimSim *s, int slot, int thread, void *context) {
 static void drop_slivers(BrimSim *s, int slot, int thread, void *context) {
     const uint8_t *sliver = (const uint8_t *)context + (size_t)slot * (size_t)s->grid.tile_rows;
     float *phi = s->phi + (size_t)slot * (size_t)s->grid.tile_cells;
+    if (s->block_at[slot] != NEAR_SURFACE) return;
     for (int i = 0; i < s->grid.tile_cells; i++)
         if (sliver[i >> 3] >> (i & 7) & 1) phi[i] = 0;
 }
@@ -385,7 +459,7 @@ BrimResult warp_surface(BrimSim *s, BrimError *error) {
         float *other = from;
         from = to, to = other;
     }
-    if (from != s->phibar) memcpy(s->phibar, from, sim_cells(s) * sizeof(float));
+    if (from != s->phibar) tiles_for(s, copy_tile, NULL);
     tiles_for(s, foot_tile, NULL);
     tiles_for(s, open_sides, NULL);
     tiles_for(s, find_slivers, s->sliver);
