@@ -39,18 +39,36 @@ typedef struct Corners {
     wide_int node;
 } Corners;
 
+/// Coarse cells that a vector of sorted points lies in where loading one after the other takes less
+/// than a gather.
+enum { CELLS_FEW = 3 };
+
+/// Displacements of a component along a line of nodes through corner n of a coarse cell.
+INLINE const float *corner_line(const WarpLattice *l, int j, int n, const int dim) {
+    return l->d[j] + (n >> 1 & 1) * l->stride[1] + (n >> 2) * (dim == 3 ? l->stride[2] : 0);
+}
+
 INLINE void load_corners(const WarpLattice *l, wide_int node, Corners *k, const int dim) {
-    const bool same = wide_bits(node != node[0]) == 0;
+    int32_t lane[WIDE];
+    memcpy(lane, &node, sizeof node);
     k->node = node;
     for (int j = 0; j < dim; j++)
-        for (int n = 0; n < 1 << dim; n += 2) {
-            const float *from =
-                l->d[j] + (n >> 1 & 1) * l->stride[1] + (n >> 2) * (dim == 3 ? l->stride[2] : 0);
-            if (same)
-                k->c[j][n] = wide_all(from[node[0]]), k->c[j][n + 1] = wide_all(from[node[0] + 1]);
-            else
-                wide_gather_pairs(from, node, &k->c[j][n], &k->c[j][n + 1]);
-        }
+        for (int n = 0; n < 1 << dim; n++)
+            k->c[j][n] = wide_all(corner_line(l, j, n, dim)[lane[0] + (n & 1)]);
+    wide_int other = node != lane[0];
+    for (int count = 1; wide_bits(other) && count < CELLS_FEW; count++) {
+        const int32_t at = lane[__builtin_ctz((unsigned)wide_bits(other))];
+        const wide_int here = node == at;
+        for (int j = 0; j < dim; j++)
+            for (int n = 0; n < 1 << dim; n++)
+                k->c[j][n] = wide_select(here, wide_all(corner_line(l, j, n, dim)[at + (n & 1)]),
+                                         k->c[j][n]);
+        other &= ~here;
+    }
+    if (!wide_bits(other)) return;
+    for (int j = 0; j < dim; j++)
+        for (int n = 0; n < 1 << dim; n += 2)
+            wide_gather_pairs(corner_line(l, j, n, dim), node, &k->c[j][n], &k->c[j][n + 1]);
 }
 
 /// The coarse cells that points of a block lie in: their first nodes; t: where in them.
@@ -449,19 +467,28 @@ typedef struct LaneSums {
     float fastest2[LANES], rate2[LANES];
 } LaneSums;
 
-INLINE void add_chunk(LaneSums *s, int n, const float *volume, const float *square,
-                      const float *rate2, float x[3][CHUNK], const int dim) {
-    for (int i = 0; i < n; i += LANES)
+INLINE void add_chunk(LaneSums *s, int n, const float *volume, float square[CHUNK],
+                      float rate2[CHUNK], float x[3][CHUNK], const int dim) {
+    float weight[CHUNK];
+    memcpy(weight, volume, (size_t)n * sizeof *weight);
+    for (int i = n; i % LANES; i++) {
+        weight[i] = 0, square[i] = square[n - 1], rate2[i] = rate2[n - 1];
+        for (int a = 0; a < dim; a++) x[a][i] = x[a][n - 1];
+    }
+    for (int i = 0; i < n; i += LANES) {
         for (int k = 0; k < LANES; k++) {
-            const int j = i + k < n ? i + k : n - 1;
-            const double w = i + k < n ? (double)volume[j] : 0;
+            const double w = (double)weight[i + k];
             s->volume[k] += w;
-            s->square[k] += w * (double)square[j];
-            for (int a = 0; a < dim; a++) s->position[a][k] += w * (double)x[a][j];
-            // what is not a number stays
-            if (!(square[j] <= s->fastest2[k])) s->fastest2[k] = square[j];
-            if (!(rate2[j] <= s->rate2[k])) s->rate2[k] = rate2[j];
+            s->square[k] += w * (double)square[i + k];
         }
+        for (int a = 0; a < dim; a++)
+            for (int k = 0; k < LANES; k++)
+                s->position[a][k] += (double)weight[i + k] * (double)x[a][i + k];
+        for (int k = 0; k < LANES; k++) { // what is not a number stays
+            s->fastest2[k] = square[i + k] <= s->fastest2[k] ? s->fastest2[k] : square[i + k];
+            s->rate2[k] = rate2[i + k] <= s->rate2[k] ? s->rate2[k] : rate2[i + k];
+        }
+    }
 }
 
 INLINE void measure_dim(const Span *p, const WarpLattice *l, float *const space[3], WarpSums *sums,
