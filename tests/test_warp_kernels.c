@@ -380,6 +380,7 @@ TEST(nodal_kernels_as_their_twin) {
                 nodal_reserve(&op[k], &p.grid);
                 if (k) nodal_begin(&problem, &op[k]);
                 for (int t = 0; t < p.grid.tile_count; t++) nodal_assemble(&problem, &op[k], t);
+                for (int t = 0; t < p.grid.tile_count; t++) nodal_join(&problem, &op[k], t);
                 for (int t = 0; t < p.grid.tile_count; t++) nodal_sum_rows(&op[k], t);
                 for (int t = 0; t < p.grid.tile_count; t++) {
                     nodal_rhs(&problem, &op[k], p.u, p.b[k], t);

@@ -27,8 +27,10 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
     for (int a = 0; a < 3; a++) op->edge[a] = memory_new(most * n * sizeof(float));
     op->diag = memory_new(most * n * sizeof(float));
     op->used = memory_zero(most), op->kept = memory_zero(most);
-    bool sound = op->link && op->anchor && op->smooth && op->weight && op->mean && op->edge[0] &&
-                 op->edge[1] && op->edge[2] && op->diag && op->used && op->kept;
+    if (grid->dim == 3) op->far = memory_new(most * SUM_COUNT * NODAL_FAR * sizeof(float));
+    bool sound = (op->far || grid->dim == 2) && op->link && op->anchor && op->smooth &&
+                 op->weight && op->mean && op->edge[0] && op->edge[1] && op->edge[2] && op->diag &&
+                 op->used && op->kept;
     if (sound)
         op->tiles = most;
     else
@@ -39,14 +41,15 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
 void nodal_free(NodalOperator *op) {
     free(op->link), free(op->anchor), free(op->smooth), free(op->weight), free(op->mean);
     for (int a = 0; a < 3; a++) free(op->edge[a]);
-    free(op->diag), free(op->used), free(op->kept);
+    free(op->diag), free(op->used), free(op->kept), free(op->far);
     *op = (NodalOperator){0};
 }
 
 size_t nodal_bytes(const NodalOperator *op) {
     if (op->tiles == 0) return 0;
     size_t n = (size_t)op->grid->tile_cells;
-    return op->tiles * (n * (size_t)(op->links + 7 + NODAL_MEAN) * sizeof(float) + 2);
+    size_t far = op->far ? SUM_COUNT * NODAL_FAR * sizeof(float) : 0;
+    return op->tiles * (n * (size_t)(op->links + 7 + NODAL_MEAN) * sizeof(float) + far + 2);
 }
 
 // --------------------------------------------------------------------------------------- assembly
@@ -160,7 +163,7 @@ static void store_mean(NodalOperator *op, const Cell *c, const int local[3]) {
 
 static void store_nothing(NodalOperator *op, int slot) {
     const size_t n = (size_t)op->grid->tile_cells, at = (size_t)slot * n;
-    op->used[slot] = op->kept[slot] = 0;
+    op->used[slot] = 0;
     memset(op->smooth + at, 0, n * sizeof(float));
     memset(op->diag + at, 0, n * sizeof(float));
 }
@@ -173,11 +176,11 @@ static void assemble_plain(const NodalProblem *p, NodalOperator *op, int slot) {
     Sums sums;
     Cell cell;
     int local[3];
-    if (!nodal_load_corners(p, slot, &corners)) {
+    op->kept[slot] = nodal_load_corners(p, slot, &corners);
+    if (!op->kept[slot]) {
         store_nothing(op, slot);
         return;
     }
-    op->kept[slot] = 1;
     memset(op->mean + (size_t)slot * n * NODAL_MEAN, 0, n * NODAL_MEAN * sizeof(float));
     memset(&sums, 0, sizeof sums);
     EACH_CELL_AROUND(g, local) {
@@ -195,52 +198,82 @@ static bool is_fast(const NodalProblem *p) {
     return p->kernels && p->map_kernels && p->grid->dim == 3 && p->rule == WARP_RULE_GAUSS;
 }
 
-/// Cells around a tile's nodes that are in the domain and have a tile: bits of rows.
-static void find_cells(const Grid *g, int slot, uint16_t cells[TILE + 1][TILE + 1]) {
+/// A tile's cells that are in the domain: bits of rows.
+static void find_cells(const Grid *g, int slot, uint8_t cells[TILE][TILE]) {
     const TileCoord t = g->coord[slot];
-    for (int z = -1; z < TILE; z++)
-        for (int y = -1; y < TILE; y++) {
-            unsigned bits = 0;
-            const int next = TILE_SELF + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT);
-            const int gy = t.y * TILE + y, gz = t.z * TILE + z, end = g->cells[0] - t.x * TILE;
-            if (gy >= 0 && gz >= 0 && gy < g->cells[1] && gz < g->cells[2]) {
-                bits = g->neighbour[slot][next - 1] >= 0;
-                if (g->neighbour[slot][next] >= 0) bits |= 0xffu << 1;
-                if (end < TILE) bits &= (1u << (end + 1)) - 1;
+    const int end = g->cells[0] - t.x * TILE;
+    const unsigned bits = end <= 0 ? 0 : end < TILE ? (1u << end) - 1 : 0xff;
+    for (int z = 0; z < TILE; z++)
+        for (int y = 0; y < TILE; y++)
+            cells[z][y] =
+                t.y * TILE + y < g->cells[1] && t.z * TILE + z < g->cells[2] ? (uint8_t)bits : 0;
+}
+
+/// Where sums at a tile's own nodes are kept until they are complete.
+static float *own_sum(NodalOperator *op, int slot, int sum) {
+    const size_t at = (size_t)slot * 512;
+    if (sum < SUM_ANCHOR) return op->link + at * NODAL_LINKS + (size_t)sum * 512;
+    if (sum == SUM_ANCHOR) return op->anchor + at;
+    if (sum == SUM_VOLUME) return op->weight + at;
+    if (sum == SUM_ALL) return op->smooth + at;
+    return op->edge[sum - SUM_EDGE] + at;
+}
+
+/// What cells give to nodes on the far sides: [x = 8][z][y], then [y = 8][z][x], then [z =
+/// 8][y][x].
+enum { FAR_Y = NODAL_NODES * NODAL_NODES, FAR_Z = FAR_Y + NODAL_NODES * TILE };
+
+static float *far_sum(const NodalOperator *op, int slot, int sum) {
+    return op->far + ((size_t)slot * SUM_COUNT + (size_t)sum) * NODAL_FAR;
+}
+
+/// Keeps what a tile's cells give to its own nodes, and to those of the next tiles.
+static void store_sums(NodalOperator *op, const NodalSums *s, bool solids, int slot) {
+    for (int k = 0; k < SUM_COUNT; k++) {
+        // without solids all volume is open
+        const float(*from)[NODAL_NODES][NODAL_NODES] =
+            s->at[k == SUM_ALL && !solids ? SUM_VOLUME : k];
+        float *own = own_sum(op, slot, k), *far = far_sum(op, slot, k);
+        for (int row = 0; row < TILE * TILE; row++)
+            memcpy(own + row * TILE, from[row >> 3][row & 7], TILE * sizeof(float));
+        for (int z = 0; z < NODAL_NODES; z++) {
+            for (int y = 0; y < NODAL_NODES; y++) far[z * NODAL_NODES + y] = from[z][y][TILE];
+            memcpy(far + FAR_Y + z * TILE, from[z][TILE], TILE * sizeof(float));
+        }
+        for (int y = 0; y < TILE; y++)
+            memcpy(far + FAR_Z + y * TILE, from[TILE][y], TILE * sizeof(float));
+    }
+}
+
+/// Adds to a sum of a tile's nodes what the cells of a lower neighbour give to them; side: bit a is
+/// set where it is the one before along axis a.
+static void add_far(float *own, const float *far, int side) {
+    const int rows = side & 2 ? 1 : TILE, planes = side & 4 ? 1 : TILE;
+    for (int z = 0; z < planes; z++)
+        for (int y = 0; y < rows; y++) {
+            float *to = own + (z * TILE + y) * TILE;
+            const int fz = side & 4 ? TILE : z, fy = side & 2 ? TILE : y;
+            if (side & 1) {
+                to[0] += far[fz * NODAL_NODES + fy];
+                continue;
             }
-            cells[z + 1][y + 1] = (uint16_t)bits;
+            const float *from = far + (side & 2 ? FAR_Y + fz * TILE : FAR_Z + y * TILE);
+            for (int x = 0; x < TILE; x++) to[x] += from[x];
         }
 }
 
-/// What the kernel summed, as the operator of a tile.
-static void store_sums(NodalOperator *op, const NodalSums *s, bool solids, int slot) {
+/// Unknowns and weights from a tile's complete sums.
+static void finish_tile(const NodalProblem *p, NodalOperator *op, int slot) {
     const size_t at = (size_t)slot * 512;
-    op->used[slot] = 0;
-    for (int row = 0; row < TILE * TILE; row++) {
-        const int y = row & 7, z = row >> 3;
-        const size_t to = at + (size_t)row * TILE;
-        for (int k = 0; k < NODAL_LINKS; k++)
-            memcpy(op->link + at * NODAL_LINKS + (size_t)k * 512 + (size_t)row * TILE,
-                   s->link[k][z][y] + 1, TILE * sizeof(float));
-        memcpy(op->anchor + to, s->anchor[z][y] + 1, TILE * sizeof(float));
-        unsigned any = 0;
-        for (int x = 0; x < TILE; x++) {
-            const float volume = s->volume[z][y][x + 1], anchor = s->anchor[z][y][x + 1];
-            float edges = 0;
-            for (int a = 0; a < 3; a++) {
-                op->edge[a][to + (size_t)x] = s->edge[a][0][z][y][x + 1];
-                edges += s->edge[a][0][z][y][x + 1] + s->edge[a][1][z][y][x + 1];
-            }
-            const bool unknown = s->liquid[row] >> x & 1 && volume > 0;
-            any |= unknown;
-            op->smooth[to + (size_t)x] = unknown;
-            const float least = solids ? LEAST_OPEN * s->all[z][y][x + 1] : 0;
-            op->weight[to + (size_t)x] = unknown ? 1 / fmaxf(volume, least) : 0;
-            // exactly 0 inside: rounding would hide closed tanks
-            op->diag[to + (size_t)x] = unknown ? edges + fmaxf(0, anchor) : 0;
-        }
-        if (any) op->used[slot] = 1;
+    unsigned any = 0;
+    for (size_t i = at; i < at + 512; i++) {
+        const float volume = op->weight[i], least = LEAST_OPEN * op->smooth[i];
+        const bool unknown = p->phi[i] < 0 && volume > 0;
+        op->smooth[i] = unknown ? 1 : 0;
+        op->weight[i] = unknown ? 1 / (volume > least ? volume : least) : 0;
+        any |= unknown;
     }
+    op->used[slot] = any != 0;
 }
 
 /// Open parts of the cells around a tile's nodes, by point; those beyond the domain count as open.
@@ -270,7 +303,7 @@ static bool load_open(const NodalProblem *p, int slot, NodeBlock open[8]) {
     return any;
 }
 
-/// By the kernels; smooth holds flags then.
+/// By the kernels.
 static void assemble_fast(const NodalProblem *p, NodalOperator *op, int slot) {
     const TileCoord t = p->grid->coord[slot];
     const WarpLattice lattice = warp_lattice(p->map);
@@ -280,12 +313,9 @@ static void assemble_fast(const NodalProblem *p, NodalOperator *op, int slot) {
     NodalSums sums;
     bool any = false;
     nodal_load_block(p->grid, p->phi, 1, slot, &phi);
-    for (int i = 0; i < NODAL_BLOCK; i++) any |= phi.at[i] < 0;
+    for (int i = block_index(0, 0, 0); i < NODAL_BLOCK; i++) any |= phi.at[i] < 0;
     op->kept[slot] = any;
-    if (!any) {
-        store_nothing(op, slot);
-        return;
-    }
+    if (!any) return;
     p->map_kernels->points(&lattice, first, 1, NODAL_EDGE,
                            (float *const[3]){d[0].at, d[1].at, d[2].at}, NULL);
     NodalTile tile = {.phi = phi.at,
@@ -297,13 +327,25 @@ static void assemble_fast(const NodalProblem *p, NodalOperator *op, int slot) {
     const bool solids = load_open(p, slot, open);
     for (int g = 0; g < 8; g++) tile.open[g] = solids ? open[g].at : NULL;
     p->kernels->assemble(&tile, &sums);
-    for (int row = 0; row < TILE * TILE; row++) {
-        unsigned liquid = 0;
-        for (int x = 0; x < TILE; x++)
-            liquid |= (unsigned)(phi.at[block_index(x, row & 7, row >> 3)] < 0) << x;
-        sums.liquid[row] = (uint8_t)liquid;
-    }
     store_sums(op, &sums, solids, slot);
+}
+
+void nodal_join(const NodalProblem *p, NodalOperator *op, int slot) {
+    if (!op->kernels) return;
+    const int32_t *near = op->grid->neighbour[slot] + TILE_SELF;
+    bool any = op->kept[slot];
+    for (int k = 0; k < SUM_COUNT && !any; k++)
+        memset(own_sum(op, slot, k), 0, 512 * sizeof(float));
+    for (int side = 1; side < 8; side++) {
+        const int32_t t = near[-(side & 1) - 3 * (side >> 1 & 1) - 9 * (side >> 2)];
+        if (t < 0 || !op->kept[t]) continue;
+        any = true;
+        for (int k = 0; k < SUM_COUNT; k++) add_far(own_sum(op, slot, k), far_sum(op, t, k), side);
+    }
+    if (any)
+        finish_tile(p, op, slot);
+    else
+        store_nothing(op, slot);
 }
 
 void nodal_begin(const NodalProblem *p, NodalOperator *op) {
@@ -323,14 +365,47 @@ static NodalNear near_links(const NodalOperator *op, int slot) {
                       op->used, slot);
 }
 
+/// The sum of a node's edges, of a row of nodes.
+static void sum_edges(const NodalOperator *op, int slot, int row, float out[TILE]) {
+    const int32_t *near = op->grid->neighbour[slot] + TILE_SELF;
+    const size_t at = (size_t)slot * 512;
+    for (int i = 0; i < TILE; i++) out[i] = 0;
+    for (int a = 0; a < 3; a++) {
+        static const int next[3] = {1, 3, 9}, step[3] = {1, TILE, TILE * TILE};
+        const int place = a == 1 ? row & 7 : row >> 3, t = near[next[a]];
+        const float *lower = op->edge[a] + at + row * TILE;
+        const float *beyond = t >= 0 && op->used[t] ? op->edge[a] + (size_t)t * 512 : NULL;
+        float upper[TILE] = {0};
+        if (a == 0) {
+            memcpy(upper, lower + 1, (TILE - 1) * sizeof *upper);
+            if (beyond) upper[TILE - 1] = beyond[row * TILE];
+        } else if (place + 1 < TILE) {
+            memcpy(upper, lower + step[a], sizeof upper);
+        } else if (beyond) {
+            memcpy(upper, beyond + row * TILE - (TILE - 1) * step[a], sizeof upper);
+        }
+        for (int i = 0; i < TILE; i++) out[i] += lower[i] + upper[i];
+    }
+}
+
 void nodal_sum_rows(NodalOperator *op, int slot) {
     if (!op->flagged || !op->used[slot]) return;
     const size_t at = (size_t)slot * 512;
     float sum[512];
     NodalNear links = near_links(op, slot);
     op->kernels->sum_rows(&links, op->anchor + at, sum);
-    for (int i = 0; i < 512; i++)
-        op->smooth[at + (size_t)i] = op->smooth[at + (size_t)i] > 0 && sum[i] > 0 ? 1 / sum[i] : 0;
+    for (int row = 0; row < TILE * TILE; row++) {
+        float edges[TILE];
+        sum_edges(op, slot, row, edges);
+        for (int x = 0; x < TILE; x++) {
+            const int i = row * TILE + x;
+            const float anchor = op->anchor[at + (size_t)i];
+            const bool unknown = op->smooth[at + (size_t)i] > 0;
+            // exactly 0 inside: rounding would hide closed tanks
+            op->diag[at + (size_t)i] = unknown ? edges[x] + (anchor > 0 ? anchor : 0) : 0;
+            op->smooth[at + (size_t)i] = unknown && sum[i] > 0 ? 1 / sum[i] : 0;
+        }
+    }
 }
 
 // --------------------------------------------------------------------------------------- operator

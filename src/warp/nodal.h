@@ -72,6 +72,7 @@ typedef struct NodalOperator {
     uint8_t *used;         ///< [slot] the tile holds unknowns
     uint8_t *kept;         ///< [slot] it has cells with liquid nodes: mean is there
     const struct NodalKernels *kernels; ///< as in the problem
+    float *far;   ///< [slot][sums][nodes] with kernels: what cells give to nodes of the next tiles
     bool flagged; ///< smooth holds 1 for unknowns until nodal_sum_rows was called for all tiles
     size_t tiles; ///< room for so many
 } NodalOperator;
@@ -82,12 +83,15 @@ size_t nodal_bytes(const NodalOperator *op);
 
 /// Chooses the problem's kernels where they know it. Without this call: value by value.
 void nodal_begin(const NodalProblem *problem, NodalOperator *op);
-/// Fills one tile of the operator. Tiles are independent of each other.
+/// Makes what one tile's cells give to the operator. Tiles are independent of each other.
 void nodal_assemble(const NodalProblem *problem, NodalOperator *op, int slot);
-/// When all are assembled: => smooth. Tiles are independent of each other.
+/// When all are assembled: the operator of one tile, but for smooth, which says what is an unknown,
+/// and diag. Tiles are independent of each other.
+void nodal_join(const NodalProblem *problem, NodalOperator *op, int slot);
+/// When all are joined: => smooth, diag. Tiles are independent of each other.
 void nodal_sum_rows(NodalOperator *op, int slot);
 /// b [nodes of the tile] = sum over cells of w B^T (f u + (1 - f) u_s), less the flux of solids
-/// through the domain's sides. u [3][cells]: m/s. All tiles are assembled.
+/// through the domain's sides. u [3][cells]: m/s. All tiles are joined.
 void nodal_rhs(const NodalProblem *problem, const NodalOperator *op, float *const u[3], float *b,
                int slot);
 /// u -= Mc Gm q in the tile's cells that have a liquid node and an open part. updated [rows]: bits

@@ -20,10 +20,23 @@ INLINE int node_index(int x, int y, int z) {
     return ((z + 1) * NODAL_EDGE + y + 1) * NODAL_EDGE + x + 1;
 }
 
+/// Cells of two rows are one piece of work: one vector, two or four.
+enum { PIECE = 2 * TILE };
+
+/// From a value of a block on: as many cells of a piece as a vector holds.
+INLINE wide load_cells(const float *from) {
+#if defined(__AVX512F__)
+    return __builtin_shufflevector(*(const f8 *)from, *(const f8 *)(from + NODAL_EDGE), 0, 1, 2, 3,
+                                   4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+    return wide_load(from);
+#endif
+}
+
 /// Values at the eight corners, bit a of the index along axis a.
 INLINE void load_corners(const float *block, int x, int y, int z, wide out[8]) {
     UNROLL for (int c = 0; c < 8; c++) out[c] =
-        wide_load(block + node_index(x + (c & 1), y + (c >> 1 & 1), z + (c >> 2)));
+        load_cells(block + node_index(x + (c & 1), y + (c >> 1 & 1), z + (c >> 2)));
 }
 
 /// Slopes along an axis at the Gauss points, by the two other coordinates: [low + 2 * high].
@@ -132,7 +145,7 @@ INLINE void find_points(const NodalTile *t, int x, int y, int z, Points *out) {
         out->det[g] =
             J[0][0] * out->C[g][0][0] + J[0][1] * out->C[g][1][0] + J[0][2] * out->C[g][2][0];
         out->part[g] = wide_all(0.125f);
-        if (t->open[0]) out->part[g] *= wide_load(t->open[g] + node_index(x, y, z));
+        if (t->open[0]) out->part[g] *= load_cells(t->open[g] + node_index(x, y, z));
         out->volume += out->part[g] * out->det[g];
     }
     UNROLL for (int k = 0; k < 3; k++) {
@@ -280,80 +293,70 @@ INLINE wide keep(wide v, wide_int mask) {
     return (wide)((wide_int)v & mask);
 }
 
-/// Adds a row of cells' values to those of one of their corners: once for each sum and corner,
-/// those at the low side along x first (see assemble).
-INLINE void add(NodalRow row, int x, int y, int z, const int corner, wide v) {
-    const int ny = y + (corner >> 1 & 1), nz = z + (corner >> 2);
-    if (ny < 0 || ny >= TILE || nz < 0 || nz >= TILE) return;
-    float *at = &row[nz][ny][x + (corner & 1) + 1];
-    wide_store(at, wide_load(at) + v);
-}
+/// What the cells of a piece give to their nodes. Vectors write it, of any width; whole rows are
+/// added up, in one order.
+typedef struct Given {
+    float link[28][PIECE];  ///< by pairs of corners
+    float anchor[8][PIECE]; ///< by corners
+    float volume[8][PIECE], all[8][PIECE];
+    float edge[12][PIECE]; ///< [axis][edge]
+    bool cut;              ///< some have a part in anchor
+} Given;
 
-INLINE void add_links(const Tensors *t, NodalSums *s, int x, int y, int z, const wide_int liquid[8],
-                      wide_int on, const bool any_cut) {
+INLINE void give_links(const Tensors *t, Given *out, int lane, const wide_int liquid[8],
+                       wide_int on, const bool any_cut) {
     wide anchor[8] = {0};
+    int pair = 0;
     UNROLL for (int i = 0; i < 8; i++) UNROLL for (int j = i + 1; j < 8; j++) {
-        const int dx = (j & 1) - (i & 1), dy = (j >> 1 & 1) - (i >> 1 & 1);
-        const wide k = stiffness(t, i, j);
-        // j comes after i: by z, then y, then x
+        const wide k = -stiffness(t, i, j);
         wide_int both = on;
-        if (any_cut) both &= liquid[i] & liquid[j];
-        add(s->link[link_of(dx, dy, (j >> 2) - (i >> 2))], x, y, z, i, keep(-k, both));
-        if (!any_cut) continue;
-        anchor[i] += keep(-k, liquid[i] & ~liquid[j] & on);
-        anchor[j] += keep(-k, liquid[j] & ~liquid[i] & on);
+        if (any_cut) {
+            both &= liquid[i] & liquid[j];
+            anchor[i] += keep(k, liquid[i] & ~liquid[j] & on);
+            anchor[j] += keep(k, liquid[j] & ~liquid[i] & on);
+        }
+        wide_store(out->link[pair++] + lane, keep(k, both));
     }
-    if (any_cut) UNROLL for (int c = 0; c < 8; c++) add(s->anchor, x, y, z, c, anchor[c]);
+    UNROLL for (int i = 0; i < 8; i++) wide_store(out->anchor[i] + lane, anchor[i]);
 }
 
 /// 7-point coefficients: the mean of S_aa, shared by the cell's four edges along a.
-INLINE void add_edges(const wide S[6][8], NodalSums *s, int x, int y, int z,
-                      const wide_int liquid[8], wide_int on) {
+INLINE void give_edges(const wide S[6][8], Given *out, int lane, const wide_int liquid[8],
+                       wide_int on) {
+    int edge = 0;
     UNROLL for (int a = 0; a < 3; a++) {
         wide sum = {0};
         UNROLL for (int g = 0; g < 8; g++) sum += S[a][g];
         sum *= 0.25f;
         UNROLL for (int c = 0; c < 8; c++) {
             if (c >> a & 1) continue;
-            const wide v = keep(sum, liquid[c] & liquid[c | 1 << a] & on);
-            add(s->edge[a][1], x, y, z, c, v);
-            add(s->edge[a][0], x, y, z, c | 1 << a, v);
+            wide_store(out->edge[edge++] + lane, keep(sum, liquid[c] & liquid[c | 1 << a] & on));
         }
     }
 }
 
 /// Volume of the corners: det J shared by the shape functions. v: at the points
-INLINE void add_volumes(wide v[8], NodalRow sum, int x, int y, int z, wide_int on) {
+INLINE void give_volumes(wide v[8], float out[8][PIECE], int lane, wide_int on) {
     UNROLL for (int a = 0; a < 3; a++) UNROLL for (int g = 0; g < 8; g++) {
         if (g >> a & 1) continue;
         const wide low = v[g], high = v[g | 1 << a];
         v[g] = NEAR * low + FAR * high, v[g | 1 << a] = FAR * low + NEAR * high;
     }
-    UNROLL for (int c = 0; c < 8; c++) add(sum, x, y, z, c, keep(v[c], on));
+    UNROLL for (int c = 0; c < 8; c++) wide_store(out[c] + lane, keep(v[c], on));
 }
 
-/// Keeps V Gm and V of the tile's own cells, 0 in those without a liquid node.
-INLINE void store_means(const NodalTile *t, const Points *p, int x, int y, int z, wide_int on) {
-    if (y < 0 || z < 0) return;
-    const int first = x < 0 ? 1 : 0,
-              count = TILE - (x + first) < WIDE - first ? TILE - (x + first) : WIDE - first;
-    for (int k = 0; k < NODAL_MEAN; k++) {
-        wide v = keep(p->volume, on);
-        if (k < NODAL_MEAN - 1) v = keep(p->flux[k >> 3][k & 7], on);
-        float *to = t->mean + (size_t)k * 512 + (z * TILE + y) * TILE + x;
-        float lane[WIDE];
-        wide_store(lane, v);
-        for (int i = first; i < first + count; i++) to[i] = lane[i];
-    }
+/// Keeps V Gm and V of the tile's cells, 0 in those without a liquid node.
+INLINE void store_means(const NodalTile *t, const Points *p, int cell, wide_int on) {
+    UNROLL for (int k = 0; k < NODAL_MEAN - 1; k++)
+        wide_store(t->mean + (size_t)k * 512 + cell, keep(p->flux[k >> 3][k & 7], on));
+    wide_store(t->mean + (size_t)(NODAL_MEAN - 1) * 512 + cell, keep(p->volume, on));
 }
 
-INLINE void assemble_row(const NodalTile *t, NodalSums *s, int x, int y, int z) {
+/// As many cells of a piece as a vector holds, from (x, y, z) on, which is cell `lane` of it.
+INLINE void give(const NodalTile *t, Given *out, int x, int y, int z, int lane, wide_int on) {
     wide phi[8], phi0[8], S[6][8];
-    wide_int liquid[8], any = {0}, all, on;
-    const int bits = t->cells[z + 1][y + 1] >> (x + 1);
-    on = (((wide_int){0} + bits) & ((wide_int){0} + 1) << wide_lanes()) != 0;
+    wide_int liquid[8], any = {0}, all = on;
     load_corners(t->phi, x, y, z, phi);
-    all = on;
     UNROLL for (int c = 0; c < 8; c++) {
         liquid[c] = phi[c] < 0.0f;
         any |= liquid[c], all &= liquid[c];
@@ -362,41 +365,83 @@ INLINE void assemble_row(const NodalTile *t, NodalSums *s, int x, int y, int z) 
     on &= any;
     Points p;
     Tensors tensors;
-    if (!wide_bits(on)) {
-        p = (Points){0};
-        store_means(t, &p, x, y, z, on);
-        return;
-    }
     find_points(t, x, y, z, &p);
     const bool any_cut = wide_bits(on & ~all) != 0;
+    out->cut |= any_cut;
     if (any_cut)
         find_stiffness(t, &p, phi, phi0, on & ~all, true, S);
     else
         find_stiffness(t, &p, phi, phi0, on & ~all, false, S);
     find_tensors((const wide(*)[8])S, &tensors);
     if (any_cut)
-        add_links(&tensors, s, x, y, z, liquid, on, true);
+        give_links(&tensors, out, lane, liquid, on, true);
     else
-        add_links(&tensors, s, x, y, z, liquid, on, false);
-    add_edges((const wide(*)[8])S, s, x, y, z, liquid, on);
+        give_links(&tensors, out, lane, liquid, on, false);
+    give_edges((const wide(*)[8])S, out, lane, liquid, on);
     wide v[8];
     UNROLL for (int g = 0; g < 8; g++) v[g] = p.part[g] * p.det[g];
-    add_volumes(v, s->volume, x, y, z, on);
+    give_volumes(v, out->volume, lane, on);
     if (t->open[0]) {
         UNROLL for (int g = 0; g < 8; g++) v[g] = 0.125f * p.det[g];
-        add_volumes(v, s->all, x, y, z, on);
+        give_volumes(v, out->all, lane, on);
     }
-    store_means(t, &p, x, y, z, on);
+    store_means(t, &p, (z * TILE + y) * TILE + x, on);
 }
 
-/// A node takes the cell above it along x before the one below, as the corners of one vector give
-/// to it; so vectors go downwards, and sums have the same order whatever their width.
+/// Adds a row of cells' values to those of one of their corners.
+INLINE void add(float (*sum)[NODAL_NODES][NODAL_NODES], int y, int z, const int corner,
+                const float *row) {
+    f8 *at = (f8 *)&sum[z + (corner >> 2)][y + (corner >> 1 & 1)][corner & 1];
+    *at += *(const f8 *)row;
+}
+
+/// Adds what a row of cells gives, `from` in the piece.
+INLINE void add_row(const Given *g, NodalSums *s, int from, int y, int z, bool solids) {
+    int pair = 0, edge = 0;
+    UNROLL for (int i = 0; i < 8; i++) UNROLL for (int j = i + 1; j < 8; j++) {
+        // j comes after i: by z, then y, then x
+        const int dx = (j & 1) - (i & 1), dy = (j >> 1 & 1) - (i >> 1 & 1);
+        add(s->at[SUM_LINK + link_of(dx, dy, (j >> 2) - (i >> 2))], y, z, i,
+            g->link[pair++] + from);
+    }
+    UNROLL for (int a = 0; a < 3; a++) UNROLL for (int c = 0; c < 8; c++) if (!(c >> a & 1))
+        add(s->at[SUM_EDGE + a], y, z, c | 1 << a, g->edge[edge++] + from);
+    UNROLL for (int c = 0; c < 8; c++) add(s->at[SUM_VOLUME], y, z, c, g->volume[c] + from);
+    for (int c = 0; c < 8 && g->cut; c++) add(s->at[SUM_ANCHOR], y, z, c, g->anchor[c] + from);
+    for (int c = 0; c < 8 && solids; c++) add(s->at[SUM_ALL], y, z, c, g->all[c] + from);
+}
+
+/// Whether a node of a piece's cells is in the liquid.
+INLINE bool is_wet(const NodalTile *t, int y, int z) {
+    i8x any = {0};
+    for (int k = 0; k < 6; k++) {
+        const float *row = t->phi + node_index(0, y + k % 3, z + k / 3);
+        any |= (*(const f8 *)row < 0.0f) | (*(const f8 *)(row + 1) < 0.0f);
+    }
+    int out = 0;
+    for (int i = 0; i < TILE; i++) out |= any[i];
+    return out != 0;
+}
+
 static void assemble(const NodalTile *t, NodalSums *s) {
+    Given given;
     memset(s, 0, sizeof *s);
-    const int last = -1 + TILE / WIDE * WIDE; // cells -1 to TILE - 1
-    for (int z = -1; z < TILE; z++)
-        for (int y = -1; y < TILE; y++)
-            for (int x = last; x >= -1; x -= WIDE) assemble_row(t, s, x, y, z);
+    for (int z = 0; z < TILE; z++)
+        for (int y = 0; y < TILE; y += 2) {
+            const int cells = t->cells[z][y] | t->cells[z][y + 1] << TILE;
+            if (!cells || !is_wet(t, y, z)) {
+                for (int k = 0; k < NODAL_MEAN; k++)
+                    memset(t->mean + k * 512 + (z * TILE + y) * TILE, 0, PIECE * sizeof(float));
+                continue;
+            }
+            given.cut = false;
+            for (int lane = 0; lane < PIECE; lane += WIDE) {
+                const wide_int bit = ((wide_int){0} + 1) << wide_lanes();
+                give(t, &given, lane & 7, y + (lane >> 3), z, lane,
+                     (((wide_int){0} + (cells >> lane)) & bit) != 0);
+            }
+            for (int k = 0; k < 2; k++) add_row(&given, s, k * TILE, y + k, z, t->open[0] != NULL);
+        }
 }
 
 // -------------------------------------------------------------------------------------- operator

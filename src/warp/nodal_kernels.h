@@ -8,26 +8,35 @@ enum {
     /// Nodes of a tile and one around it.
     NODAL_EDGE = TILE + 2,
     NODAL_BLOCK = NODAL_EDGE * NODAL_EDGE * NODAL_EDGE,
-    /// Rows of sums begin at node -1; lanes beyond a tile's cells end in the last ones.
-    NODAL_ROW = 18,
     NODAL_PADDING = 16,
+    /// Nodes of a tile's cells along an axis: the last ones are the next tile's.
+    NODAL_NODES = TILE + 1,
+    /// Those of a tile's cells that are other tiles'.
+    NODAL_FAR = NODAL_NODES * NODAL_NODES * NODAL_NODES - TILE * TILE * TILE,
+};
+
+/// What is summed at nodes over the cells around them.
+enum {
+    SUM_LINK, ///< [NODAL_LINKS]
+    SUM_ANCHOR = SUM_LINK + NODAL_LINKS,
+    SUM_VOLUME,
+    SUM_ALL,  ///< volume with what solids take of it
+    SUM_EDGE, ///< [3] 7-point, to the lower neighbour
+    SUM_COUNT = SUM_EDGE + 3,
 };
 
 /// Below it a cut cell is rough; a plane has 0.577, in 2D 0.707.
 #define NODAL_LEAST_COSINE(dim) ((dim) == 3 ? 0.56 : 0.69)
 
-/// Sums over the cells around each node of a tile, [z][y][x + 1].
-typedef float NodalRow[TILE][TILE][NODAL_ROW];
+/// What a tile's own cells give to their nodes: [sum][z][y][x].
 typedef struct NodalSums {
-    NodalRow link[NODAL_LINKS], anchor, volume, edge[3][2]; ///< edge: to lower and upper neighbour
-    NodalRow all;                ///< volume with what solids take of it; only in tiles with solids
-    uint8_t liquid[TILE * TILE]; ///< bits of the nodes, by the caller
+    float at[SUM_COUNT][NODAL_NODES][NODAL_NODES][NODAL_NODES];
 } NodalSums;
 
 /// What a tile is made from. Blocks are read up to NODAL_PADDING beyond their end.
 typedef struct NodalTile {
-    const float *phi, *d[3];            ///< [NODAL_BLOCK] level set and displacement of the nodes
-    uint16_t cells[TILE + 1][TILE + 1]; ///< [z + 1][y + 1] bit x + 1: the cell is there
+    const float *phi, *d[3];   ///< [NODAL_BLOCK] level set and displacement of the nodes
+    uint8_t cells[TILE][TILE]; ///< [z][y] bit x: the cell is in the domain
     Surface surface;
     float *mean;          ///< [NODAL_MEAN][cells of the tile]
     const float *open[8]; ///< [point][NODAL_BLOCK] open part of the cells; NULL: no solids

@@ -15,12 +15,17 @@ typedef struct Projection {
     double divergence; ///< wanted everywhere, 1/s
 } Projection;
 
-/// Operator and start value of a tile.
 static void assemble_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Projection *p = context;
+    nodal_assemble(&p->problem, p->op, slot);
+}
+
+/// Operator and start value of a tile.
+static void join_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
     WarpState *w = s->warp;
     size_t n = (size_t)s->grid.tile_cells, at = (size_t)slot * n;
-    nodal_assemble(&p->problem, p->op, slot);
+    nodal_join(&p->problem, p->op, slot);
     for (size_t i = at; i < at + n; i++)
         w->q[i] = p->op->smooth[i] > 0 ? p->scale * (double)s->pressure[i] : 0;
 }
@@ -156,6 +161,7 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     if (room) {
         nodal_begin(&p.problem, p.op);
         tiles_for(s, assemble_tile, &p);
+        tiles_for(s, join_tile, &p);
         if (s->primed && s->def.volume == BRIM_VOLUME_CONTROL) p.divergence = control(s);
         tiles_for(s, rhs_tile, &p);
     }

@@ -134,6 +134,10 @@ static void assemble_tile(void *box, int slot, int thread) {
     StillBox *s = box;
     nodal_assemble(&s->problem, &s->op, slot);
 }
+static void join_tile(void *box, int slot, int thread) {
+    StillBox *s = box;
+    nodal_join(&s->problem, &s->op, slot);
+}
 static void rhs_tile(void *box, int slot, int thread) {
     StillBox *s = box;
     nodal_rhs(&s->problem, &s->op, s->u, s->b, slot);
@@ -146,6 +150,7 @@ static void update_tile(void *box, int slot, int thread) {
 bool still_assemble(StillBox *s) {
     if (!nodal_reserve(&s->op, &s->grid)) return false;
     team_for(s->team, s->grid.tile_count, 1, assemble_tile, s);
+    team_for(s->team, s->grid.tile_count, 1, join_tile, s);
     return nodal_prepare(s->solver, &s->op);
 }
 
