@@ -280,7 +280,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         if (inside && ((m.sees[r] & ~m.deep[r]) >> bit & 1 || (wall && plane.distance < 0)))
             out = node_distance(s, node, m.among[r] >> bit & 1, wall ? &plane : NULL);
         s->phibar[base + (size_t)i] = out;
-        if (s->block_at[slot] == AWAY) s->phi[base + (size_t)i] = out;
+        if (s->block_at[slot] == AWAY) s->phi[base + (size_t)i] = inside ? out : LEVEL_SET_CUT;
     }
 }
 
