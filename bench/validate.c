@@ -365,7 +365,7 @@ static void validate_bodies(void) {
         row("bodies", what, density[n & 3] < 1000 ? "draft by Archimedes" : "lift by Archimedes",
             part, 1, 0.02);
     }
-    for (int n = 0; n < 6; n++) {
+    for (int n = 0; n < 8; n++) {
         SwimResult r = swim_long(n < 4 ? 2 : 3, n & 1 ? 8000 : 50, n & 2, 60);
         row("bodies", r.what, "energy above the start, 60 s", r.rise, 0, 0.01);
         row("bodies", r.what, "volume, 60 s", r.volume, 1, 0.01);

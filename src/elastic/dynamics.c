@@ -32,9 +32,9 @@ static void momentum_of(const Elastic *e, const double *d, const double *v, doub
     }
 }
 
-static void spin_of(const Elastic *e, const double *d, const double *v, double spin[3]) {
-    double momentum[3], inertia[9];
-    momentum_of(e, d, v, momentum, inertia);
+/// The spin that a pose must have for an angular momentum; inertia [3][3] is used up.
+static void spin_for(const Elastic *e, const double momentum[3], double inertia[9],
+                     double spin[3]) {
     memset(spin, 0, 3 * sizeof *spin);
     if (e->dim == 2) {
         spin[2] = momentum[2] / inertia[8];
@@ -42,6 +42,12 @@ static void spin_of(const Elastic *e, const double *d, const double *v, double s
     }
     memcpy(spin, momentum, 3 * sizeof *spin);
     if (dense_cholesky(inertia, 3, 3)) dense_solve(inertia, 3, spin);
+}
+
+static void spin_of(const Elastic *e, const double *d, const double *v, double spin[3]) {
+    double momentum[3], inertia[9];
+    momentum_of(e, d, v, momentum, inertia);
+    spin_for(e, momentum, inertia, spin);
 }
 
 void elastic_spin(const Elastic *e, double momentum[3], double spin[3]) {
@@ -186,13 +192,20 @@ static double softened(const Elastic *e, double dn) {
     return e->pinned || turn <= STIFFEST ? 1 : STIFFEST * STIFFEST / (turn * turn);
 }
 
+/// Rigid bodies keep the angular momentum of a step about a pose in j.
+static void keep_momentum(Elastic *e, const double *pose) {
+    double inertia[9];
+    momentum_of(e, pose, e->v, e->j, inertia);
+}
+
 void elastic_begin(Elastic *e, double dn, double kick) {
     e->dn = dn, e->kick = kick, e->known = false;
     e->soft = softened(e, dn);
-    double keep = exp(-e->params.damping * kick);
-    for (int i = 0; i < e->dofs; i++) e->w[i] = keep * e->v[i] + e->j[i];
+    double keep = exp(-e->params.damping * kick), spin[3];
+    for (int i = 0; i < e->dofs; i++) e->w[i] = keep * e->v[i] + (e->params.rigid ? 0 : e->j[i]);
     if (e->pinned) return;
-    double spin[3];
+    if (e->params.rigid && 2 * kick <= dn) keep_momentum(e, e->d); // it has made no step yet
+    for (int a = 0; a < 3; a++) e->momentum[a] = keep * e->j[a];
     spin_of(e, e->d, e->v, spin);
     for (int a = 0; a < 3; a++) spin[a] *= kick;
     turn_velocity(e, spin, e->v);
@@ -278,12 +291,28 @@ static double length(const double *x, int n) {
     return sqrt(dense_dot(x, x, n));
 }
 
+/// w => the rigid motion about z with the momenta of the step before. Forces that hold a rigid body
+/// together do nothing else; by half impulses, as those of an elastic one, they would swing from
+/// step to step for ever, and what squeezes the body would turn it as it turns.
+static void turn_on(Elastic *e) {
+    double none[3], inertia[9], spin[3];
+    momentum_of(e, e->z, e->v, none, inertia);
+    spin_for(e, e->momentum, inertia, spin);
+    for (int i = 1; i < e->r; i++) {
+        double x[3] = {0}, u[3];
+        for (int a = 0; a < e->dim; a++) x[a] = relative(e, e->z, i, a);
+        cross(spin, x, u);
+        for (int a = 0; a < e->dim; a++) e->w[i * e->dim + a] = u[a];
+    }
+}
+
 /// The same for a rigid body: among the rigid motions about the middle of the step, the rows of a.
 /// `brake`: A among those, [motions][motions]. `step` becomes the new v, not its change.
 static void prepare_rigid(Elastic *e, const double *f, const double *extra, double *step) {
     int n = e->dofs;
     double image[4 * 3];
     for (int i = 0; i < n; i++) e->z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
+    turn_on(e);
     int m = e->rigid_motions = rigid_motions(e, e->z, e->a);
     for (int k = 0; k < m; k++) {
         if (extra) dense_apply(extra, n, n, e->a + k * n, image);
@@ -373,7 +402,9 @@ static void remove_torque(Elastic *e, const double *f) {
 void elastic_end(Elastic *e, const double *f, bool alone) {
     if (e->projective) return; // the whole impulse is in v
     if (alone && !e->pinned) remove_torque(e, f);
-    for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
+    if (e->params.rigid) keep_momentum(e, e->z);
+    for (int i = 0; i < e->dofs && !e->params.rigid; i++)
+        e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
 }
 
 // ------------------------------------------------------------------------------------ measures

@@ -12,7 +12,8 @@
 // where S undoes that the middle of a chord lies inside its arc (free bodies), and K_d brakes only
 // vibrations that the step does not resolve.
 // A rigid body has the functions 1, x, y, z alone, and A^-1 is the projection on rigid motions:
-// what it becomes for a body of endless stiffness.
+// what it becomes for a body of endless stiffness. It has no j: w is the rigid motion about z with
+// the linear and angular momentum of v.
 #pragma once
 #include "base/team.h"
 #include "elastic/lattice.h"
@@ -81,7 +82,8 @@ typedef struct Elastic {
     double *parts;                 ///< scratch of elastic_stiffness
     struct Projective *projective; ///< NULL: Newton's method
 
-    double *d, *v, *j; ///< [r][dim] displacement, velocity, elastic half impulse
+    double *d, *v, *j; ///< [r][dim] displacement, velocity, elastic half impulse; rigid: j [3], the
+                       ///< angular momentum in the middle of the step, kg m2/s
 
     // of the step that is being taken
     double dn, kick, scale[9]; ///< S
@@ -94,6 +96,7 @@ typedef struct Elastic {
     bool factored;             ///< a (rigid: brake) is the factor, not the matrix
     double *work;              ///< [dofs][dofs]
     int rigid_motions;         ///< rigid bodies: rows of a
+    double momentum[3];        ///< rigid bodies: j of the step before
     double residual;           ///< of the last iteration, before it, kg^1/2 m/s
 } Elastic;
 
