@@ -756,3 +756,53 @@ TEST(solve_with_a_term_of_low_rank) {
     free(rhs), free(plain), free(r.cell), free(r.out), free(r.kept), free(r.u[0]), free(r.u[1]);
     system_free(&s);
 }
+
+/// A body between pockets of two cells each that only it joins, by `count` ways to move: the n-th
+/// is a wave over them and four times as stiff as the one before.
+enum { POCKETS = 6 };
+typedef struct Pockets {
+    int count;
+    int64_t cell[POCKETS];
+    float out[POCKETS], kept[POCKETS];
+} Pockets;
+
+static double apply_pockets(void *context, const float *x, float *out) {
+    const Pockets *p = context;
+    double dot = 0, all[POCKETS] = {0};
+    for (int n = 0; n < p->count; n++) {
+        double part = 0, soft = pow(4, -n);
+        for (int k = 0; k < POCKETS; k++)
+            part += cos(M_PI * n * (k + 0.5) / POCKETS) * (double)x[p->cell[k]];
+        for (int k = 0; k < POCKETS; k++)
+            all[k] += soft * part * cos(M_PI * n * (k + 0.5) / POCKETS);
+        dot += soft * part * part;
+    }
+    for (int k = 0; k < POCKETS; k++) out[k] = (float)all[k];
+    return dot;
+}
+
+static double level_pockets(void *context, const float *x) {
+    Pockets *p = context;
+    return apply_pockets(p, x, p->out);
+}
+
+/// Its ways to move meet all volumes, or but for those that they cannot.
+TEST(solve_pockets_that_a_body_holds_jointly) {
+    for (int count = 1; count <= POCKETS; count++) {
+        System s = system_new(2, 40, 40, 1, NULL);
+        Pockets p = {.count = count};
+        for (int k = 0; k < POCKETS; k++) {
+            open_face(&s, 0, 9, 3 + 4 * k, 0, 1);
+            p.cell[k] = grid_cell(&s.grid, 9, 3 + 4 * k, 0);
+            s.rhs[p.cell[k]] = k & 1 ? -0.4f : 1;
+        }
+        PoissonTerm term = {apply_pockets, level_pockets, &p, POCKETS, p.cell, p.out, p.kept};
+        PoissonParams params = multigrid_params;
+        PoissonReport report;
+        params.term = &term, params.tolerance = 1e-5;
+        CHECK(solve_with(&s, BRIM_ISA_AUTO, 1, &params, &report));
+        CHECK(report.converged && report.singular == POCKETS - count);
+        CHECK(report.iterations < 20);
+        system_free(&s);
+    }
+}

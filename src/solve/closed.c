@@ -187,13 +187,21 @@ bool closed_find(Poisson *s) {
             TileBits seed = first_bit(&rest);
             if (!find_component(s, &q, s->active[i], &seed)) return false;
         }
-    return memory_fit((void **)&c->sum, &c->sum_capacity, sizeof *c->sum, c->part_count) &&
-           memory_fit((void **)&c->mean, &c->mean_capacity, sizeof *c->mean, (size_t)c->count) &&
-           memory_fit((void **)&c->level, &c->level_capacity, sizeof *c->level, (size_t)c->count);
+    size_t count = (size_t)c->count;
+    bool ok = memory_fit((void **)&c->sum, &c->sum_capacity, sizeof *c->sum, c->part_count) &&
+              memory_fit((void **)&c->mean, &c->mean_capacity, sizeof *c->mean, count) &&
+              memory_fit((void **)&c->cells, &c->cells_capacity, sizeof *c->cells, count) &&
+              memory_fit((void **)&c->hidden, &c->hidden_capacity, sizeof *c->hidden, count) &&
+              memory_fit((void **)&c->level, &c->level_capacity, sizeof *c->level, count);
+    for (int k = 0; k < c->count && ok; k++) c->cells[k] = 0;
+    for (size_t i = 0; i < c->part_count && ok; i++)
+        c->cells[c->part[i].component] += c->part[i].cell_count;
+    return ok;
 }
 
 void closed_free(Poisson *s) {
     free(s->closed.part), free(s->closed.sum), free(s->closed.mean), free(s->closed.level);
+    free(s->closed.cells), free(s->closed.hidden);
     free(s->flood.links), free(s->flood.reached), free(s->flood.queue), free(s->flood.queued);
 }
 
@@ -214,6 +222,7 @@ size_t closed_bytes(const Poisson *s) {
     const Flood *f = &s->flood;
     return c->part_capacity * sizeof *c->part + c->sum_capacity * sizeof *c->sum +
            c->mean_capacity * sizeof *c->mean + c->level_capacity * sizeof *c->level +
+           c->cells_capacity * sizeof *c->cells + c->hidden_capacity * sizeof *c->hidden +
            f->links_capacity * sizeof *f->links + f->reached_capacity * sizeof *f->reached +
            f->queue_capacity * sizeof *f->queue + f->queued_capacity;
 }
@@ -249,15 +258,10 @@ static void part_subtract(const ClosedPart *p, float *tile, double mean) {
     }
 }
 
-/// Sums over components, or means.
-static void find_sums(Closed *c, bool mean) {
-    for (size_t i = 0; i < c->part_count;) {
-        int component = c->part[i].component;
-        double sum = 0, cells = 0;
-        for (; i < c->part_count && c->part[i].component == component; i++)
-            sum += c->sum[i], cells += c->part[i].cell_count;
-        c->mean[component] = mean ? sum / cells : sum;
-    }
+/// Sums over components.
+static void find_sums(Closed *c) {
+    for (int k = 0; k < c->count; k++) c->mean[k] = 0;
+    for (size_t i = 0; i < c->part_count; i++) c->mean[c->part[i].component] += c->sum[i];
 }
 
 /// A field that is summed and changed.
@@ -282,21 +286,38 @@ static void subtract_part(void *context, int index, int thread) {
     if (mean != 0) part_subtract(part, m->field + (size_t)part->slot * m->tile_cells, mean);
 }
 
+void closed_sum(Poisson *s, const float *field) {
+    Means means = {&s->closed, field, NULL, (size_t)s->level[0].grid->tile_cells};
+    team_for(s->team, (int)s->closed.part_count, TILES_A_THREAD, sum_part, &means);
+    find_sums(&s->closed);
+}
+
+/// field -= closed.mean
+static void subtract_means(Poisson *s, float *field) {
+    Means means = {&s->closed, NULL, field, (size_t)s->level[0].grid->tile_cells};
+    team_for(s->team, (int)s->closed.part_count, TILES_A_THREAD, subtract_part, &means);
+}
+
 void closed_remove_mean(Poisson *s, float *field) {
     Closed *c = &s->closed;
-    if (c->count == c->held) return;
-    Means means = {c, field, field, (size_t)s->level[0].grid->tile_cells};
-    team_for(s->team, (int)c->part_count, TILES_A_THREAD, sum_part, &means);
-    find_sums(c, true);
-    for (int k = 0; k < c->count && c->held; k++)
-        if (c->level[k] > 0) c->mean[k] = 0;
-    team_for(s->team, (int)c->part_count, TILES_A_THREAD, subtract_part, &means);
+    if (!closed_drifts(s)) return;
+    closed_sum(s, field);
+    for (int k = 0; k < c->count; k++) {
+        bool level = c->held && c->level[k] > 0;
+        c->mean[k] = !level ? c->mean[k] / c->cells[k] : c->joint.open ? c->mean[k] : 0;
+    }
+    if (c->held && c->joint.open) held_apply(&c->joint, false, c->mean);
+    subtract_means(s, field);
+}
+
+bool closed_drifts(const Poisson *s) {
+    const Closed *c = &s->closed;
+    return c->count > c->held || (c->held && c->joint.open);
 }
 
 // ------------------------------------------------------------------------------------- levels
 
-/// field = value in the cells of a component.
-static void set_component(Poisson *s, int component, float value, float *field) {
+void closed_set(Poisson *s, int component, float value, float *field) {
     size_t cells = (size_t)s->level[0].grid->tile_cells;
     for (size_t i = 0; i < s->closed.part_count; i++) {
         const ClosedPart *p = &s->closed.part[i];
@@ -314,19 +335,35 @@ void closed_find_levels(Poisson *s, const PoissonTerm *term) {
     float *one = s->p; // free before a descent
     for (size_t i = 0; i < term->count; i++) one[term->cell[i]] = 0;
     for (int k = 0; k < c->count; k++) {
-        set_component(s, k, 1, one);
+        closed_set(s, k, 1, one);
         c->level[k] = term->level(term->context, one);
         c->held += c->level[k] > 0;
-        set_component(s, k, 0, one);
+        closed_set(s, k, 0, one);
     }
+    held_find(s, term);
 }
 
-void closed_add_levels(Poisson *s, const float *r, float *y) {
+void closed_hide_levels(Poisson *s, float *r) {
     Closed *c = &s->closed;
     if (c->held == 0) return;
-    Means means = {c, r, y, (size_t)s->level[0].grid->tile_cells};
-    team_for(s->team, (int)c->part_count, TILES_A_THREAD, sum_part, &means);
-    find_sums(c, false);
-    for (int k = 0; k < c->count; k++) c->mean[k] = c->level[k] > 0 ? -c->mean[k] / c->level[k] : 0;
-    team_for(s->team, (int)c->part_count, TILES_A_THREAD, subtract_part, &means);
+    closed_sum(s, r);
+    for (int k = 0; k < c->count; k++)
+        c->hidden[k] = c->mean[k] = c->level[k] > 0 ? c->mean[k] / c->cells[k] : 0;
+    subtract_means(s, r);
+}
+
+void closed_add_levels(Poisson *s, float *r, float *y) {
+    Closed *c = &s->closed;
+    if (c->held == 0) return;
+    closed_sum(s, y);
+    for (int k = 0; k < c->count; k++) c->mean[k] = c->level[k] > 0 ? c->mean[k] / c->cells[k] : 0;
+    subtract_means(s, y);
+    for (int k = 0; k < c->count; k++) {
+        c->mean[k] = -c->hidden[k] * c->cells[k];
+        if (c->level[k] > 0 && !c->joint.count) c->mean[k] /= c->level[k];
+    }
+    if (c->joint.count) held_apply(&c->joint, true, c->mean);
+    subtract_means(s, y);
+    for (int k = 0; k < c->count; k++) c->mean[k] = -c->hidden[k];
+    subtract_means(s, r);
 }

@@ -55,12 +55,11 @@ static void begin(void *context) {
 /// level[0].y = M level[0].b
 static double precondition(void *context) {
     Task *t = context;
-    if (t->drifted) {
-        // Rounding gives the residual of a closed component a mean that no direction can reduce,
-        // and that would grow beyond everything else.
-        closed_remove_mean(t->solver, t->solver->level[0].b);
-        each_tile(t, smooth_tile);
-    }
+    // Rounding gives the residual of a closed component a mean that no direction can reduce, and
+    // that would grow beyond everything else.
+    if (t->drifted) closed_remove_mean(t->solver, t->solver->level[0].b);
+    closed_hide_levels(t->solver, t->solver->level[0].b);
+    if (t->drifted || t->solver->closed.held) each_tile(t, smooth_tile);
     cycle_run(t->solver);
     closed_add_levels(t->solver, t->solver->level[0].b, t->solver->level[0].y);
     return 0;
@@ -81,7 +80,7 @@ static double advance(void *context, double alpha, double beta) {
     Task *t = context;
     t->alpha = (float)alpha, t->beta = (float)beta;
     each_tile(t, update_tile);
-    t->drifted = t->solver->closed.count > t->solver->closed.held;
+    t->drifted = closed_drifts(t->solver);
     return largest_residual(t->solver);
 }
 

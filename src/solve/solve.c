@@ -141,7 +141,8 @@ bool poisson_solve(Poisson *s, float *rhs, float *x, const PoissonParams *params
     closed_remove_mean(s, rhs);
     CgParams limits = {params->tolerance, params->reduction, params->max_iterations};
     CgReport out = cg_solve(&system, &limits);
+    int singular = s->closed.count - s->closed.held + (s->closed.held ? s->closed.joint.open : 0);
     *report = (PoissonReport){out.iterations, out.residual, out.initial,
-                              out.converged,  out.limited,  s->closed.count - s->closed.held};
+                              out.converged,  out.limited,  singular};
     return isfinite(report->residual);
 }

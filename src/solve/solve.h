@@ -45,7 +45,7 @@ typedef struct PoissonReport {
     double initial;  ///< max |rhs - A x| of the start value
     bool converged;
     bool limited; ///< not converged, and x in single precision comes no closer: as good as it gets
-    int singular; ///< closed components whose constant was fixed
+    int singular; ///< constants of closed components that nothing decides on
 } PoissonReport;
 
 /// team: whose threads work on it, NULL: the caller alone. work: memory that the solver may use
@@ -85,9 +85,10 @@ bool poisson_prepare_held(Poisson *solver, const Grid *grid, const uint8_t *used
 /// Whether a cell of the system is an unknown.
 bool poisson_has(const Poisson *solver, int slot, int cell);
 
-/// Solves A x = rhs from the start value in x (zeros are fine). `rhs` is overwritten. In a closed
-/// component (no known value touches it, nor does the term) the part of rhs that no x can meet is
-/// removed and x gets mean zero there. Returns false on a value that is not finite.
+/// Solves A x = rhs from the start value in x (zeros are fine). `rhs` is overwritten. In closed
+/// components (no known value touches them) whose constants the term does not decide on either, or
+/// not on all of them, the part of rhs that no x can meet is removed, and the same part of x is
+/// zero. Returns false on a value that is not finite.
 bool poisson_solve(Poisson *solver, float *rhs, float *x, const PoissonParams *params,
                    PoissonReport *report);
 

@@ -12,6 +12,16 @@ typedef struct ClosedPart {
     TileBits cells;
 } ClosedPart;
 
+/// Components whose constants a solve's term decides on jointly, see held.c.
+enum { HELD = 32 };
+typedef struct Held {
+    int count;                              ///< 0 where they are too many to be looked at jointly
+    int component[HELD];                    ///< [count]
+    double root[HELD];                      ///< of their cells
+    double value[HELD], vector[HELD][HELD]; ///< eigenvalues of L, vectors in columns; 0: left open
+    int open;                               ///< number of those
+} Held;
+
 /// Closed components: sets of cells that no known value touches, where A has a constant in its
 /// null space.
 typedef struct Closed {
@@ -22,9 +32,14 @@ typedef struct Closed {
     size_t sum_capacity;
     double *mean; ///< [component]
     size_t mean_capacity;
+    double *cells; ///< [component] their number
+    size_t cells_capacity;
+    double *hidden; ///< [component] what the cycle does not see of the residual
+    size_t hidden_capacity;
     double *level; ///< [component] 1.Z1 of the solve's term, which then decides on the constant; 0
     size_t level_capacity;
     int held; ///< components whose constant the term decides on
+    Held joint;
 } Closed;
 
 /// Work arrays of the search for closed components, [slot of level 0].
@@ -96,10 +111,24 @@ void closed_release(Poisson *solver);
 
 /// Finds which components' constants a solve's term decides on; NULL: none.
 void closed_find_levels(Poisson *solver, const PoissonTerm *term);
-/// Takes the mean of each closed component out of a field, but for those.
+/// Takes out of a field what is constant in closed components and nothing decides on.
 void closed_remove_mean(Poisson *solver, float *field);
-/// y += 1 (1.r) / (1.Z1) in those: what the cycle, which knows nothing of the term, cannot tell.
-void closed_add_levels(Poisson *solver, const float *r, float *y);
+/// Whether there are such.
+bool closed_drifts(const Poisson *solver);
+/// The cycle knows nothing of the term. Before it, the constants that the term decides on go out of
+/// r, as no x of the cycle's meets them; after it they come back, and y has L^-1 r in their place.
+void closed_hide_levels(Poisson *solver, float *r);
+void closed_add_levels(Poisson *solver, float *r, float *y);
+/// field = value in the cells of a component; closed.mean = sums of a field over components.
+void closed_set(Poisson *solver, int component, float value, float *field);
+void closed_sum(Poisson *solver, const float *field);
+
+/// Finds L of the components with a level, its values and vectors.
+void held_find(Poisson *solver, const PoissonTerm *term);
+/// sum [component], sums over the cells of each => constants there: L^-1 of them, or, not inverse,
+/// the part that the term leaves open.
+void held_apply(const Held *held, bool inverse, double *sum);
+
 /// level[0].y = M level[0].b, given level[0].z = S b on all tiles.
 void cycle_run(Poisson *solver);
 
