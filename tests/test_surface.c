@@ -57,11 +57,13 @@ static void fill_rows(Rows *r, int dim, float dx) {
     for (int a = 0; a < 3; a++) r->near.x[a] = r->data[a];
 }
 
-/// Weight and weighted offset in double precision, of one particle and its image in a plane.
-static void plain_add(const LevelSetProfile *p, const double d[3], int dim, double sum[4]) {
+/// Weight and weighted offset in double precision, of one particle or its image in a plane, of
+/// which a part counts.
+static void plain_add(const LevelSetProfile *p, const double d[3], int dim, double part,
+                      double sum[4]) {
     double d2 = 0;
     for (int a = 0; a < dim; a++) d2 += d[a] * d[a];
-    double k = fmax(0, 1 - d2 / (p->radius * p->radius)), w = k * k * k;
+    double k = fmax(0, 1 - d2 / (p->radius * p->radius)), w = part * k * k * k;
     sum[3] += w;
     for (int a = 0; a < dim; a++) sum[a] += w * d[a];
 }
@@ -80,11 +82,11 @@ static double plain_distance(const LevelSetProfile *p, const Rows *r, int cell) 
                             (double)r->data[2][i] * r->near.inv_dx};
             if (image) at[0] = r->near.flip_x[1] * at[0] + r->near.shift_x[1];
             double d[3] = {at[0] - cell - 0.5, at[1] - 0.5, dim == 3 ? at[2] - 0.5 : 0};
-            plain_add(p, d, dim, sum);
+            plain_add(p, d, dim, 1, sum);
             double above = plane ? plane[3] : -1;
             for (int a = 0; a < dim && plane; a++) above += d[a] * plane[a];
             for (int a = 0; a < dim && plane; a++) d[a] -= 2 * above * plane[a];
-            if (above > 0) plain_add(p, d, dim, sum);
+            plain_add(p, d, dim, fmin(fmax(1 + 2 * above, 0), 1), sum);
         }
     }
     if (sum[3] < 1e-6) return LEVEL_SET_CUT;

@@ -18,16 +18,26 @@ INLINE wide spline_weight(wide q2) {
     return 0.25f * far * far * far - near * near * near;
 }
 
-/// part: of the lanes
-INLINE void add(Sums *sums, int part, const wide offset[3], wide_int valid, float inv_radius2,
-                bool spline, const int dim) {
+INLINE wide weight(const wide offset[3], wide_int valid, float inv_radius2, bool spline,
+                   const int dim) {
     wide d2 = offset[0] * offset[0] + offset[1] * offset[1];
     if (dim == 3) d2 += offset[2] * offset[2];
     wide k = (wide)((wide_int)wide_max(1.0f - d2 * inv_radius2, (wide){0}) & valid);
-    wide w = k * k * k;
-    if (spline) w = (wide)((wide_int)spline_weight(d2 * inv_radius2) & valid);
+    if (spline) return (wide)((wide_int)spline_weight(d2 * inv_radius2) & valid);
+    return k * k * k;
+}
+
+/// part: of the lanes
+INLINE void add(Sums *sums, int part, const wide offset[3], wide w, const int dim) {
     sums->w[part] += w;
     for (int a = 0; a < dim; a++) sums->x[a][part] += w * offset[a];
+}
+
+/// How much of a particle's image at a wall counts: all of it, and where the particle lies below
+/// the wall, as some do by rounding and beside round ones, less and less over half a cell. All or
+/// nothing would make the surface jump with each particle that slides along a wall.
+INLINE wide image_part(wide above) {
+    return wide_clamp(1.0f + 2.0f * above, (wide){0}, wide_all(1));
 }
 
 /// A point, and how particles are seen from it: offset = scale * position + shift.
@@ -50,13 +60,14 @@ INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, 
             for (int a = 0; a < dim; a++)
                 offset[a] = wide_load_some(eye->x[a] + i + part * WIDE, valid) * eye->scale[a] +
                             eye->shift[a];
-            add(sums, part, offset, valid, eye->inv_radius2, eye->spline, dim);
+            add(sums, part, offset, weight(offset, valid, eye->inv_radius2, eye->spline, dim), dim);
             const float *plane = eye->plane;
             if (!plane) continue;
             wide above = offset[0] * plane[0] + offset[1] * plane[1] + plane[3];
             if (dim == 3) above += offset[2] * plane[2];
             for (int a = 0; a < dim; a++) offset[a] -= 2.0f * above * plane[a];
-            add(sums, part, offset, valid & (above > 0.0f), eye->inv_radius2, eye->spline, dim);
+            wide w = weight(offset, valid, eye->inv_radius2, eye->spline, dim);
+            add(sums, part, offset, w * image_part(above), dim);
         }
 }
 
