@@ -12,6 +12,7 @@
 #include "step/guard.h"
 #include "step/stream.h"
 #include "surface/track.h"
+#include "volume/density.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <stdio.h>
@@ -130,6 +131,7 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->transfer = transfer_kernels_for(s->isa);
     s->band.kernels = def->band_width > 0 ? band_kernels_for(s->isa) : NULL;
     s->volume.kernels = density_kernels_for(s->isa);
+    s->volume.ramp = density_ramp(def);
     s->level_set = level_set_kernels_for(s->isa);
     s->faces = face_kernels_for(s->isa);
     s->viscosity.kernels = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;

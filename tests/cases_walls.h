@@ -86,6 +86,32 @@ static inline Swing v_tank(int n, void (*change)(BrimSimDef *), int halves, Brim
     return s;
 }
 
+// ------------------------------------------------------------------------------------ low wave
+
+#define LOW_LENGTH 0.6
+#define LOW_DEPTH 0.3
+#define LOW_K (3.14159265358979 / LOW_LENGTH)
+
+/// First mode of a tank with straight walls, 8.6 mm high.
+static inline void low_start(double x, double y, double z, double v[3]) {
+    const double speed = 0.06 / cosh(LOW_K * LOW_DEPTH);
+    v[0] = speed * sin(LOW_K * x) * cosh(LOW_K * y), v[2] = 0 * z;
+    v[1] = -speed * cos(LOW_K * x) * sinh(LOW_K * y);
+}
+
+/// n cells deep. With 15 the wave is 0.4 cells high.
+static inline Swing low_wave(int n, int halves, BrimError *error) {
+    Case c = case_box(2, LOW_LENGTH, 2 * n, 14 * n / 10, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){LOW_LENGTH, LOW_DEPTH, 0}));
+    c.def.jitter = 0; // whose waves are as high
+    c.def.frame_rate = 60;
+    c.def.cfl = 2;
+    double omega = sqrt(9.81 * LOW_K * tanh(LOW_K * LOW_DEPTH));
+    Swing s = {.exact = 2 * 3.14159265358979 / omega};
+    error->result = swing_run(&c, low_start, 0.5 * LOW_LENGTH, halves, &s, error);
+    return s;
+}
+
 // ----------------------------------------------------------------------------- upright cylinder
 
 #define CYLINDER_R 0.3

@@ -31,13 +31,14 @@ static void position(const Span *p, int i, double at[3]) {
 
 // ------------------------------------------------------------------------------------- density
 
-void ref_weigh(const Span *p, double *block) {
+void ref_weigh(const Span *p, double ramp, double *block) {
     for (int i = 0; i < p->count; i++) {
         double at[3], f[3] = {0};
         int cell[3] = {0};
         position(p, i, at);
         for (int a = 0; a < p->dim; a++)
             cell[a] = (int)floor(at[a] - 0.5), f[a] = at[a] - 0.5 - cell[a];
+        for (int a = 0; a < p->dim; a++) f[a] = fmin(fmax((f[a] - 0.5) / ramp + 0.5, 0), 1);
         for (int n = 0; n < 1 << p->dim; n++) {
             double w = 1;
             for (int a = 0; a < p->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];

@@ -6,7 +6,7 @@
 #include "particles/density.h"
 
 /// As DensityKernels, the weights into doubles of the same shape; moved positions => x [axis][n].
-void ref_weigh(const Span *p, double *block);
+void ref_weigh(const Span *p, double ramp, double *block);
 ShiftSums ref_shift(const Span *p, const float *const block[3], float scale, const float low[3],
                     const float high[3], double *const x[3]);
 

@@ -50,22 +50,23 @@ TEST(density_loses_no_weight_at_walls) {
 }
 
 TEST(density_knows_how_much_of_a_kernel_a_wall_takes) {
-    // A wall at x = w: part of the hat function (1 - |x - c|) beyond it, and of the cell.
-    for (double w = 0; w <= 8; w += 0.5) {
-        float node[PART_NODES * PART_NODES], kernel[64], volume[64];
-        for (int i = 0; i < PART_NODES * PART_NODES; i++)
-            node[i] = (float)(w - (i % PART_NODES - 1)); // solid where x > w
-        solid_part(2, node, kernel, volume);
-        for (int x = 0; x < TILE; x++) {
-            double d = w - (x + 0.5);
-            double part = d >= 1   ? 0
-                          : d >= 0 ? (1 - d) * (1 - d) / 2
-                          : d > -1 ? 1 - (1 + d) * (1 + d) / 2
-                                   : 1;
-            CHECK_NEAR(kernel[x], part, 1e-5);
-            CHECK_NEAR(volume[x], fmin(fmax(x + 1 - w, 0), 1), 1e-5);
+    // A wall at x = w: part beyond it of a kernel that falls from 1 to 0 over `ramp` cells about
+    // the cell's faces, and of the cell.
+    for (int k = 2; k <= 4; k++)
+        for (double w = 0; w <= 8; w += 0.5) {
+            const double ramp = k / 4.0;
+            float node[PART_NODES * PART_NODES], kernel[64], volume[64];
+            for (int i = 0; i < PART_NODES * PART_NODES; i++)
+                node[i] = (float)(w - (i % PART_NODES - 1)); // solid where x > w
+            solid_part(2, node, (float)ramp / 8, kernel, volume);
+            for (int x = 0; x < TILE; x++) {
+                double part = 0; // at w, w + 1/64, ...: a kernel of straight pieces
+                for (double at = w + 1.0 / 128; at < x + 2; at += 1.0 / 64)
+                    part += fmin(fmax(0.5 + (0.5 - fabs(at - (x + 0.5))) / ramp, 0), 1) / 64;
+                CHECK_NEAR(kernel[x], part, 1e-3);
+                CHECK_NEAR(volume[x], fmin(fmax(x + 1 - w, 0), 1), 1e-5);
+            }
         }
-    }
 }
 
 // ------------------------------------------------------------------------------ projecting
@@ -102,7 +103,6 @@ TEST(density_projection_moves_particles_and_not_velocities) {
         double mean = s->stats.density_error_mean;
         CHECK_OK(stage_weigh_after(s, &error), error);
         CHECK(mean > 0.03);
-        // the counts, which have a part in the error, are even here: they slow it down
         CHECK_BELOW(s->stats.density_error_mean_after / mean, 0.8);
         brim_sim_destroy(&s);
     }

@@ -504,6 +504,25 @@ TEST(waves_in_a_u_tube_keep_time_and_height) {
     CHECK(fabs(s.decay) < 0.01);
 }
 
+TEST(waves_in_a_cylinder_keep_time) {
+    BrimError error = {0};
+    if (quick()) return;
+    Swing s = cylinder_tank(15, NULL, 7, &error);
+    CHECK_OK(error.result, error);
+    CHECK_NEAR(s.period, s.exact, 0.006 * s.exact);
+}
+
+/// The density projection does not hold rows of particles to the grid.
+TEST(waves_lower_than_a_cell_keep_time_and_height) {
+    for (int n = 15; n <= 20; n += 5) {
+        BrimError error = {0};
+        Swing s = low_wave(n, 9, &error);
+        CHECK_OK(error.result, error);
+        CHECK_NEAR(s.period, s.exact, 0.006 * s.exact);
+        CHECK_BELOW(fabs(s.decay), 0.05);
+    }
+}
+
 /// Without a volume method the flow along a round wall leaves cells beside it empty for a moment.
 /// They lie under half a metre of water: taken for air they would suck it in at 4.6 m/s, to pile
 /// up.

@@ -1,8 +1,8 @@
 // Band, stage 6: how hidden liquid enters the density projection.
 //
-// Cells below the band are full: their density is that at rest, and they give to the trilinear
-// kernels of the cells beside them what evenly sampled liquid would, which per axis is 3/4 to a
-// cell's own centre and 1/8 to each of the two next to it. So a band at rest sees no edge.
+// Cells below the band are full: their density is that at rest, and they give to the
+// kernels of the cells beside them what evenly sampled liquid would (kernel_side). So a band at
+// rest sees no edge.
 //
 // But for the surroundings of sources, hidden cells are rigid: too much liquid lifts the surface
 // where it is. What a source deep in the liquid pushes into them is swallowed, and flows on from
@@ -84,22 +84,23 @@ void band_weigh(const BrimSim *s, int slot, float *density) {
     const Grid *g = &s->grid;
     if (!band_any_near(s, s->hidden, slot)) return;
     float block[EDGE * EDGE * EDGE], along_x[EDGE * EDGE * TILE], along_y[EDGE * TILE * TILE];
+    const float side = kernel_side(s), own = 1 - 2 * side;
     int depth = s->dim == 3 ? EDGE : 1;
     block_load(g, slot, parts_of(s), PLACE_CELL, &s->sides, 1, 0, block);
     for (int r = 0; r < depth * EDGE; r++)
         for (int x = 0; x < TILE; x++) {
             const float *at = block + r * EDGE + x;
-            along_x[r * TILE + x] = 0.75f * at[1] + 0.125f * (at[0] + at[2]);
+            along_x[r * TILE + x] = own * at[1] + side * (at[0] + at[2]);
         }
     for (int z = 0; z < depth; z++)
         for (int i = 0; i < TILE * TILE; i++) {
             const float *at = along_x + z * EDGE * TILE + i;
-            along_y[z * TILE * TILE + i] = 0.75f * at[TILE] + 0.125f * (at[0] + at[2 * TILE]);
+            along_y[z * TILE * TILE + i] = own * at[TILE] + side * (at[0] + at[2 * TILE]);
         }
     for (int i = 0; i < g->tile_cells; i++) {
         const float *at = along_y + i;
         float weight =
-            s->dim == 2 ? at[0] : 0.75f * at[TILE * TILE] + 0.125f * (at[0] + at[2 * TILE * TILE]);
+            s->dim == 2 ? at[0] : own * at[TILE * TILE] + side * (at[0] + at[2 * TILE * TILE]);
         density[i] += weight;
     }
 }

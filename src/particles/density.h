@@ -15,8 +15,10 @@ typedef struct ShiftSums {
 } ShiftSums;
 
 typedef struct DensityKernels {
-    /// (x) [n] => weights [z][y][x], added: trilinear on cell centres, a particle weighs 1.
-    void (*weigh)(const Span *p, float *block);
+    /// (x) [n] => weights [z][y][x], added: of a particle, which weighs 1, on the cells around it.
+    /// Along each axis it passes from one cell to the next over `ramp` cells about their face: with
+    /// 1 that is trilinear on cell centres, with 0 the cell it is in would have it all.
+    void (*weigh)(const Span *p, float ramp, float *block);
     /// x += scale times the displacement interpolated from blocks of faces with a halo of one cell,
     /// in cells; kept inside [low, high], m.
     ShiftSums (*shift)(const Span *p, const float *const block[3], float scale, const float low[3],

@@ -7,8 +7,14 @@
 
 typedef float f2 __attribute__((vector_size(8), aligned(4), may_alias));
 
-static inline void weigh_dim(const Span *p, float *block, const int dim) {
+/// The part of a particle that the upper of two cells has, f of the way between their centres.
+static inline wide pass(wide f, float steep) {
+    return wide_clamp((f - 0.5f) * steep + 0.5f, wide_all(0), wide_all(1));
+}
+
+static inline void weigh_dim(const Span *p, float ramp, float *block, const int dim) {
     enum { ROW = SCATTER_EDGE, SLICE = ROW * ROW };
+    const float steep = 1 / ramp;
     float at[3][CHUNK];
     int32_t node[CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
@@ -19,7 +25,7 @@ static inline void weigh_dim(const Span *p, float *block, const int dim) {
             for (int a = dim - 1; a >= 0; a--) {
                 wide f;
                 index = index * ROW + split(wide_load(at[a] + i), &f);
-                wide_store(at[a] + i, f);
+                wide_store(at[a] + i, pass(f, steep));
             }
             memcpy(node + i, &index, sizeof index);
         }
@@ -42,8 +48,8 @@ static inline void weigh_dim(const Span *p, float *block, const int dim) {
     }
 }
 
-static void weigh(const Span *p, float *block) {
-    p->dim == 3 ? weigh_dim(p, block, 3) : weigh_dim(p, block, 2);
+static void weigh(const Span *p, float ramp, float *block) {
+    p->dim == 3 ? weigh_dim(p, ramp, block, 3) : weigh_dim(p, ramp, block, 2);
 }
 
 // ---------------------------------------------------------------------------------- shifting

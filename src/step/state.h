@@ -260,6 +260,11 @@ static inline float pressure_at(const BrimSim *s, int64_t cell) {
     return i < 0 ? 0 : s->pressure[i];
 }
 
+/// What the kernel of the density gives along an axis to each of the cells beside its own.
+static inline float kernel_side(const BrimSim *s) {
+    return s->volume.ramp / 8;
+}
+
 /// Nodes of a tile at half cells, and most of a block.
 static inline size_t fine_tile_nodes(const BrimSim *s) {
     return (size_t)FINE_EDGE * FINE_EDGE * (s->dim == 3 ? FINE_EDGE : 1);

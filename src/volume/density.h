@@ -11,7 +11,13 @@ static inline bool has_rigid(const BrimSim *s) {
 /// Displacements take no particle into a solid, but for rounding: so deep, cells, it is not inside.
 #define SHIFT_DEPTH 1e-3f
 
-/// (x) => density: trilinear weights of particles at cell centres; what a particle gives beyond a
+/// Cells over which a particle's weight passes from a cell to the next: as few as particles a
+/// spacing apart allow, for the density to see crowds and gaps within a cell's length. With fewer a
+/// row of them that comes into a cell counts all at once, and the projection holds rows to the grid
+/// that a wave would lift.
+float density_ramp(const BrimSimDef *def);
+
+/// (x) => density: weights of particles in cells; what a particle gives beyond a
 /// wall of the domain is mirrored back, what solids take of a cell's kernel counts as full. False
 /// when out of memory. => density [cells]
 bool density_measure(BrimSim *s, float *density);
@@ -22,8 +28,8 @@ bool density_measure(BrimSim *s, float *density);
 void density_wet(BrimSim *s, uint8_t *wet);
 
 /// Density errors of a tile's wet cells: density - 1, beside air not below 0, so that the surface
-/// does not pull itself together. => error [tile_cells], what is to be corrected: inside the liquid
-/// the cell's own count has a part in it; 0 in other cells, and at the lower edge of a band
+/// does not pull itself together. => error [tile_cells], what is to be corrected; 0 in other cells,
+/// and at the lower edge of a band
 DensityErrors density_errors(const BrimSim *s, const float *density, const uint8_t *wet, int slot,
                              float *error);
 

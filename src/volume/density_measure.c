@@ -10,6 +10,12 @@
 
 enum { E = SCATTER_EDGE };
 
+float density_ramp(const BrimSimDef *def) {
+    const double spacings = 1.5; // one is the least that keeps an even lattice's density even
+    if (def->warp > 0 || def->nodal) return 1;
+    return (float)fmin(spacings * pow(def->particles_per_cell, -1.0 / def->dim), 1);
+}
+
 static size_t block_floats(const BrimSim *s) {
     return s->dim == 3 ? WEIGHT_3D : WEIGHT_2D;
 }
@@ -64,7 +70,7 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     float *block = scatter_block(s, slot, floats);
     memset(block, 0, floats * sizeof *block);
     Span span = sim_span(s, slot, 1);
-    s->volume.kernels->weigh(&span, block);
+    s->volume.kernels->weigh(&span, s->volume.ramp, block);
     fold_walls(s, slot, block);
 }
 
@@ -141,19 +147,6 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
     return m;
 }
 
-/// Trilinear weights at cell centres do not see particles that crowd and thin out within a cell's
-/// length: a cell's own count does. It has this part in the error that is corrected.
-static const float COUNT_PART = 0.3f;
-
-/// What a cell's own count adds to its error e. Cells that a solid cuts have no count of their own;
-/// on a warped grid the density has it.
-static float count_error(const BrimSim *s, int64_t cell, float e) {
-    if (s->warp || (s->walls.solid_count && solid_volume_of(s, cell) > 0)) return 0;
-    const uint32_t *start = cell_starts_from(&s->particles, &s->grid, cell);
-    float count = (float)(start[1] - start[0]) / (float)s->def.particles_per_cell;
-    return COUNT_PART * (count - 1 - e);
-}
-
 /// Takes out the lowest cells of a band. There particles come and go by chance; corrected, that
 /// would move the surface above, and its waves would make more of them come and go.
 static void leave_edge(const BrimSim *s, int slot, TileMask *cells) {
@@ -177,10 +170,7 @@ DensityErrors density_errors(const BrimSim *s, const float *density, const uint8
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
             float e = density[cell] - 1;
-            if (air.slice[z] >> bit & 1)
-                error[cell] = e = e > 0 ? e : 0;
-            else
-                error[cell] = e + count_error(s, (int64_t)slot * g->tile_cells + cell, e);
+            error[cell] = e = air.slice[z] >> bit & 1 && e < 0 ? 0 : e;
             sums.sum += fabsf(e);
             sums.cells++;
             if (!(fabsf(e) <= sums.largest)) sums.largest = fabsf(e);

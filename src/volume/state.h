@@ -13,6 +13,7 @@ typedef struct DensityErrors {
 
 typedef struct VolumeState {
     const DensityKernels *kernels;
+    float ramp;       ///< cells over which a particle's weight passes from a cell to the next
     double waited;    ///< since the last projection, s
     double travelled; ///< cells that the fastest particle went since the last projection
     bool crowded;     ///< it had far to move particles, found some inside solids, or a solid came

@@ -26,13 +26,19 @@ static uint32_t joined(const BrimSim *s, const int64_t cell[AROUND]) {
     return found;
 }
 
+/// Weight of a place in the kernel of the density, cells from its centre.
+static float share_at(const BrimSim *s, float way) {
+    float share = 0.5f + (0.5f - fabsf(way)) / s->volume.ramp;
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
 /// Weight of a place along an axis in the kernel about a cell's centre, both in cells; what lies
 /// beyond a wall of the domain is the mirror image of what lies before it.
 static float kernel(const BrimSim *s, int axis, float at, float centre) {
     float end = 2 * (float)s->grid.cells[axis];
-    float w = fmaxf(0, 1 - fabsf(at - centre));
-    if (!s->sides.open[2 * axis]) w += fmaxf(0, 1 - fabsf(-at - centre));
-    if (!s->sides.open[2 * axis + 1]) w += fmaxf(0, 1 - fabsf(end - at - centre));
+    float w = share_at(s, at - centre);
+    if (!s->sides.open[2 * axis]) w += share_at(s, -at - centre);
+    if (!s->sides.open[2 * axis + 1]) w += share_at(s, end - at - centre);
     return w;
 }
 
@@ -71,8 +77,8 @@ static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) 
 /// What a full cell gives to the kernel about the middle one.
 static float share_of(const BrimSim *s, int n) {
     const int off[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-    float share = 1;
-    for (int a = 0; a < s->dim; a++) share *= off[a] ? 0.125f : 0.75f;
+    float share = 1, side = kernel_side(s);
+    for (int a = 0; a < s->dim; a++) share *= off[a] ? side : 1 - 2 * side;
     return share;
 }
 

@@ -50,8 +50,8 @@ static void gather(const float *octant, int depth, const float share[4], float *
             to_cells(slices + i, TILE * TILE, share, out + i, TILE * TILE);
 }
 
-void solid_part(int dim, const float *node, float *kernel, float *volume) {
-    static const float of_kernel[4] = {0.125f, 0.375f, 0.375f, 0.125f};
+void solid_part(int dim, const float *node, float side, float *kernel, float *volume) {
+    const float of_kernel[4] = {side, 0.5f - side, 0.5f - side, side};
     static const float of_cell[4] = {0, 0.5f, 0.5f, 0};
     float octant[HALF * HALF * HALF];
     int depth = dim == 2 ? 1 : HALF;

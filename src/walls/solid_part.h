@@ -7,7 +7,7 @@ enum {
 };
 
 /// Distances in cells at nodes [z][y][x] (2D: one slice) => for each of the tile's cells the part
-/// of its trilinear kernel's weight, and of its volume, that lies inside solids. Integrated over
-/// octants of cells, each filled as far as a plane at the distance of its centre cuts it: exact for
-/// walls along the grid.
-void solid_part(int dim, const float *node, float *kernel, float *volume);
+/// of its kernel's weight, and of its volume, that lies inside solids. side: the part of the kernel
+/// beyond one of the cell's faces. Integrated over octants of cells, each filled as far as a plane
+/// at the distance of its centre cuts it: exact for walls along the grid at half cells.
+void solid_part(int dim, const float *node, float side, float *kernel, float *volume);

@@ -255,7 +255,7 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     make_masks(s, &nodes, slot);
     for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
-    solid_part(s->dim, nodes.phi, s->solid_part ? s->solid_part + base : NULL,
+    solid_part(s->dim, nodes.phi, kernel_side(s), s->solid_part ? s->solid_part + base : NULL,
                s->solid_volume + base);
 }
 
