@@ -512,6 +512,14 @@ TEST(waves_in_a_cylinder_keep_time) {
     CHECK_NEAR(s.period, s.exact, 0.006 * s.exact);
 }
 
+/// Seeds beside them fill cells unevenly; that is settled before the first step, not by waves.
+TEST(water_rests_between_slanted_and_round_walls) {
+    BrimError error = {0};
+    double speed = rest_at_walls(2, 64, 5, &error);
+    CHECK_OK(error.result, error);
+    CHECK_BELOW(speed, 1e-5);
+}
+
 /// The density projection does not hold rows of particles to the grid.
 TEST(waves_lower_than_a_cell_keep_time_and_height) {
     for (int n = 15; n <= 20; n += 5) {

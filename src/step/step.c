@@ -9,6 +9,7 @@
 #include "bodies/immersed.h"
 #include "step/guard.h"
 #include "step/stages.h"
+#include "volume/settle.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -183,6 +184,8 @@ BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error)
 /// divergence and brought to the middle of the step.
 static BrimResult prime(BrimSim *s, BrimError *error) {
     BrimResult result = stage_measure(s, error);
+    if (result != BRIM_OK) return result;
+    result = density_settle(s, error);
     if (result != BRIM_OK) return result;
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     result = stages_run(s, AT_SOLIDS, AT_SOLIDS, error);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "particles/normal.h"
 #include "step/system.h"
+#include "volume/settle.h"
 #include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -33,6 +34,9 @@ static const float STRIDE = 0.5f;
 /// left waits for later steps.
 static const float SHIFT_MAX = 1;
 
+/// Seeds are settled to this part of the tolerance.
+static const double SETTLED = 0.1;
+
 // ------------------------------------------------------------------------------- the system
 
 /// Rigid cells, below a band or in immersed bodies, are as walls.
@@ -42,6 +46,7 @@ static Around look_around(const BrimSim *s, int slot) {
         TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= below.slice[z];
     }
+    if (s->volume.settling) settle_shut(s, &a);
     return a;
 }
 
@@ -99,6 +104,7 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     build_open(s, slot, &around, q);
     float *error = s->rhs + base;
     DensityErrors sums = density_errors(s, s->density, s->weighed, slot, error);
+    if (s->volume.settling) sums = settle_errors(s, slot, error);
     for (int i = 0; i < g->tile_cells; i++) {
         if (s->diagonal[base + (size_t)i] == 0) error[i] = 0; // shut in: nothing can be mended
         if (error[i] > ERROR_MAX) sums.waiting += error[i] - ERROR_MAX;
@@ -113,7 +119,8 @@ static BrimResult solve(BrimSim *s, float *q, BrimError *error) {
     if (!system_prepare(s))
         return fail(error, BRIM_LOST_MEMORY, "out of memory at step %lld in stage density",
                     (long long)s->step + 1);
-    PoissonParams params = {.tolerance = s->def.volume_tolerance,
+    double tolerance = s->def.volume_tolerance;
+    PoissonParams params = {.tolerance = s->volume.settling ? SETTLED * tolerance : tolerance,
                             .max_iterations = s->def.max_iterations,
                             .preconditioner = s->def.preconditioner};
     PoissonReport report = {0};
@@ -190,6 +197,8 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_side_faces(g, slot, a), faces;
         if (has_rigid(s)) shut_below(s, slot, a, &known);
+        for (int z = 0; z < g->tile_depth && s->volume.settling; z++)
+            known.slice[z] |= around.liquid.slice[z] ^ around.wet[2 * a].slice[z];
         float *d = s->shift[a] + base;
         memset(d, 0, (size_t)g->tile_cells * sizeof *d);
         TileMask cut = cut_faces(s, slot, a), beside = {{0}};
@@ -475,7 +484,7 @@ static void begin(BrimSim *s) {
 }
 
 BrimResult stage_weigh(BrimSim *s, BrimError *error) {
-    if (!s->volume.again) begin(s);
+    if (!s->volume.again && !s->volume.settling) begin(s);
     if (!s->volume.weighs) return BRIM_OK;
     bool mends = s->def.volume != BRIM_VOLUME_DENSITY;
     if (!density_measure(s, mends ? s->compression : s->density)) return out_of_memory(s, error);
@@ -487,7 +496,7 @@ BrimResult stage_weigh(BrimSim *s, BrimError *error) {
     }
     if (!push_out_find(s, &s->volume.inside)) return out_of_memory(s, error);
     if (bodies_immersed(s) && !immersed_remember(s)) return out_of_memory(s, error);
-    redistribute(s);
+    if (!s->volume.settling) redistribute(s);
     return BRIM_OK;
 }
 
@@ -513,7 +522,7 @@ BrimResult stage_spread(BrimSim *s, BrimError *error) {
     if (!find_places(s)) return out_of_memory(s, error);
     tiles_for(s, prepare_tile, &errors);
     s->volume.found = add_errors(errors.tile, s->grid.tile_count);
-    if (!s->volume.again) // what the step made of the density
+    if (!s->volume.again && !s->volume.settling) // what the step made of the density
         report_errors(&s->volume.found, &s->stats.density_error_mean, &s->stats.density_error_max);
     return solve(s, s->potential, error);
 }
@@ -524,6 +533,7 @@ BrimResult stage_shift(BrimSim *s, BrimError *error) {
     move_particles(s, s->potential);
     if (bodies_immersed(s)) immersed_restore(s);
     if (has_band(s) && !band_swallow(s)) return out_of_memory(s, error);
+    if (v->settling) return BRIM_OK;
     v->travelled -= 1; // a projection mends what a step of a cell may bring
     v->again = !s->warp && v->travelled > 0 && v->found.waiting > WAITING_MAX * v->found.cells;
     if (v->again) return BRIM_OK;

@@ -16,6 +16,7 @@ typedef struct VolumeState {
     float ramp;       ///< cells over which a particle's weight passes from a cell to the next
     double waited;    ///< since the last projection, s
     double travelled; ///< cells that the fastest particle went since the last projection
+    bool settling;    ///< before the first step, see settle.h
     bool crowded;     ///< it had far to move particles, found some inside solids, or a solid came
     bool weighs;      ///< the density is measured in this step
     bool again;       ///< its projection is followed by another one
