@@ -2,48 +2,10 @@
 // against exact answers, walls, files, and the same bytes whatever the threads and the order.
 #include "base/hash.h"
 #include "cases.h"
+#include "cloud.h"
 #include "liquid/foam.h"
 #include "scratch.h"
 #include "test.h"
-
-enum { MOST = 200000 };
-
-/// Liquid of a test's own.
-typedef struct Cloud {
-    float *x, *y, *z, *vx, *vy, *vz;
-    uint32_t *id;
-    size_t count;
-} Cloud;
-
-static Cloud cloud_new(void) {
-    Cloud c = {0};
-    float **const arrays[] = {&c.x, &c.y, &c.z, &c.vx, &c.vy, &c.vz};
-    for (int i = 0; i < 6; i++) *arrays[i] = calloc(MOST, sizeof(float));
-    c.id = calloc(MOST, sizeof *c.id);
-    return c;
-}
-
-static void cloud_free(Cloud *c) {
-    free(c->x), free(c->y), free(c->z), free(c->vx), free(c->vy), free(c->vz), free(c->id);
-}
-
-static void cloud_add(Cloud *c, double x, double y, double z) {
-    if (c->count == MOST) return;
-    c->x[c->count] = (float)x, c->y[c->count] = (float)y, c->z[c->count] = (float)z;
-    c->id[c->count] = (uint32_t)c->count;
-    c->count++;
-}
-
-static BrimParticles cloud_view(const Cloud *c) {
-    return (BrimParticles){.count = c->count,
-                           .x = c->x,
-                           .y = c->y,
-                           .z = c->z,
-                           .vx = c->vx,
-                           .vy = c->vy,
-                           .vz = c->vz,
-                           .id = c->id};
-}
 
 static float unit(uint64_t i, uint64_t k) {
     return hash_unit(hash_3(19, i, k), 0);

@@ -2,43 +2,12 @@
 // whatever the threads, the instruction set and the order of the particles.
 #include "base/hash.h"
 #include "cases.h"
+#include "cloud.h"
 #include "mesh/mesh.h"
 #include "mesh_check.h"
 #include "scratch.h"
 #include "solid/trimesh.h"
 #include "test.h"
-
-enum { MOST = 300000 };
-
-/// Particles of a test's own.
-typedef struct Cloud {
-    float *x, *y, *z, *vx, *vy, *vz;
-    uint32_t *id;
-    size_t count;
-} Cloud;
-
-static Cloud cloud_new(void) {
-    Cloud c = {0};
-    float **const arrays[] = {&c.x, &c.y, &c.z, &c.vx, &c.vy, &c.vz};
-    for (int i = 0; i < 6; i++) *arrays[i] = calloc(MOST, sizeof(float));
-    c.id = calloc(MOST, sizeof *c.id);
-    return c;
-}
-
-static void cloud_free(Cloud *c) {
-    free(c->x), free(c->y), free(c->z), free(c->vx), free(c->vy), free(c->vz), free(c->id);
-}
-
-static void cloud_add(Cloud *c, double x, double y, double z) {
-    if (c->count == MOST) return;
-    c->x[c->count] = (float)x, c->y[c->count] = (float)y, c->z[c->count] = (float)z;
-    c->id[c->count] = (uint32_t)c->count;
-    c->count++;
-}
-
-static BrimParticles cloud_view(const Cloud *c) {
-    return (BrimParticles){c->count, c->x, c->y, c->z, c->vx, c->vy, c->vz, c->id, 0, 0, {{0}}};
-}
 
 static float unit(uint64_t i, uint64_t k) {
     return hash_unit(hash_3(9, i, k), 0);
@@ -544,6 +513,9 @@ TEST(mesh_of_a_thin_sheet_has_no_holes) {
             }
         }
         CHECK(wet >= 0.975 * SAMPLES); // each particle for itself: 0.63
+        // as thick as its particles' volume says, however coarse the lattice
+        double volume = (double)count * cell * cell * cell / 8;
+        CHECK_NEAR(brim_mesh_volume(&mesh), volume, 0.1 * volume);
         CHECK(above == 0 && beyond == 0);
         brim_mesh_free(&mesh);
         cloud_free(&cloud);

@@ -1,7 +1,7 @@
 // The carried surface at the nodes of a mesh.
 #include "mesh/carried.h"
-#include "solid/solid.h"
 #include "particles/normal.h"
+#include "solid/solid.h"
 #include "surface/planes.h"
 #include <math.h>
 #include <string.h>

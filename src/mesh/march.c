@@ -82,6 +82,29 @@ static void lower_to_film(const Nodes *n, const MeshScale *s, const int wet[3], 
     }
 }
 
+/// Whether a solid is within the kernel's radius of a node.
+static bool near_solid(const Nodes *n, const MeshScale *s, const int node[3]) {
+    float plane[4];
+    return n->near_solid && node_plane(n, s, node[0], node[1], node[2], plane);
+}
+
+/// Moves a vertex along its edge to where the surface passes it: among few particles the distance
+/// is not linear between the edge's ends. A third value makes it so nearly.
+static void refine(const Nodes *n, const Block *block, const NodeInput *in, int axis,
+                   const int wet[3], const int dry[3], float at[3]) {
+    const MeshScale *s = in->scale;
+    int edge = s->edge + 1;
+    float from = node_position(s, axis, n->tile[axis] * s->edge + wet[axis]);
+    float to = node_position(s, axis, n->tile[axis] * s->edge + dry[axis]), phi;
+    float t = (at[axis] - from) / (to - from);
+    if (!nodes_sparse(n, block, in, at, &phi)) return;
+    float a = n->phi[(wet[2] * edge + wet[1]) * edge + wet[0]];
+    float b = n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]];
+    t = phi < 0 ? t + phi / (phi - b) * (1 - t) : a / (a - phi) * t;
+    t = t < SNAP ? SNAP : t > 1 - SNAP ? 1 - SNAP : t;
+    at[axis] = from + t * (to - from);
+}
+
 static void make_vertex(const Nodes *n, const Block *block, const NodeInput *input, int axis,
                         const int node[3], bool low_in, float out[6], uint8_t *sides) {
     const MeshScale *s = input->scale;
@@ -105,6 +128,10 @@ static void make_vertex(const Nodes *n, const Block *block, const NodeInput *inp
         float end = node_position(s, axis, g[axis] + 1);
         float t = low_in ? cross(n, s, node, next, sides) : cross(n, s, next, node, sides);
         at[axis] = low_in ? at[axis] + t * (end - at[axis]) : end + t * (at[axis] - end);
+        if (!*sides && !near_solid(n, s, low_in ? node : next)) {
+            refine(n, block, input, axis, low_in ? node : next, low_in ? next : node, at);
+            nodes_thin(n, block, input, at);
+        }
         if (n->near_solid && !(*sides & VERTEX_SOLID))
             lower_to_film(n, s, low_in ? node : next, at);
         for (int a = 0; a < 3; a++) out[a] = at[a] * s->dx;

@@ -250,6 +250,13 @@ void nodes_solid(Nodes *nodes, const NodeInput *input);
 /// The solid's surface seen from a node: normal and distance. False when it is too far to matter.
 bool node_plane(const Nodes *nodes, const MeshScale *scale, int x, int y, int z, float plane[4]);
 
+/// Whether few particles are around a point away from solids and sides; phi: its distance to the
+/// surface.
+bool nodes_sparse(const Nodes *nodes, const Block *block, const NodeInput *input, const float at[3],
+                  float *phi);
+/// Takes a vertex away from solids and sides, in a thin sheet, to where the sheet ends.
+void nodes_thin(const Nodes *nodes, const Block *block, const NodeInput *input, float at[3]);
+
 /// Fills the nodes of nodes->tile. NODES_NONE: all are alike, and so are their neighbours.
 NodesResult nodes_fill(Nodes *nodes, Block *block, const NodeInput *input);
 

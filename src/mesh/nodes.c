@@ -194,6 +194,22 @@ static float active_phi(const Nodes *n, const Block *block, const NodeInput *in,
     return filmed;
 }
 
+bool nodes_sparse(const Nodes *n, const Block *block, const NodeInput *in, const float at[3],
+                  float *phi) {
+    LevelSums sums;
+    *phi = phi_at(block, in, at, NULL, &sums);
+    if (in->stretch || sums.weight > SAMPLED * in->scale->full) return false;
+    if (*phi > 0 && in_sparse_cell(n, at)) *phi = sheet_distance(block, in, at, &sums, *phi);
+    return true;
+}
+
+void nodes_thin(const Nodes *n, const Block *block, const NodeInput *in, float at[3]) {
+    LevelSums sums;
+    if (in->stretch || !in_sparse_cell(n, at)) return;
+    float phi = phi_at(block, in, at, NULL, &sums);
+    sheet_thin(block, in, &sums, phi, at);
+}
+
 /// (kind, solid, block) => phi, in. Returns whether some nodes are in the water and some not.
 static bool node_levels(Nodes *n, const Block *block, const NodeInput *input) {
     const MeshScale *s = input->scale;

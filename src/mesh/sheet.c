@@ -70,14 +70,14 @@ void sheet_cells(const Block *b, const MeshScale *s, Touched sparse) {
 /// The sheet that particles around a point lie in.
 typedef struct Fit {
     float above;         ///< the point's distance from its middle, cells
-    float steps;         ///< |n_x| + |n_y| + |n_z| of its normal
+    float normal[3];     ///< across it, towards the point
     float along;         ///< distance of the particles' mean, along the sheet
     float least, lesser; ///< second moments: across it, and the lesser one along it
 } Fit;
 
 static Fit fit_sheet(const LevelSums *sums) {
     static const int row[6] = {0, 1, 2, 0, 1, 2}, column[6] = {0, 1, 2, 1, 2, 0};
-    double mean[3], c[3][3], v[3][3], length2 = 0, above = 0, steps = 0;
+    double mean[3], c[3][3], v[3][3], length2 = 0, above = 0;
     for (int a = 0; a < 3; a++) {
         mean[a] = (double)sums->mean[a] / sums->weight;
         length2 += mean[a] * mean[a];
@@ -89,12 +89,13 @@ static Fit fit_sheet(const LevelSums *sums) {
     int least = c[0][0] < c[1][1] ? 0 : 1;
     if (c[2][2] < c[least][least]) least = 2;
     int p = (least + 1) % 3, q = (least + 2) % 3;
-    for (int a = 0; a < 3; a++) above += mean[a] * v[a][least], steps += fabs(v[a][least]);
-    return (Fit){.above = (float)fabs(above),
-                 .steps = (float)steps,
-                 .along = (float)sqrt(fmax(length2 - above * above, 0)),
-                 .least = (float)fmax(c[least][least], 0),
-                 .lesser = (float)fmin(c[p][p], c[q][q])};
+    for (int a = 0; a < 3; a++) above -= mean[a] * v[a][least];
+    Fit f = {.above = (float)fabs(above),
+             .along = (float)sqrt(fmax(length2 - above * above, 0)),
+             .least = (float)fmax(c[least][least], 0),
+             .lesser = (float)fmin(c[p][p], c[q][q])};
+    for (int a = 0; a < 3; a++) f.normal[a] = (float)(above < 0 ? -v[a][least] : v[a][least]);
+    return f;
 }
 
 static float mean_length(const LevelSums *sums) {
@@ -103,22 +104,50 @@ static float mean_length(const LevelSums *sums) {
     return sqrtf(length2) / sums->weight;
 }
 
-float sheet_distance(const Block *block, const NodeInput *in, const float at[3],
-                     const LevelSums *near, float phi) {
+/// A sheet seen from a point.
+typedef struct Sheet {
+    float part; ///< how certain it is, 0..1
+    float half; ///< half of its thickness, cells
+    Fit fit;
+} Sheet;
+
+/// near, phi: what the particles around the point say.
+static Sheet sheet_at(const Block *block, const NodeInput *in, const float at[3],
+                      const LevelSums *near, float phi) {
     const MeshScale *s = in->scale;
-    if (!(near->weight > 0)) return phi;
+    Sheet sheet = {0};
+    if (!(near->weight > 0)) return sheet;
     float sure = (1 - ramp(GAP, OPEN, phi / s->reach)) *
                  (1 - ramp(AROUND, BESIDE, mean_length(near) / s->radius));
-    if (sure <= 0) return phi;
+    if (sure <= 0) return sheet;
     LevelSums sums;
     float r = s->sheet;
     in->kernels->moments(block, r, at, &sums);
     float thickness = sums.weight * powf(s->spacing, 3) / (1.5707963f * r * r);
     sure *= ramp(SPRAY, SHEET, thickness / s->spacing);
-    if (sure <= 0) return phi;
-    Fit f = fit_sheet(&sums);
+    if (sure <= 0) return sheet;
+    Fit f = sheet.fit = fit_sheet(&sums);
+    // the ball around the point cuts less out of a sheet that does not pass through its middle
+    float cut = 1 - f.above * f.above / (r * r);
+    thickness /= fmaxf(cut * cut, 0.5f);
     sure *= ramp(THREAD, WIDE, f.lesser / (r * r)) * (1 - ramp(INSIDE, EDGE, f.along / r)) *
             (1 - ramp(FLAT, HEAP, f.least / fmaxf(f.lesser, 1e-6f)));
-    float sheet = f.above - fmaxf(0.5f * thickness, DRAWN * f.steps / (float)s->resolution);
-    return sheet < phi ? phi + ramp(0, SURE, sure) * (sheet - phi) : phi;
+    sheet.part = ramp(0, SURE, sure), sheet.half = 0.5f * thickness;
+    return sheet;
+}
+
+float sheet_distance(const Block *block, const NodeInput *in, const float at[3],
+                     const LevelSums *near, float phi) {
+    Sheet sheet = sheet_at(block, in, at, near, phi);
+    const float *n = sheet.fit.normal;
+    float drawn = DRAWN * (fabsf(n[0]) + fabsf(n[1]) + fabsf(n[2])) / (float)in->scale->resolution;
+    float distance = sheet.fit.above - fmaxf(sheet.half, drawn);
+    return distance < phi ? phi + sheet.part * (distance - phi) : phi;
+}
+
+void sheet_thin(const Block *block, const NodeInput *in, const LevelSums *near, float phi,
+                float at[3]) {
+    Sheet sheet = sheet_at(block, in, at, near, phi);
+    float down = sheet.part * (sheet.fit.above - sheet.half);
+    for (int a = 0; a < 3 && down > 0; a++) at[a] -= down * sheet.fit.normal[a];
 }

@@ -13,3 +13,7 @@ void sheet_cells(const Block *block, const MeshScale *scale, Touched sparse);
 /// particles themselves and their sums, by how much the particles around look like a sheet.
 float sheet_distance(const Block *block, const NodeInput *input, const float at[3],
                      const LevelSums *sums, float phi);
+/// Takes a vertex of a sheet that is drawn thicker than it is, so that the lattice holds it, back
+/// to where the sheet's surface is, but not through that of the particles, phi away.
+void sheet_thin(const Block *block, const NodeInput *input, const LevelSums *near, float phi,
+                float at[3]);
