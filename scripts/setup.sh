@@ -54,8 +54,7 @@ if asked_for --clients; then
     need python3-numpy "the add-on for Blender reads frames with it" /usr/bin/python3 -c "import numpy"
     need paraview "plays runs" command -v paraview
     need python3-paraview "tests ParaView" command -v pvpython
-    need xvfb "a screen for ParaView to draw on" command -v xvfb-run
-    need xauth "lets it" command -v xauth
+    need xvfb "a screen for ParaView to draw on" command -v Xvfb
     need chromium "opens the page of brim live" command -v chromium
 fi
 if asked_for --test; then

@@ -244,7 +244,8 @@ TEST(export_vdb_level_set_is_the_distance) {
     }
     // at voxels' own places, so that nothing is interpolated
     for (int i = 0; i < 41 * 41; i++) {
-        const double p[3] = {0.025 * (i % 41), 0.025 * (i / 41), 0.025 * (i * 7 % 41)};
+        const double p[3] = {0.025 * (i % 41 + 0.5), 0.025 * (i / 41 + 0.5),
+                             0.025 * (i * 7 % 41 + 0.5)};
         double value[3], d = box_distance(p);
         CHECK(vdb_probe(file, 0, p, value) == 1);
         CHECK_BELOW(fabs(value[0]), 0.075001);

@@ -35,7 +35,9 @@ template <typename Work> BrimResult guarded(BrimError *error, Work work) {
     }
 }
 
-/// A surface in units of voxels, as meshToVolume wants it.
+/// A surface in units of voxels, as meshToVolume wants it. Values are at centres of voxels: with
+/// corners of them on the domain's sides, where the distance is zero, programs that make a surface of
+/// the level set would bevel its edges there three times as wide.
 struct IndexMesh {
     const BrimMesh *mesh;
     double per_metre;
@@ -51,7 +53,7 @@ struct IndexMesh {
     }
     void getIndexSpacePoint(size_t polygon, size_t corner, openvdb::Vec3d &out) const {
         const float *p = mesh->position[mesh->triangle[polygon][corner]];
-        out = openvdb::Vec3d(p[0], p[1], p[2]) * per_metre;
+        out = openvdb::Vec3d(p[0], p[1], p[2]) * per_metre - openvdb::Vec3d(0.5);
     }
 };
 
@@ -127,11 +129,13 @@ void vdb_free(Vdb **vdb) {
 BrimResult vdb_add_surface(Vdb *vdb, const BrimMesh *mesh, double voxel, BrimError *error) {
     return guarded(error, [&] {
         auto transform = openvdb::math::Transform::createLinearTransform(voxel);
+        transform->postTranslate(openvdb::Vec3d(0.5 * voxel));
         if (mesh->triangle_count)
             vdb->surface = openvdb::tools::meshToVolume<openvdb::FloatGrid>(
                 IndexMesh{mesh, 1 / voxel}, *transform, half_width, half_width);
         else
             vdb->surface = openvdb::createLevelSet<openvdb::FloatGrid>(voxel, half_width);
+        vdb->surface->setTransform(transform);
         vdb->surface->setName("surface");
         vdb->surface->setGridClass(openvdb::GRID_LEVEL_SET);
         vdb->surface->insertMeta("unit", openvdb::StringMetadata("m"));
