@@ -1,9 +1,9 @@
 // Embree 3 behind ray.h.
 #include "look/ray.h"
 #include "base/error.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifdef BRIM_HAVE_EMBREE
 #include <embree3/rtcore.h>
@@ -24,19 +24,16 @@ static BrimResult out_of_memory(BrimError *error) {
     return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's triangles");
 }
 
-/// What stays free for allocations that nobody can refuse: task groups of TBB and stacks of its
-/// threads, one for each core; it ends the process where it cannot have them, even while Embree
-/// cleans up.
-static size_t reserve(void) {
-    return ((size_t)32 << 20) + ((size_t)8 << 20) * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-}
+/// What stays free for allocations that nobody can refuse, as task groups of TBB: it ends the
+/// process where it cannot have them, even while Embree cleans up.
+static const size_t RESERVE = (size_t)32 << 20;
 
 /// Told by Embree before it takes a block: whether there is room for it and the reserve. Where
 /// there is not Embree gives up in good order.
 static bool has_room(void *unused, ssize_t bytes, bool post) {
     (void)unused;
     if (bytes < 0 || post) return true;
-    void *volatile trial = malloc((size_t)bytes + reserve());
+    void *volatile trial = malloc((size_t)bytes + RESERVE);
     free(trial);
     return trial != NULL;
 }
@@ -50,13 +47,28 @@ static BrimResult check_device(RTCDevice device, BrimError *error) {
                 (int)code);
 }
 
+/// The device, the same for all pictures of the process; NULL when out of memory. A device holds
+/// TBB to one thread; where it ends, or another begins, TBB makes a thread for each core, and ends
+/// the process when these cannot have their stacks. So it never ends.
+static RTCDevice the_device(void) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static RTCDevice device;
+    pthread_mutex_lock(&mutex);
+    // one thread builds: with several the order of triangles in the tree's leaves, and with it
+    // which of two touching ones a ray meets first, would depend on chance
+    if (!device && has_room(NULL, 0, false)) {
+        device = rtcNewDevice("threads=1,set_affinity=0");
+        if (device) rtcSetDeviceMemoryMonitorFunction(device, has_room, NULL);
+    }
+    pthread_mutex_unlock(&mutex);
+    return device;
+}
+
 BrimResult ray_scene_new(RayScene **scene, BrimError *error) {
     RayScene *s = *scene = calloc(1, sizeof *s);
     if (!s) return out_of_memory(error);
-    // one thread builds: with several the order of triangles in the tree's leaves, and with it
-    // which of two touching ones a ray meets first, would depend on chance
-    s->device = has_room(NULL, 0, false) ? rtcNewDevice("threads=1,set_affinity=0") : NULL;
-    if (s->device) rtcSetDeviceMemoryMonitorFunction(s->device, has_room, NULL);
+    s->device = has_room(NULL, 0, false) ? the_device() : NULL;
+    if (s->device) rtcGetDeviceError(s->device); // what a picture before left there
     s->scene = s->device ? rtcNewScene(s->device) : NULL;
     if (!s->scene) {
         ray_scene_free(scene);
@@ -143,7 +155,6 @@ void ray_scene_free(RayScene **scene) {
     *scene = NULL;
     if (!s) return;
     if (s->scene) rtcReleaseScene(s->scene);
-    if (s->device) rtcReleaseDevice(s->device);
     free(s);
 }
 
