@@ -7,6 +7,7 @@ enum {
     PARTICLES_2D = 1500,
     PARTICLES_3D = 4000,
     PARTICLES_BAND = 12000, ///< enough for water below the band
+    FINER = 3,              ///< times as many in the second run of a scene that water leaves
     STEPS_MOST = 600,
     CELLS_LEAST = 8, ///< along the shortest edge
 };
@@ -24,17 +25,21 @@ double supply_until(const BrimSimDef *def, const Supply *supply, double time) {
     return sum;
 }
 
+static bool has_open_side(const BrimSimDef *def) {
+    bool open = false;
+    for (int i = 0; i < 2 * def->dim; i++) open |= def->sides[i] == BRIM_SIDE_OPEN;
+    return open;
+}
+
 bool forecast_helps(const BrimSimDef *def) {
     for (int i = 0; i < def->liquid_count; i++)
         if (def->liquid[i].particles > 0) return false; // as many, however coarse the cells
-    bool open = false;
-    for (int i = 0; i < 2 * def->dim; i++) open |= def->sides[i] == BRIM_SIDE_OPEN;
-    return def->step <= 0 || open || def->source_count || def->drain_count || def->band_width;
+    return def->step <= 0 || has_open_side(def) || def->source_count || def->drain_count ||
+           def->band_width;
 }
 
-/// The same scene with wider cells.
-static void make_coarse(const BrimSimDef *def, double particles, BrimSimDef *coarse) {
-    double few = def->band_width ? PARTICLES_BAND : def->dim == 2 ? PARTICLES_2D : PARTICLES_3D;
+/// The same scene with wider cells, of `particles` at its end so wide that about `few` are left.
+static void make_coarse(const BrimSimDef *def, double particles, double few, BrimSimDef *coarse) {
     double wider = pow(fmax(particles, 1) / few, 1.0 / def->dim);
     double size[3] = {def->size.x, def->size.y, def->size.z};
     for (int a = 0; a < def->dim; a++) wider = fmin(wider, (double)def->cells[a] / CELLS_LEAST);
@@ -105,10 +110,13 @@ static bool run_coarse(const BrimSimDef *coarse, Sums *sums) {
     return r == BRIM_OK && sums->time > 0;
 }
 
-bool forecast_run(const BrimSimDef *def, const Supply *supply, Forecast *forecast) {
+/// A run with about `few` particles. wider: its cells over those of the scene.
+static bool forecast_once(const BrimSimDef *def, const Supply *supply, double few,
+                          Forecast *forecast, double *wider) {
     BrimSimDef coarse;
     double all = supply_until(def, supply, def->duration);
-    make_coarse(def, all, &coarse);
+    make_coarse(def, all, few, &coarse);
+    *wider = (double)def->cells[0] / coarse.cells[0];
     // frames only as close together as the steps that are allowed
     coarse.frame_rate = fmin(def->frame_rate, 0.5 * STEPS_MOST / def->duration);
     coarse.cfl = fmax(def->cfl, 2);
@@ -121,5 +129,29 @@ bool forecast_run(const BrimSimDef *def, const Supply *supply, Forecast *forecas
     forecast->steps = sums.steps * def->duration / sums.time;
     forecast->particles = (sums.particles + 0.5 * (sums.last + end) * rest) / def->duration;
     forecast->last = end;
+    return true;
+}
+
+/// A value at the scene's own cells, on the line through those of two coarse runs; at most twice
+/// and at least half of the finer one's.
+static double extrapolate(double coarse, double fine, double coarse_wider, double fine_wider) {
+    double value = fine + (fine - coarse) * (fine_wider - 1) / (coarse_wider - fine_wider);
+    return fmin(fmax(value, 0.5 * fine), 2 * fine);
+}
+
+bool forecast_run(const BrimSimDef *def, const Supply *supply, Forecast *forecast) {
+    double few = def->band_width ? PARTICLES_BAND : def->dim == 2 ? PARTICLES_2D : PARTICLES_3D;
+    double wider, finer;
+    if (!forecast_once(def, supply, few, forecast, &wider)) return false;
+    // shallow water runs off more slowly the coarser the cells are, in proportion to their width
+    Forecast second;
+    bool leaves = has_open_side(def) || def->drain_count;
+    if (!leaves || !forecast_once(def, supply, FINER * few, &second, &finer) || !(finer < wider))
+        return true;
+    double all = supply_until(def, supply, def->duration);
+    forecast->particles =
+        fmin(extrapolate(forecast->particles, second.particles, wider, finer), all);
+    forecast->last = fmin(extrapolate(forecast->last, second.last, wider, finer), all);
+    forecast->steps = second.steps;
     return true;
 }
