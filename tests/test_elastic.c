@@ -129,7 +129,7 @@ TEST(elastic_stiffness_is_the_sum_over_samples) {
         CHECK(memcmp(k, again, n * n * sizeof *k) == 0);
         for (int s = 0; s < e->sample_count; s++) {
             const double *g = e->sample_gradient + (size_t)s * n;
-            elastic_deformation(e, e->d, s, f);
+            elastic_deformation(e, e->d, s, 1, f);
             material_hessian(&e->material, dim, f, hessian);
             for (size_t i = 0; i < n; i++)
                 for (size_t j = 0; j < n; j++)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#define INLINE static inline __attribute__((always_inline))
+
 /// Rows that are eliminated at a time: they stay in cache while all others are reduced by them.
 enum { PANEL = 32, STRIP = 32 };
 
@@ -116,34 +118,22 @@ void dense_square(const double *x, int n, double scale, double *out, Team *team)
 }
 
 void dense_solve(const double *u, int n, double *x) {
-    for (int k = 0; k < n; k++) {
-        const double *row = u + (size_t)k * (size_t)n;
-        x[k] /= row[k];
-        for (int j = k + 1; j < n; j++) x[j] -= row[j] * x[k];
-    }
-    for (int k = n - 1; k >= 0; k--) {
-        const double *row = u + (size_t)k * (size_t)n;
-        x[k] = (x[k] - dense_dot(row + k + 1, x + k + 1, n - k - 1)) / row[k];
-    }
+    row_kernels()->solve(u, n, x);
 }
 
 double dense_dot(const double *a, const double *b, int n) {
-    double s[4] = {0};
-    int i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (int k = 0; k < 4; k++) s[k] += a[i + k] * b[i + k];
-    for (; i < n; i++) s[0] += a[i] * b[i];
-    return (s[0] + s[1]) + (s[2] + s[3]);
+    return row_kernels()->dot(a, b, n);
 }
 
 void dense_apply(const double *a, int n, int m, const double *x, double *out) {
-    for (int i = 0; i < n; i++) out[i] = dense_dot(a + (size_t)i * (size_t)m, x, m);
+    const RowKernels *rows = row_kernels();
+    for (int i = 0; i < n; i++) out[i] = rows->dot(a + (size_t)i * (size_t)m, x, m);
 }
 
 // ------------------------------------------------------------------------------------- eigen
 
 /// Turns rows and columns p and q of a, and rows p and q of v, so that a[p][q] vanishes.
-static void turn(double *a, double *v, int n, int p, int q) {
+INLINE void turn(double *a, double *v, int n, int p, int q) {
     double *rp = a + (size_t)p * (size_t)n, *rq = a + (size_t)q * (size_t)n;
     double theta = 0.5 * (rq[q] - rp[p]) / rp[q];
     double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
@@ -161,14 +151,14 @@ static void turn(double *a, double *v, int n, int p, int q) {
     }
 }
 
-static bool off_diagonal(const double *a, int n, int p, int q) {
+INLINE bool off_diagonal(const double *a, int n, int p, int q) {
     double d = fabs(a[(size_t)p * (size_t)n + (size_t)p]);
     double e = fabs(a[(size_t)q * (size_t)n + (size_t)q]);
     double x = fabs(a[(size_t)p * (size_t)n + (size_t)q]);
     return x > 1e-17 * (d + e) && x > 1e-300;
 }
 
-static void swap_rows(double *v, int n, int i, int j) {
+INLINE void swap_rows(double *v, int n, int i, int j) {
     for (int k = 0; k < n; k++) {
         double x = v[(size_t)i * (size_t)n + (size_t)k];
         v[(size_t)i * (size_t)n + (size_t)k] = v[(size_t)j * (size_t)n + (size_t)k];
@@ -176,7 +166,7 @@ static void swap_rows(double *v, int n, int i, int j) {
     }
 }
 
-static void sort_rising(double *values, double *v, int n) {
+INLINE void sort_rising(double *values, double *v, int n) {
     for (int i = 0; i < n; i++) {
         int least = i;
         for (int j = i + 1; j < n; j++)
@@ -188,7 +178,7 @@ static void sort_rising(double *values, double *v, int n) {
     }
 }
 
-static void fix_signs(double *v, int n) {
+INLINE void fix_signs(double *v, int n) {
     for (int i = 0; i < n; i++) {
         double *row = v + (size_t)i * (size_t)n, most = 0;
         for (int k = 0; k < n; k++)
@@ -197,7 +187,7 @@ static void fix_signs(double *v, int n) {
     }
 }
 
-void dense_eigen(double *a, int n, double *values, double *vectors) {
+INLINE void jacobi(double *a, const int n, double *values, double *vectors) {
     enum { SWEEPS = 60 };
     memset(vectors, 0, (size_t)n * (size_t)n * sizeof(double));
     for (int i = 0; i < n; i++) vectors[(size_t)i * (size_t)n + (size_t)i] = 1;
@@ -211,4 +201,11 @@ void dense_eigen(double *a, int n, double *values, double *vectors) {
     for (int i = 0; i < n; i++) values[i] = a[(size_t)i * (size_t)n + (size_t)i];
     sort_rising(values, vectors, n);
     fix_signs(vectors, n);
+}
+
+void dense_eigen(double *a, int n, double *values, double *vectors) {
+    if (n == 3)
+        jacobi(a, 3, values, vectors); // of samples: many
+    else
+        jacobi(a, n, values, vectors);
 }

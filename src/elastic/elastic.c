@@ -31,6 +31,7 @@ void elastic_free(Elastic **body) {
     free(e->pin_gram), free(e->pin_moment), free(e->pin_node), free(e->hold);
     projective_free(&e->projective);
     free(e->sample_volume), free(e->sample_gradient), free(e->even), free(e->parts);
+    free(e->gradient_of), free(e->stress), free(e->share);
     free(e->d), free(e->v), free(e->j), free(e->w), free(e->z), free(e->at), free(e->force);
     free(e->k), free(e->a), free(e->brake), free(e->work);
     free(e);
@@ -40,7 +41,8 @@ void elastic_free(Elastic **body) {
 size_t elastic_bytes(const Elastic *e) {
     size_t r = (size_t)e->r, n = (size_t)e->dofs;
     size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) + 4 * n * n +
-                     stiffness_room(e) + (size_t)e->sample_count * (1 + r * (size_t)e->dim);
+                     stiffness_room(e) +
+                     (size_t)e->sample_count * (2 + (2 * r + (size_t)e->dim) * (size_t)e->dim);
     return sizeof *e + numbers * sizeof(double) + projective_bytes(e);
 }
 
@@ -298,7 +300,7 @@ bool elastic_start(Elastic *e) {
     e->brake = memory_zero(matrix), e->work = memory_zero(matrix);
     e->even = memory_zero((size_t)e->r * (size_t)e->r * sizeof(double));
     e->parts = memory_new(stiffness_room(e) * sizeof(double));
-    ok = ok && e->k && e->a && e->brake && e->work && e->even && e->parts;
+    ok = ok && e->k && e->a && e->brake && e->work && e->even && e->parts && forces_start(e);
     if (ok) stiffness_prepare(e);
     return ok;
 }

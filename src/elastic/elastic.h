@@ -78,6 +78,9 @@ typedef struct Elastic {
     int sample_count;
     double *sample_volume;         ///< [samples]
     double *sample_gradient;       ///< [samples][dim][r]
+    double *gradient_of;           ///< [r][samples][dim] the same by function
+    double *stress;                ///< [dim][samples][dim] scratch of elastic_energy, as the next
+    double *share;                 ///< [samples] energy
     double *even;                  ///< [r][r] stiffness that no pose changes, of each component
     double *parts;                 ///< scratch of elastic_stiffness
     struct Projective *projective; ///< NULL: Newton's method
@@ -120,13 +123,15 @@ bool elastic_holds(const Elastic *body, const double place[3]);
 
 /// Elastic energy at numbers d, J, and force -dE/dd [dofs] (may be NULL).
 double elastic_energy(const Elastic *body, const double *d, double *force);
-/// F = 1 + sum over i of d_i (x) grad U_i at a sample.
-void elastic_deformation(const Elastic *body, const double *d, int sample, double f[9]);
+/// F = 1 + sum over i of d_i (x) grad U_i at `count` samples: f [dim][count][dim].
+void elastic_deformation(const Elastic *body, const double *d, int sample, int count, double *f);
 /// Second derivative, made not negative: k [dofs][dofs], symmetric.
 void elastic_stiffness(const Elastic *body, const double *d, double *k);
 /// d under a load [dofs] that stands still. False when it was not found.
 bool elastic_settle(Elastic *body, const double *load);
 
+/// For elastic_start: what elastic_energy needs. False when out of memory.
+bool forces_start(Elastic *body);
 /// For elastic_new: numbers that `parts` must have room for; fills `even`.
 size_t stiffness_room(const Elastic *body);
 void stiffness_prepare(Elastic *body);

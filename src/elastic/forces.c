@@ -2,19 +2,34 @@
 #include "base/memory.h"
 #include "elastic/dense.h"
 #include "elastic/elastic.h"
+#include "elastic/rows.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void elastic_deformation(const Elastic *e, const double *d, int sample, double f[9]) {
-    int n = e->dim, r = e->r;
-    const double *g = e->sample_gradient + (size_t)sample * (size_t)(n * r);
-    for (int a = 0; a < n; a++)
-        for (int b = 0; b < n; b++) {
-            double sum = a == b;
-            for (int i = 0; i < r; i++) sum += d[i * n + a] * g[b * r + i];
-            f[n * a + b] = sum;
-        }
+/// Samples that are an item for threads.
+enum { PIECE = 16 };
+
+bool forces_start(Elastic *e) {
+    size_t points = (size_t)e->sample_count * (size_t)e->dim, r = (size_t)e->r;
+    e->gradient_of = memory_new(points * r * sizeof(double));
+    e->stress = memory_new(points * (size_t)e->dim * sizeof(double));
+    e->share = memory_new((size_t)e->sample_count * sizeof(double));
+    if (!e->gradient_of || !e->stress || !e->share) return false;
+    for (size_t k = 0; k < points; k++)
+        for (size_t i = 0; i < r; i++)
+            e->gradient_of[i * points + k] = e->sample_gradient[k * r + i];
+    return true;
+}
+
+void elastic_deformation(const Elastic *e, const double *d, int sample, int count, double *f) {
+    const RowKernels *rows = row_kernels();
+    int n = e->dim, wide = count * n, points = e->sample_count * n;
+    for (int a = 0; a < n; a++) {
+        double *to = f + (ptrdiff_t)a * wide;
+        for (int k = 0; k < wide; k++) to[k] = k % n == a;
+        rows->add(to, wide, 1, d + a, n, e->gradient_of + (ptrdiff_t)sample * n, points, e->r);
+    }
 }
 
 /// Of the springs that hold pins, with their force.
@@ -31,21 +46,43 @@ static double hold_energy(const Elastic *e, const double *d, double *force) {
     return energy;
 }
 
+typedef struct Look {
+    const Elastic *e;
+    const double *d;
+    bool forces;
+} Look;
+
+/// Energies of a piece's samples, and their stresses times what they stand for.
+static void look_at(void *context, int piece, int thread) {
+    const Look *look = context;
+    const Elastic *e = look->e;
+    int n = e->dim, from = piece * PIECE, points = e->sample_count * n;
+    int count = e->sample_count - from < PIECE ? e->sample_count - from : PIECE;
+    double all[3 * 3 * PIECE];
+    (void)thread;
+    elastic_deformation(e, look->d, from, count, all);
+    for (int s = 0; s < count; s++) {
+        double f[9], stress[9], volume = e->sample_volume[from + s];
+        for (int k = 0; k < n * n; k++) f[k] = all[k / n * count * n + s * n + k % n];
+        e->share[from + s] =
+            volume * material_energy(&e->material, n, f, look->forces ? stress : NULL);
+        for (int k = 0; k < n * n && look->forces; k++)
+            e->stress[k / n * points + (from + s) * n + k % n] = -volume * stress[k];
+    }
+}
+
 double elastic_energy(const Elastic *e, const double *d, double *force) {
-    int n = e->dim, r = e->r;
-    double energy = e->hold ? hold_energy(e, d, force) : 0;
+    int n = e->dim, r = e->r, points = e->sample_count * n;
+    double energy = e->hold ? hold_energy(e, d, force) : 0, along[ELASTIC_COLUMNS_MOST];
     if (force && !e->hold) memset(force, 0, (size_t)e->dofs * sizeof *force);
-    for (int s = 0; s < e->sample_count; s++) {
-        double f[9], stress[9], volume = e->sample_volume[s];
-        const double *g = e->sample_gradient + (size_t)s * (size_t)(n * r);
-        elastic_deformation(e, d, s, f);
-        energy += volume * material_energy(&e->material, n, f, force ? stress : NULL);
-        if (!force) continue;
-        for (int a = 0; a < n; a++)
-            for (int b = 0; b < n; b++) {
-                double t = -volume * stress[n * a + b];
-                for (int i = 0; i < r; i++) force[i * n + a] += t * g[b * r + i];
-            }
+    Look look = {e, d, force != NULL};
+    team_for(e->params.team, team_parts((size_t)e->sample_count, PIECE), 1, look_at, &look);
+    for (int s = 0; s < e->sample_count; s++) energy += e->share[s];
+    for (int a = 0; a < n && force; a++) {
+        for (int i = 0; i < r; i++) along[i] = force[i * n + a];
+        row_kernels()->add(along, r, 1, e->stress + (ptrdiff_t)a * points, 1, e->sample_gradient, r,
+                           points);
+        for (int i = 0; i < r; i++) force[i * n + a] = along[i];
     }
     return energy;
 }

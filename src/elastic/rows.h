@@ -15,6 +15,10 @@ typedef struct RowKernels {
     /// Each of `rows` is read once for all four.
     void (*add_four)(double *out, int apart, int n, int sign, const double *factor, int beside,
                      int step, const double *rows, int stride, int count);
+    /// Sum of products: four partial sums in fixed order.
+    double (*dot)(const double *a, const double *b, int n);
+    /// x [n] => (U^T U)^-1 x, U [n][n] in an upper half.
+    void (*solve)(const double *u, int n, double *x);
 } RowKernels;
 BRIM_KERNELS(RowKernels, row_kernels)
 

@@ -103,4 +103,32 @@ static void add_four(double *out, int apart, int n, int sign, const double *fact
         four_rows(&t, n, false);
 }
 
-const RowKernels ISA(row_kernels) = {add, add_four};
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+
+INLINE double dot_of(const double *a, const double *b, int n) {
+    quad sum = {0};
+    int i = 0;
+    for (; i + 4 <= n; i += 4) sum += *(const quad *)(a + i) * *(const quad *)(b + i);
+    double first = sum[0];
+    for (; i < n; i++) first += a[i] * b[i];
+    return (first + sum[1]) + (sum[2] + sum[3]);
+}
+
+static double dot(const double *a, const double *b, int n) {
+    return dot_of(a, b, n);
+}
+
+static void solve(const double *u, int n, double *x) {
+    for (int k = 0; k < n; k++) {
+        const double *row = u + (size_t)k * (size_t)n;
+        x[k] /= row[k];
+        const double f = x[k];
+        for (int j = k + 1; j < n; j++) x[j] -= row[j] * f;
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        const double *row = u + (size_t)k * (size_t)n;
+        x[k] = (x[k] - dot_of(row + k + 1, x + k + 1, n - k - 1)) / row[k];
+    }
+}
+
+const RowKernels ISA(row_kernels) = {add, add_four, dot, solve};

@@ -56,21 +56,17 @@ void stiffness_prepare(Elastic *e) {
 
 /// x [dim][r] = T : grad, T [dim][dim]
 static void contract(const Elastic *e, const double *t, const double *g, double *x) {
+    const RowKernels *rows = row_kernels();
     int n = e->dim, r = e->r;
-    for (int a = 0; a < n; a++)
-        for (int i = 0; i < r; i++) {
-            double sum = 0;
-            for (int b = 0; b < n; b++) sum += t[n * a + b] * g[b * r + i];
-            x[a * r + i] = sum;
-        }
+    memset(x, 0, (size_t)e->dofs * sizeof *x);
+    for (int a = 0; a < n; a++) rows->add(x + (ptrdiff_t)a * r, r, 1, t + n * a, 1, g, r, n);
 }
 
-/// The vectors of a sample and those times their weights.
-static void sample_vectors(const Elastic *e, const double *d, int sample, double *x, double *y) {
+/// The vectors of a sample and those times their weights, at F.
+static void sample_vectors(const Elastic *e, const double f[9], int sample, double *x, double *y) {
     const double *g = e->sample_gradient + (size_t)sample * (size_t)e->dofs;
-    double f[9], t[9], volume = e->sample_volume[sample];
+    double t[9], volume = e->sample_volume[sample];
     int n = e->dim, at = 0;
-    elastic_deformation(e, d, sample, f);
     Svd svd = svd_of(n, f);
     for (int i = 0; i < n; i++)
         for (int j = i + 1; j < n; j++, at++) {
@@ -109,9 +105,14 @@ static void add_part(void *context, int part, int thread) {
     memset(sum, 0, (size_t)n * (size_t)n * sizeof *sum);
     for (int s = from; s < to; s += BLOCK) {
         int count = to - s < BLOCK ? to - s : BLOCK;
-        for (int k = 0; k < count; k++)
-            sample_vectors(e, job->d, s + k, x + (size_t)(k * vectors) * (size_t)n,
+        double all[3 * 3 * BLOCK], f[9];
+        elastic_deformation(e, job->d, s, count, all);
+        for (int k = 0; k < count; k++) {
+            int d = e->dim;
+            for (int i = 0; i < d * d; i++) f[i] = all[i / d * count * d + k * d + i % d];
+            sample_vectors(e, f, s + k, x + (size_t)(k * vectors) * (size_t)n,
                            y + (size_t)(k * vectors) * (size_t)n);
+        }
         dense_add_upper(sum, n, 0, n, 1, x, y, count * vectors);
     }
 }
