@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "bodies/immersed.h"
 #include "bodies/pins.h"
+#include "bodies/sums.h"
 #include "look/contour.h"
 #include "solid/triangle.h"
 #include <math.h>
@@ -186,46 +187,62 @@ static void by_component(const Body *b, const double *from, double *to) {
         for (int a = 0; a < dim; a++) to[a * r + i] = from[i * dim + a];
 }
 
-/// sum over i of row_i d_i, d [dim][r]
-static void combine(const Body *b, const float *row, const double *d, double out[3]) {
-    int r = b->elastic->r;
-    out[0] = out[1] = out[2] = 0;
-    for (int a = 0; a < b->dim; a++) {
-        double s[8] = {0};
-        const double *x = d + a * r;
-        int i = 0;
-        for (; i + 8 <= r; i += 8)
-            for (int k = 0; k < 8; k++) s[k] += row[i + k] * x[i + k];
-        for (; i < r; i++) s[0] += row[i] * x[i];
-        out[a] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-    }
+/// A piece of the vertices moves, or gets its velocities.
+typedef struct Mix {
+    Body *body;
+    const SumKernels *kernels;
+    const double *by; ///< [dim][r] displacements or velocities
+    bool places;
+} Mix;
+enum { VERTICES = 128 };
+
+static void mix_piece(void *context, int piece, int thread) {
+    const Mix *m = context;
+    Body *b = m->body;
+    size_t r = (size_t)b->elastic->r, from = (size_t)piece * VERTICES;
+    size_t count =
+        b->surface.vertex_count - from < VERTICES ? b->surface.vertex_count - from : VERTICES;
+    double x[3 * VERTICES];
+    (void)thread;
+    m->kernels->mix(count, b->dim, (int)r, b->row + from * r, m->by, x);
+    for (size_t i = 0; i < count; i++)
+        for (int a = 0; a < 3; a++) {
+            double d = x[3 * i + (size_t)a];
+            if (m->places)
+                b->surface.vertices[from + i][a] = (float)(b->rest[from + i][a] + d);
+            else
+                b->velocity[from + i][a] = (float)d;
+        }
+}
+
+/// Numbers [r][dim] => places or velocities of the vertices.
+static void mix_vertices(Body *b, const double *numbers, bool places) {
+    double by[ELASTIC_DOFS_MOST];
+    Mix m = {b, sum_kernels(), by, places};
+    by_component(b, numbers, by);
+    team_for(b->elastic->params.team, team_parts(b->surface.vertex_count, VERTICES), 2, mix_piece,
+             &m);
 }
 
 void body_speeds(Body *b) {
-    double most = 0, by[ELASTIC_DOFS_MOST];
-    by_component(b, b->elastic->v, by);
+    float most = 0;
+    mix_vertices(b, b->elastic->v, false);
     for (size_t i = 0; i < b->surface.vertex_count; i++) {
-        double v[3];
-        combine(b, b->row + i * (size_t)b->elastic->r, by, v);
-        for (int a = 0; a < 3; a++) b->velocity[i][a] = (float)v[a];
-        most = fmax(most, dot3(v, v));
+        const float *v = b->velocity[i], square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+        if (square > most) most = square;
     }
-    b->fastest = (float)sqrt(most);
+    b->fastest = sqrtf(most);
 }
 
 static void place_vertices(Body *b) {
-    double by[ELASTIC_DOFS_MOST];
-    by_component(b, b->elastic->d, by);
+    mix_vertices(b, b->elastic->d, true);
     for (int a = 0; a < 3; a++) b->low[a] = INFINITY, b->high[a] = -INFINITY;
-    for (size_t i = 0; i < b->surface.vertex_count; i++) {
-        double d[3];
-        combine(b, b->row + i * (size_t)b->elastic->r, by, d);
+    for (size_t i = 0; i < b->surface.vertex_count; i++)
         for (int a = 0; a < 3; a++) {
-            float x = (float)(b->rest[i][a] + d[a]);
-            b->surface.vertices[i][a] = x;
-            b->low[a] = fminf(b->low[a], x), b->high[a] = fmaxf(b->high[a], x);
+            float x = b->surface.vertices[i][a];
+            if (x < b->low[a]) b->low[a] = x;
+            if (x > b->high[a]) b->high[a] = x;
         }
-    }
     if (b->dim == 2) b->low[2] = -INFINITY, b->high[2] = INFINITY;
 }
 

@@ -1,7 +1,7 @@
 // B: what bodies' walls push out of the cells beside them. See bodies.h.
 #include "base/memory.h"
 #include "bodies/bodies.h"
-#include "bodies/walls_sum.h"
+#include "bodies/sums.h"
 #include "solid/triangle.h"
 #include "step/stages.h"
 #include "step/system.h"
@@ -217,6 +217,7 @@ typedef struct Follow {
     Body *body;
     double half; ///< of the step to come, s
     double scale;
+    const SumKernels *kernels;
 } Follow;
 
 /// What a triangle's area changes until the middle of the step, times its functions.
@@ -227,13 +228,13 @@ static void add_triangle(const Follow *f, uint32_t triangle, float *to) {
     double x[3][3], now[3], then[3];
     corners_at(b, triangle, 0, x), area_of(b->dim, x, now);
     corners_at(b, triangle, f->half, x), area_of(b->dim, x, then);
+    float change[3];
+    const float *row[3];
     for (int a = 0; a < b->dim; a++) {
-        float change = (float)((now[a] - then[a]) * f->scale / b->dim); // out of the cell
-        for (int k = 0; k < b->dim; k++) {
-            const float *row = b->row + corner[k] * r;
-            for (size_t i = 0; i < r; i++) to[(size_t)a * r + i] += change * row[i];
-        }
+        change[a] = (float)((now[a] - then[a]) * f->scale / b->dim); // out of the cell
+        row[a] = b->row + corner[a] * r;
     }
+    f->kernels->add(b->dim, b->dim, (int)r, change, row, to);
 }
 
 /// Rows of B of a piece of a body's cells.
@@ -247,8 +248,8 @@ static void follow_cells(void *context, int piece, int thread) {
         const BodyCell *c = &b->cell[n];
         const float *row = b->cell_row + n * r;
         float *to = b->push_row + n * width;
-        for (size_t a = 0; a < (size_t)b->dim; a++)
-            for (size_t i = 0; i < r; i++) to[a * r + i] = c->area[a] * row[i];
+        memset(to, 0, width * sizeof *to);
+        f->kernels->add(b->dim, 1, (int)r, c->area, &row, to);
         for (uint32_t t = c->first; t < c->first + c->count; t++)
             add_triangle(f, b->wall_triangle[t], to);
     }
@@ -265,24 +266,21 @@ bool walls_follow(BrimSim *s, double dn) {
                         body->cell_count))
             return false;
         body_speeds(body);
-        Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim)};
+        Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim), sum_kernels()};
         team_for(s->team, (int)((body->cell_count + CELLS_A_TASK - 1) / CELLS_A_TASK), 1,
                  follow_cells, &f);
     }
     return true;
 }
 
-static const WallKernels *kernels(void) {
-    return wall_kernels_for(isa_choose(BRIM_ISA_AUTO));
-}
-
 void walls_pull(const Bodies *b, const Body *body, const float *x, double *out) {
     for (size_t n = 0; n < body->cell_count; n++) body->cell_work[n] = x[b->cell[body->cell[n].at]];
-    kernels()->pull(body->cell_count, body->elastic->dofs, body->cell_work, body->push_row, out);
+    sum_kernels()->pull(body->cell_count, body->elastic->dofs, body->cell_work, body->push_row,
+                        out);
 }
 
 void walls_push(const Body *body, double scale, const double *v, float *out) {
-    kernels()->push(body->cell_count, body->elastic->dofs, body->push_row, v, body->cell_work);
+    sum_kernels()->push(body->cell_count, body->elastic->dofs, body->push_row, v, body->cell_work);
     for (size_t n = 0; n < body->cell_count; n++)
         out[body->cell[n].at] += (float)(scale * body->cell_work[n]);
 }

@@ -1,0 +1,22 @@
+// Kernels of sums over a body's functions at places: rows of floats, one number for each function.
+#pragma once
+#include "base/simd.h"
+#include <stddef.h>
+
+typedef struct SumKernels {
+    /// out [width] = sum over n of factor[n] rows[n][..], n by n.
+    void (*pull)(size_t count, int width, const double *factor, const float *rows, double *out);
+    /// out [count] = rows[n] . v: four partial sums in fixed order.
+    void (*push)(size_t count, int width, const float *rows, const double *v, double *out);
+    /// out [count][3] = rows[n] . d[a] with d [dim][r], the rest 0: eight partial sums.
+    void (*mix)(size_t count, int dim, int r, const float *rows, const double *d, double *out);
+    /// to [dim][r] += factor[a] rows[k][..], for k < corners one after the other.
+    void (*add)(int dim, int corners, int r, const float *factor, const float *const *rows,
+                float *to);
+} SumKernels;
+BRIM_KERNELS(SumKernels, sum_kernels)
+
+/// For this processor.
+static inline const SumKernels *sum_kernels(void) {
+    return sum_kernels_for(isa_choose(BRIM_ISA_AUTO));
+}
