@@ -596,6 +596,31 @@ TEST(distance_to_a_mesh_that_moves_is_exact_near_it) {
     trimesh_free(&m);
 }
 
+TEST(distance_at_many_points_is_the_same_bits_as_at_one) {
+    // inside the grid, on its edges, outside; 3D and one node deep
+    uint32_t seed = 11;
+    for (int deep = 1; deep <= 6; deep += 5) {
+        DistanceGrid g = {.n = {8, 5, deep}, .spacing = 0.3f, .origin = {-1, 0.5f, 0}};
+        for (int a = 0; a < 3; a++) g.low[a] = g.origin[a] + 0.2f, g.high[a] = g.low[a] + 0.8f;
+        float value[8 * 5 * 6], x[3][75], many[75], one;
+        for (int i = 0; i < 8 * 5 * 6; i++) value[i] = (float)random_in(&seed, -1, 1);
+        g.value = value;
+        for (int trial = 0; trial < 50; trial++) {
+            for (int i = 0; i < 75; i++)
+                for (int a = 0; a < 3; a++) {
+                    x[a][i] = g.origin[a] + (float)random_in(&seed, -0.5, 3);
+                    if ((i + a) % 7 == 0) x[a][i] = g.origin[a] + g.spacing * (float)(i % 6);
+                }
+            x[trial % 3][trial] = trial & 1 ? INFINITY : NAN;
+            distance_grid_sample(&g, 75 - trial, x[0], x[1], x[2], many);
+            for (int i = 0; i < 75 - trial; i++) {
+                distance_grid_sample(&g, 1, &x[0][i], &x[1][i], &x[2][i], &one);
+                CHECK(memcmp(&one, &many[i], sizeof one) == 0);
+            }
+        }
+    }
+}
+
 /// Numbers for a triangle that need not fit one another: what a kernel makes of them is arithmetic.
 static TriangleFrame random_frame(uint32_t *seed) {
     TriangleFrame t = {.flat = false};

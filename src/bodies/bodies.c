@@ -144,9 +144,8 @@ BrimResult bodies_new(BrimSim *s, const BrimSimDef *def, const BodyStore *store,
         b->count = i + 1;
         const BodyKey *key = store ? &store->key[i] : NULL;
         BrimResult r = make_body(s, &def->bodies[i], store, key, body, error);
-        SolidBody solid = {body_distance, body_velocity, body_bounds,
-                           body->shape ? shape_thickness(body->shape) : 0, body};
         bool wall = r == BRIM_OK && !body->twins;
+        SolidBody solid = wall ? body_solid(body) : (SolidBody){0};
         if (wall) r = solid_new_body(&solid, s->dim, &s->walls.solids[s->walls.solid_count], error);
         if (r != BRIM_OK) return of_body(r, i, error);
         s->walls.solid_count += wall;

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Half cells around the surface within which distances are known.
-enum { REACH = 7 };
+/// Half cells around the surface within which distances are known; cells within which a point's
+/// nearest node is one of these.
+enum { REACH = 7, KNOWN = 3 };
 
 void body_free(Body *b) {
     twins_free(b);
@@ -296,6 +297,20 @@ bool body_place(Body *b) {
 }
 
 // -------------------------------------------------------------------------------------- queries
+
+SolidBody body_solid(const Body *b) {
+    return (SolidBody){.distance = body_distance,
+                       .velocity = body_velocity,
+                       .fastest = body_fastest,
+                       .bounds = body_bounds,
+                       .thickness = shape_thickness(b->shape),
+                       .known = b->elastic->params.rigid ? INFINITY : KNOWN * b->dx,
+                       .context = b};
+}
+
+float body_fastest(const void *body) {
+    return ((const Body *)body)->fastest;
+}
 
 bool body_bounds(const void *body, float low[3], float high[3]) {
     const Body *b = body;

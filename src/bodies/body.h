@@ -79,7 +79,10 @@ void body_speeds(Body *body);
 void body_distance(const void *body, int n, const float *x, const float *y, const float *z,
                    float *distance);
 BrimVec3 body_velocity(const void *body, const float point[3]);
+float body_fastest(const void *body);
 bool body_bounds(const void *body, float low[3], float high[3]);
+/// A body as a solid.
+SolidBody body_solid(const Body *body);
 
 /// The point of the surface nearest to a point, and the functions there: row [r].
 void body_wall(const Body *body, const float point[3], float foot[3], float *row);

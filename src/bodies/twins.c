@@ -155,6 +155,6 @@ BrimResult twins_new(const BrimSim *s, Body *b, float flip, bool keep_out, BrimE
     if (seeding.full || !find_places(b) || !find_gram(b))
         return fail(error, BRIM_ERROR_MEMORY, "no memory for the %zu particles of a body",
                     t->count);
-    SolidBody solid = {body_distance, body_velocity, body_bounds, shape_thickness(b->shape), b};
+    SolidBody solid = body_solid(b);
     return solid_new_body(&solid, s->dim, &t->solid, error);
 }

@@ -288,4 +288,51 @@ static void refine(const TriangleFrame *frames, const DistanceRows *g, const int
         }
 }
 
-const DistanceKernels ISA(distance_kernels) = {offer, spread, refine};
+// -------------------------------------------------------------------------------------- lookup
+
+INLINE wide mix(wide a, wide b, wide t) {
+    return a + t * (b - a);
+}
+
+/// Node below a place along an axis and the part of the way to the next.
+INLINE wide_int below(const DistanceGrid *g, int axis, wide place, wide *part, wide_int *outside) {
+    const wide last = wide_all((float)(g->n[axis] - 1)), none = wide_all(0);
+    wide x = (place - g->origin[axis]) / g->spacing;
+    if (g->n[axis] == 1) {
+        *part = none;
+        return (wide_int){0};
+    }
+    *outside |= ~((x >= none) & (x <= last));
+    x = wide_select(x > none, wide_select(x < last, x, last), none);
+    const wide_int most = (wide_int){0} + (g->n[axis] - 2), cell = wide_to_int(x);
+    const wide_int at = cell > most, node = (most & at) | (cell & ~at);
+    *part = x - wide_from_int(node);
+    return node;
+}
+
+INLINE wide sample_wide(const DistanceGrid *g, wide x, wide y, wide z, wide_int *outside) {
+    const int n0 = g->n[0], n1 = g->n[1], up = n1 > 1 ? n0 : 0, in = g->n[2] > 1 ? n0 * n1 : 0;
+    wide f[3], a[2], b[2], c[2], d[2];
+    wide_int at = below(g, 0, x, &f[0], outside);
+    at += n0 * below(g, 1, y, &f[1], outside);
+    at += n0 * n1 * below(g, 2, z, &f[2], outside);
+    wide_gather_pairs(g->value, at, &a[0], &a[1]);
+    wide_gather_pairs(g->value + up, at, &b[0], &b[1]);
+    const wide near = mix(mix(a[0], a[1], f[0]), mix(b[0], b[1], f[0]), f[1]);
+    if (!in) return near;
+    wide_gather_pairs(g->value + in, at, &c[0], &c[1]);
+    wide_gather_pairs(g->value + in + up, at, &d[0], &d[1]);
+    return mix(near, mix(mix(c[0], c[1], f[0]), mix(d[0], d[1], f[0]), f[1]), f[2]);
+}
+
+static void sample(const DistanceGrid *g, const float *x, const float *y, const float *z,
+                   float *out, int32_t *outside) {
+    for (int i = 0; i < DISTANCE_POINTS; i += WIDE) {
+        wide_int beyond = {0};
+        wide_store(out + i,
+                   sample_wide(g, wide_load(x + i), wide_load(y + i), wide_load(z + i), &beyond));
+        wide_store((float *)outside + i, (wide)beyond);
+    }
+}
+
+const DistanceKernels ISA(distance_kernels) = {offer, spread, refine, sample};

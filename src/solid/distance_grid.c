@@ -1,6 +1,7 @@
 #include "solid/distance_grid.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "solid/distance_near.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,29 @@ static float sample_one(const DistanceGrid *g, const float p[3]) {
     return outside ? outside_bound(g, p, d) : d;
 }
 
+/// The same for a piece of the points, all at once.
+static void sample_piece(const DistanceGrid *g, int n, const float *x, const float *y,
+                         const float *z, float *out) {
+    const DistanceKernels *kernels = distance_kernels_for(isa_choose(BRIM_ISA_AUTO));
+    float p[3][DISTANCE_POINTS] = {{0}}, d[DISTANCE_POINTS];
+    int32_t outside[DISTANCE_POINTS];
+    if (n < DISTANCE_POINTS) {
+        size_t bytes = (size_t)n * sizeof(float);
+        memcpy(p[0], x, bytes), memcpy(p[1], y, bytes), memcpy(p[2], z, bytes);
+        kernels->sample(g, p[0], p[1], p[2], d, outside);
+    } else {
+        kernels->sample(g, x, y, z, d, outside);
+    }
+    for (int i = 0; i < n; i++)
+        out[i] = outside[i] ? outside_bound(g, (float[3]){x[i], y[i], z[i]}, d[i]) : d[i];
+}
+
 void distance_grid_sample(const DistanceGrid *g, int n, const float *x, const float *y,
                           const float *z, float *out) {
-    for (int i = 0; i < n; i++) out[i] = sample_one(g, (float[3]){x[i], y[i], z[i]});
+    int i = 0;
+    for (; g->n[0] > 1 && n - i > 2; i += DISTANCE_POINTS) {
+        int count = n - i < DISTANCE_POINTS ? n - i : DISTANCE_POINTS;
+        sample_piece(g, count, x + i, y + i, z + i, out + i);
+    }
+    for (; i < n; i++) out[i] = sample_one(g, (float[3]){x[i], y[i], z[i]});
 }

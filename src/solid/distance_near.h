@@ -33,6 +33,9 @@ typedef struct DistanceRows {
     uint32_t *nearest; ///< [nodes] triangles
 } DistanceRows;
 
+/// Points that are looked up at once.
+enum { DISTANCE_POINTS = 16 };
+
 typedef struct DistanceKernels {
     /// Offers triangle `id` to nodes of its box within reach of its plane, rows [low, high] along y
     /// and z: who is nearer to it takes it. Values are squares.
@@ -48,6 +51,10 @@ typedef struct DistanceKernels {
     /// that is less.
     void (*refine)(const TriangleFrame *triangles, const DistanceRows *rows, const int low[2],
                    const int high[2], float near, float most);
+    /// Values between the nodes of a grid that has more than one along x, of the nearest place in
+    /// it for points that are `outside`. (x, y, z) [DISTANCE_POINTS] => (out, outside)
+    void (*sample)(const DistanceGrid *grid, const float *x, const float *y, const float *z,
+                   float *out, int32_t *outside);
 } DistanceKernels;
 BRIM_KERNELS(DistanceKernels, distance_kernels)
 

@@ -450,13 +450,18 @@ BrimVec3 solid_velocity(const Solid *s, float x, float y, float z) {
                       (float)(v[2] + w[0] * ry - w[1] * rx)};
 }
 
+float solid_velocity_reach(const Solid *s) {
+    return solid_is_body(s) ? s->body.known : INFINITY;
+}
+
+double solid_body_speed(const Solid *s) {
+    return s->body.fastest(s->body.context);
+}
+
 double solid_way(const Solid *s, double from, double to, const float point[3]) {
     Pose before, after;
     double local[3] = {0}, way2 = 0, own = 0;
-    if (solid_is_body(s)) { // it does not know its way, only its speed
-        BrimVec3 v = s->body.velocity(s->body.context, point);
-        return (to - from) * sqrt((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z);
-    }
+    if (solid_is_body(s)) return (to - from) * solid_body_speed(s); // it does not know its way
     if (solid_deforms(s)) own = s->shape->frame.scale * mesh_frames_way(s->shape->frames, from, to);
     pose_at(s, from, &before);
     pose_at(s, to, &after);

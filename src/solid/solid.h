@@ -53,8 +53,11 @@ typedef struct SolidBody {
                      float *distance);
     /// Velocity of the body's surface nearest to a point, m/s.
     BrimVec3 (*velocity)(const void *context, const float point[3]);
+    /// Speed of its fastest part, m/s.
+    float (*fastest)(const void *context);
     bool (*bounds)(const void *context, float low[3], float high[3]);
     float thickness; ///< of its thinnest wall, m; INFINITY: not known
+    float known;     ///< m from its surface: farther off its velocity is not known, and 0
     const void *context;
 } SolidBody;
 /// A solid that is a body. Motion and start of the others do not apply, nor can the host move it.
@@ -95,6 +98,10 @@ void solid_distance(const Solid *solid, int n, const float *x, const float *y, c
                     float *distance);
 /// Velocity of the solid's material at a point, m/s.
 BrimVec3 solid_velocity(const Solid *solid, float x, float y, float z);
+/// How far from its surface that is known, m; farther off a body says 0.
+float solid_velocity_reach(const Solid *solid);
+/// Speed of a body's fastest part, m/s.
+double solid_body_speed(const Solid *solid);
 /// How far the solid's material that is at a point at time `from` will be from there at time `to`,
 /// m.
 double solid_way(const Solid *solid, double from, double to, const float point[3]);

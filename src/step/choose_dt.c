@@ -48,8 +48,8 @@ static bool moving_corners(const BrimSim *s, const Solid *solid, double time, fl
     return true;
 }
 
-/// The fastest corner of the boxes around moving solids, and vertex of immersed bodies, m/s: they
-/// push water to that speed.
+/// The fastest corner of the boxes around moving solids, and vertex of bodies, m/s: they push water
+/// to that speed.
 static double solid_speed(const BrimSim *s) {
     double fastest = 0;
     float at[8][3];
@@ -57,7 +57,8 @@ static double solid_speed(const BrimSim *s) {
         const Solid *solid = s->walls.solids[k];
         if (!moving_corners(s, solid, s->time, at)) continue;
         double own = solid_flexing(solid);
-        for (int n = 0; n < 8; n++)
+        if (solid_is_body(solid)) fastest = fmax(fastest, solid_body_speed(solid));
+        for (int n = 0; n < 8 && !solid_is_body(solid); n++)
             fastest =
                 fmax(fastest, own + length(solid_velocity(solid, at[n][0], at[n][1], at[n][2])));
     }

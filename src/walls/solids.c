@@ -181,7 +181,7 @@ static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, in
     if (s->warp) warp_to_place(s, p);
     int owner = nodes->owner[nearest];
     BrimVec3 w = {0, 0, 0};
-    if (owner >= 0)
+    if (owner >= 0 && nodes->phi[nearest] < solid_velocity_reach(s->walls.solids[owner]))
         w = solid_velocity(s->walls.solids[owner], p[0] * s->dx, p[1] * s->dx,
                            s->dim == 3 ? p[2] * s->dx : 0);
     s->wall_speed[axis][at] = axis == 0 ? w.x : axis == 1 ? w.y : w.z;
