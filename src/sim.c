@@ -137,7 +137,10 @@ static BrimResult build_numbers(BrimSim *s, const BrimSimDef *def, BrimError *er
     s->viscosity.kernels = def->viscosity > 0 ? viscosity_kernels_for(s->isa) : NULL;
     s->profile = level_set_profile(s->dim);
     s->particles.carries = attributes_wanted(attributes_when(s, def), def->attributes);
-    if (def->tracking != BRIM_TRACKING_OFF) s->tracking.kernels = track_kernels_for(s->isa);
+    if (def->tracking != BRIM_TRACKING_OFF) {
+        s->tracking.kernels = track_kernels_for(s->isa);
+        s->tracking.planes = plane_kernels_for(s->isa);
+    }
     s->gravity_keys = calloc((size_t)def->gravity_key_count + 1, sizeof *s->gravity_keys);
     s->scratch = memory_zero((size_t)s->threads_most * sizeof *s->scratch);
     s->projection.poisson = s->team ? poisson_new(s->isa, s->team, &s->work) : NULL;

@@ -61,17 +61,23 @@ static inline wide length_of(const wide d[3], const int dim) {
 }
 
 /// A surface that particles carry stays where it is: shifts make room between them and are no flow.
-static inline void stay(const Span *p, int first, int n, const float by[3][CHUNK], const int dim) {
+static inline void stay_some(const Span *p, int first, int n, const float *const by[3],
+                             const int dim) {
     const uint32_t *words = (const uint32_t *)(const void *)p->attr[ATTR_NORMAL] + first;
-    float *phi = p->attr[ATTR_PHI] + first, more[CHUNK];
+    float *phi = p->attr[ATTR_PHI] + first;
     for (int i = 0; i < n; i += WIDE) {
         wide normal[3], away = {0};
-        wide_int word = load_words(words + i);
+        wide_int word = load_words(words + i), none = word == 0;
+        if (wide_bits(~none) == 0) continue;
         normals_unpack(word, normal, dim);
         for (int a = 0; a < dim; a++) away += normal[a] * wide_load(by[a] + i);
-        wide_store(more + i, wide_select(word == 0, (wide){0}, away));
+        wide more = wide_select(none, (wide){0}, away);
+        for (int k = 0; k < WIDE && i + k < n; k++) phi[i + k] += more[k];
     }
-    for (int i = 0; i < n; i++) phi[i] += more[i];
+}
+
+static void stay(const Span *p, const float *const by[3]) {
+    p->dim == 3 ? stay_some(p, 0, p->count, by, 3) : stay_some(p, 0, p->count, by, 2);
 }
 
 static inline ShiftSums shift_dim(const Span *p, const float *const block[3], float scale,
@@ -96,7 +102,8 @@ static inline ShiftSums shift_dim(const Span *p, const float *const block[3], fl
             sums.sum += length[i];
             sums.largest = length[i] > sums.largest ? length[i] : sums.largest;
         }
-        if (p->attr[ATTR_NORMAL]) stay(p, first, n, by, dim);
+        if (p->attr[ATTR_NORMAL])
+            stay_some(p, first, n, (const float *const[3]){by[0], by[1], by[2]}, dim);
         for (int a = 0; a < dim; a++) {
             float *restrict x = p->attr[ATTR_X + a] + first;
             for (int i = 0; i < n; i++) {
@@ -115,4 +122,4 @@ static ShiftSums shift(const Span *p, const float *const block[3], float scale, 
                        : shift_dim(p, block, scale, low, high, 2);
 }
 
-const DensityKernels ISA(density_kernels) = {weigh, shift};
+const DensityKernels ISA(density_kernels) = {weigh, shift, stay};

@@ -18,8 +18,6 @@ static const float FILTER_IN = 0.5f, FILTER_OUT = -0.53f;
 /// Spread of a surface that one particle a cell tells, cells: what the past and positions may
 /// differ by chance, over the root of the particles of a cell.
 static const float CHANCE = 0.1f;
-/// Planes are asked for nearer to the surface of positions than this, cells.
-static const float PLANES_TELL = 1.25f;
 
 bool track_near(const BrimSim *s, int slot, uint8_t bit) {
     for (int n = 0; n < 27; n++) {
@@ -195,12 +193,7 @@ static void find_close(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const float *rough = s->rough + (size_t)slot * (size_t)g->tile_cells;
     uint8_t *close = s->around + (size_t)slot * (size_t)g->tile_rows;
-    for (int r = 0; r < g->tile_rows; r++) {
-        unsigned bits = 0;
-        for (int x = 0; x < TILE; x++)
-            bits |= (unsigned)(fabsf(rough[r * TILE + x]) < TRACK_ASTRAY) << x;
-        close[r] = (uint8_t)bits;
-    }
+    for (int r = 0; r < g->tile_rows; r++) close[r] = row_within(rough + r * TILE, TRACK_ASTRAY);
 }
 
 /// Where planes are asked: beside the surface of positions, and where that of memory may be.
@@ -210,35 +203,75 @@ static void find_asked(BrimSim *s, int slot, int thread, void *context) {
     TileMask cells = track_widened(s, s->around, slot);
     for (int r = 0; r < g->tile_rows; r++) {
         size_t row = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
-        uint8_t told = 0, near = s->beside[row] | mask_bits(&cells, r);
-        for (int x = 0; x < TILE; x++) {
-            float d = s->rough[row * TILE + (size_t)x];
-            told |= (uint8_t)((d > -LEVEL_SET_CUT && d < PLANES_TELL) << x);
-        }
-        s->asked[row] = near & told;
+        const float *rough = s->rough + row * TILE;
+        uint8_t near = s->beside[row] | mask_bits(&cells, r);
+        if (near) near &= row_within(rough, LEVEL_SET_CUT);
+        s->asked[row] = near;
     }
+}
+
+/// Rows of sums around a tile, made when one is first asked.
+typedef struct PlaneRows {
+    PlaneRow *at;         ///< [z + 1][y + 1], edges of TILE + 2; in 2D only [y + 1]
+    const uint8_t *asked; ///< rows of the tile
+    bool ready[TILE + 2][TILE + 2];
+} PlaneRows;
+
+/// Cells -1 to 8 of a row that are beside one of the tile that asks, bit 0 is x = -1.
+static unsigned beside_asked(const PlaneRows *rows, int dim, int y, int z) {
+    unsigned any = 0;
+    for (int k = dim == 3 ? z - 1 : z; k <= (dim == 3 ? z + 1 : z); k++)
+        for (int j = y - 1; j <= y + 1; j++)
+            if (k >= 0 && k < TILE && j >= 0 && j < TILE) any |= rows->asked[k * TILE + j];
+    return any | any << 1 | any << 2;
+}
+
+/// What the cells of row y, z and around it know of planes. => around; false: nothing of the past
+static bool planes_around(const BrimSim *s, PlaneRows *rows, const LevelSetNear *near, int y, int z,
+                          const PlaneRow *around[3][3]) {
+    const TrackSeen seen = track_seen(s);
+    const int deep = s->dim == 3 ? 1 : 0;
+    bool past = false;
+    for (int k = -deep; k <= deep; k++)
+        for (int j = -1; j <= 1; j++) {
+            const int row_y = y + j, row_z = z + k;
+            PlaneRow *row = rows->at + (row_z + deep) * (TILE + 2) + row_y + 1;
+            bool *ready = &rows->ready[row_z + 1][row_y + 1];
+            around[k + 1][j + 1] = row;
+            if (!*ready)
+                s->tracking.planes->sum(near, near->row[k + 1][j + 1], &seen, row_y, row_z,
+                                        beside_asked(rows, s->dim, row_y, row_z), row);
+            *ready = true;
+            past |= row->past;
+        }
+    return past;
 }
 
 /// (x, phi, normals, asked, kept, mean positions) => smooth, steady
 static void planes_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
+    const bool past = track_near(s, slot, TRACK_SLOW);
     if (!mask_any(g, s->asked, slot)) return;
-    for (int i = 0; i < g->tile_cells; i++)
-        s->steady[(size_t)slot * (size_t)g->tile_cells + (size_t)i] = -1;
-    if (!track_near(s, slot, TRACK_SLOW)) return;
-    const TrackSeen seen = track_seen(s);
     float *means[3], mean[3][TILE] = {0};
     NearRows rows;
+    PlaneRows planes = {.at = (PlaneRow *)(void *)s->scratch[thread].block[0],
+                        .asked = s->asked + (size_t)slot * (size_t)g->tile_rows};
+    _Static_assert((TILE + 2) * (TILE + 2) * sizeof(PlaneRow) <= sizeof s->scratch->block[0],
+                   "room");
     mean_fields(s, means);
     near_begin(s, slot, &rows);
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = (size_t)slot * (size_t)g->tile_cells + (size_t)(r * TILE);
         uint8_t cells = s->asked[at / TILE];
+        const PlaneRow *around[3][3];
         if (!cells) continue;
+        for (int x = 0; x < TILE; x++) s->steady[at + (size_t)x] = -1;
+        if (!past) continue;
         near_look(s, &rows, slot, r, cells & s->kept[at / TILE]);
+        if (!planes_around(s, &planes, &rows.near, r & 7, r >> 3, around)) continue;
         for (int a = 0; a < s->dim; a++) memcpy(mean[a], means[a] + at, sizeof mean[a]);
-        s->tracking.kernels->planes(&rows.near, &seen, r & 7, r >> 3, cells,
-                                    (const float(*)[TILE])mean, s->smooth + at, s->steady + at);
+        s->tracking.planes->ask(&rows.near, (const PlaneRow *const(*)[3])around, cells,
+                                (const float(*)[TILE])mean, s->smooth + at, s->steady + at);
     }
 }
 
@@ -251,16 +284,12 @@ static void begin_filter(BrimSim *s, int slot, int thread, void *context) {
     const size_t first = (size_t)slot * (size_t)g->tile_rows;
     for (size_t row = first; row < first + (size_t)g->tile_rows; row++) {
         const float *rough = s->rough + row * TILE;
-        unsigned near = 0, beside = s->beside[row];
+        const uint8_t near = s->beside[row] | row_within(rough, ROUGH_KEPT);
         float d[TILE];
-        for (int x = 0; x < TILE; x++) {
-            bool known = fabsf(rough[x]) < ROUGH_KEPT || beside >> x & 1;
-            d[x] = known ? rough[x] : UNKNOWN;
-            near |= (unsigned)known << x;
-        }
+        for (int x = 0; x < TILE; x++) d[x] = near >> x & 1 ? rough[x] : UNKNOWN;
         memcpy(s->even + row * TILE, d, sizeof d);
         memcpy(s->even_next + row * TILE, d, sizeof d);
-        s->kept[row] = (uint8_t)near;
+        s->kept[row] = near;
     }
 }
 
@@ -334,13 +363,7 @@ static void find_told(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     for (int r = 0; r < g->tile_rows; r++) {
         size_t row = (size_t)slot * (size_t)g->tile_rows + (size_t)r;
-        uint8_t cells = s->asked[row];
-        for (unsigned bits = cells; bits; bits &= bits - 1) {
-            int x = __builtin_ctz(bits);
-            if (fabsf(s->rough[row * TILE + (size_t)x]) >= ROUGH_KEPT)
-                cells &= (uint8_t) ~(1u << x);
-        }
-        s->around[row] = cells;
+        s->around[row] = s->asked[row] & row_within(s->rough + row * TILE, ROUGH_KEPT);
     }
 }
 

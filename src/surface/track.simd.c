@@ -1,5 +1,4 @@
-// Sums over particles run over sixteen lanes on every instruction set and are folded in one order;
-// all else is by lane: same bits.
+// All is by lane: same bits on every instruction set.
 #include "band/eikonal.h"
 #include "base/lanes.h"
 #include "grid/sample.h"
@@ -11,162 +10,6 @@
 #include <string.h>
 
 #pragma GCC diagnostic ignored "-Wpsabi"
-
-// --------------------------------------------------------------------------------------- planes
-
-/// Sums of weights: all, those of planes; of what counts of the past; of distances.
-typedef struct Sums {
-    Lanes all, steady, planes, distance;
-} Sums;
-
-/// A cell's centre, and how particles are seen from it. Walls reflect the offset instead of the
-/// particle: offset = flip * (where it is seen - centre) = position + shift, in cells.
-typedef struct Eye {
-    const float *x[3];
-    const TrackSeen *seen;
-    float scale; ///< cells / m
-    float shift[3], flip[3];
-    const float *plane;
-    float out[3]; ///< beta e: towards the air, as far as that is certain
-    float rest;   ///< 1 - beta
-} Eye;
-
-/// What of a particle is not changed by a reflection.
-typedef struct Known {
-    wide phi, steady;
-    wide_int has, near; ///< a normal; not too deep for one
-} Known;
-
-/// part: of the lanes
-INLINE void add(Sums *sums, int part, const float out[3], float rest, const wide offset[3],
-                const wide normal[3], const Known *known, wide_int valid, const int dim) {
-    wide d2 = offset[0] * offset[0] + offset[1] * offset[1];
-    if (dim == 3) d2 += offset[2] * offset[2];
-    d2 *= 1.0f / (TRACK_REACH * TRACK_REACH);
-    wide k = (wide)((wide_int)wide_max(1.0f - d2, (wide){0}) & valid);
-    wide w = k * k / (TRACK_NEARNESS * TRACK_NEARNESS + d2);
-    sums->all[part] += (wide)((wide_int)w & known->near);
-    sums->steady[part] += w * known->steady;
-    wide facing = out[0] * normal[0] + out[1] * normal[1];
-    wide height = offset[0] * normal[0] + offset[1] * normal[1];
-    if (dim == 3) facing += out[2] * normal[2], height += offset[2] * normal[2];
-    facing += rest;
-    w *= (wide)((wide_int)facing & (facing > 0.0f) & known->has);
-    sums->planes[part] += w;
-    sums->distance[part] += w * (known->phi - height);
-}
-
-/// Adds a part of sixteen particles from i on.
-INLINE void add_part(Sums *sums, int part, const Eye *eye, const float out[3], uint32_t i,
-                     wide_int valid, const int dim) {
-    const TrackSeen *seen = eye->seen;
-    wide offset[3] = {0}, normal[3] = {0}, steady = wide_load(seen->steady + i);
-    wide phi = wide_load(seen->phi + i);
-    Known known = {.has = steady >= 0.0f, .near = phi > -TRACK_DEPTH};
-    known.phi = (wide)((wide_int)phi & (phi < 0.0f));
-    known.steady = (wide)((wide_int)steady & known.has & known.near);
-    for (int a = 0; a < dim; a++) {
-        offset[a] = wide_load(eye->x[a] + i) * eye->scale + eye->shift[a];
-        normal[a] = wide_load(seen->normal[a] + i);
-    }
-    add(sums, part, out, eye->rest, offset, normal, &known, valid, dim);
-    if (!eye->plane) return;
-    float plane[3];
-    for (int a = 0; a < 3; a++) plane[a] = eye->plane[a] * eye->flip[a];
-    wide above = offset[0] * plane[0] + offset[1] * plane[1] + eye->plane[3];
-    wide along = normal[0] * plane[0] + normal[1] * plane[1];
-    if (dim == 3) above += offset[2] * plane[2], along += normal[2] * plane[2];
-    for (int a = 0; a < dim; a++) {
-        offset[a] -= 2.0f * above * plane[a];
-        normal[a] -= 2.0f * along * plane[a];
-    }
-    add(sums, part, out, eye->rest, offset, normal, &known, valid & (above > 0.0f), dim);
-}
-
-/// Adds the particles [first, end). Those up to 15 beyond are read, and are numbers.
-INLINE void add_range(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, const int dim) {
-    float out[3];
-    for (int a = 0; a < 3; a++) out[a] = eye->out[a] * eye->flip[a];
-    for (uint32_t i = first; i < end; i += LANES)
-        for (int part = 0; part < LANE_PARTS; part++) {
-            int left = (int)(end - i) - part * WIDE;
-            if (part > 0 && left <= 0) break;
-            add_part(sums, part, eye, out, i + (uint32_t)(part * WIDE), wide_lanes() < left, dim);
-        }
-}
-
-/// Adds particles that are reflected along x at `shift` / 2.
-INLINE void add_reflected(Sums *sums, const Eye *eye, uint32_t first, uint32_t end, float flip,
-                          float shift, const int dim) {
-    Eye mirrored = *eye;
-    mirrored.flip[0] *= flip;
-    mirrored.shift[0] = flip * (eye->shift[0] + shift);
-    add_range(sums, &mirrored, first, end, dim);
-}
-
-/// Adds what cell x sees of a row.
-INLINE void add_row(Sums *sums, const LevelSetNear *near, const LevelSetRow *row, const Eye *eye,
-                    int x, const int dim) {
-    if (x == 0)
-        add_reflected(sums, eye, row->first[0], row->end[0], near->flip_x[0], near->shift_x[0],
-                      dim);
-    add_range(sums, eye, row->start[x > 0 ? x - 1 : 0], row->start[x < 7 ? x + 2 : 8], dim);
-    if (x == 7)
-        add_reflected(sums, eye, row->first[1], row->end[1], near->flip_x[1], near->shift_x[1],
-                      dim);
-    else if (x == near->last)
-        add_reflected(sums, eye, row->start[x], row->start[x + 1], -1, near->last_shift, dim);
-}
-
-INLINE void look(Eye *eye, const float mean[3][TILE], int x, const int dim) {
-    float length2 = 0;
-    for (int a = 0; a < dim; a++) length2 += mean[a][x] * mean[a][x];
-    float length = sqrtf(length2), beta = length < TRACK_CERTAIN ? length / TRACK_CERTAIN : 1;
-    for (int a = 0; a < dim; a++) eye->out[a] = length > 0 ? -mean[a][x] / length * beta : 0;
-    eye->rest = 1 - beta;
-}
-
-INLINE void sum_cell(const LevelSetNear *near, Eye *eye, int x, int y, int z, Sums *sums,
-                     const int dim) {
-    const float at[3] = {near->corner[0] + (float)x + 0.5f, near->corner[1] + (float)y + 0.5f,
-                         near->corner[2] + (float)z + 0.5f};
-    eye->scale = near->inv_dx, eye->shift[0] = -at[0], eye->flip[0] = 1;
-    eye->plane = near->planes >> x & 1 ? near->plane[x] : NULL;
-    for (int a = 0; a < 3; a++) eye->x[a] = near->x[a];
-    for (int k = dim == 3 ? 0 : 1; k <= (dim == 3 ? 2 : 1); k++)
-        for (int j = 0; j < 3; j++) {
-            const LevelSetRow *row = near->row[k][j];
-            for (int a = 1; a < 3; a++) {
-                eye->flip[a] = row->flip[a - 1];
-                eye->shift[a] = row->flip[a - 1] * (row->shift[a - 1] - at[a]);
-            }
-            add_row(sums, near, row, eye, x, dim);
-        }
-}
-
-INLINE void planes_dim(const LevelSetNear *near, const TrackSeen *seen, int y, int z, uint8_t cells,
-                       const float mean[3][TILE], float smooth[TILE], float steady[TILE],
-                       const int dim) {
-    for (; cells; cells &= (uint8_t)(cells - 1)) {
-        int x = __builtin_ctz(cells);
-        Sums sums = {0};
-        Eye eye = {.seen = seen};
-        look(&eye, mean, x, dim);
-        sum_cell(near, &eye, x, y, z, &sums, dim);
-        float all = lanes_fold(sums.all), weight = lanes_fold(sums.planes);
-        bool tells = weight > TRACK_LEAST;
-        smooth[x] = tells ? lanes_fold(sums.distance) / weight : 0;
-        steady[x] = tells ? lanes_fold(sums.steady) / all : -1;
-    }
-}
-
-static void planes(const LevelSetNear *near, const TrackSeen *seen, int y, int z, uint8_t cells,
-                   const float mean[3][TILE], float smooth[TILE], float steady[TILE]) {
-    if (near->dim == 3)
-        planes_dim(near, seen, y, z, cells, mean, smooth, steady, 3);
-    else
-        planes_dim(near, seen, y, z, cells, mean, smooth, steady, 2);
-}
 
 // ---------------------------------------------------------------------------- rows of a block
 
@@ -346,7 +189,8 @@ INLINE void strain_row(const Span *p, const Slopes *slopes, int first, int end, 
     float *phi = p->attr[ATTR_PHI];
     for (int i = first; i < end; i += WIDE) {
         wide v[3] = {0}, turned[3] = {0}, e = {0};
-        wide_int word = load_words(words + i);
+        wide_int word = load_words(words + i), none = word == 0;
+        if (wide_bits(~none) == 0) continue;
         wide x = wide_load(p->attr[ATTR_X] + i) * p->inv_dx - corner;
         wide_int cell = wide_to_int(wide_clamp(x, (wide){0}, wide_all(TILE - 0.5f)));
         normals_unpack(word, v, dim);
@@ -355,7 +199,7 @@ INLINE void strain_row(const Span *p, const Slopes *slopes, int first, int end, 
         for (int b = 0; b < dim; b++) e += turned[b] * v[b];
         for (int b = 0; b < dim; b++) v[b] += e * v[b] - turned[b];
         e = wide_clamp(e, wide_all(-0.5f), wide_all(0.5f));
-        wide_int none = word == 0, next = pack(v, dim) | (word & 63);
+        wide_int next = pack(v, dim) | (word & 63);
         wide had = wide_load(phi + i);
         store_some(phi + i, wide_select(none, had, had + e * had), end - i);
         store_words(words + i, next & ~none, end - i);
@@ -382,6 +226,41 @@ static void strain(const Span *p, const uint32_t *start, const float *const velo
 }
 
 // ---------------------------------------------------------------------------------------- renew
+
+/// Eight vectors as eight nodes.
+INLINE void store_nodes(const f8 v[8], TrackNode *row) {
+    f8 a[8], b[8];
+    for (int k = 0; k < 4; k++) { // pairs of numbers
+        a[2 * k] = __builtin_shufflevector(v[2 * k], v[2 * k + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        a[2 * k + 1] = __builtin_shufflevector(v[2 * k], v[2 * k + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int k = 0; k < 2; k++) // fours: of the nodes 0, 4; 1, 5; 2, 6; 3, 7
+        for (int m = 0; m < 2; m++) {
+            f8 low = a[4 * k + m], high = a[4 * k + 2 + m];
+            b[4 * k + 2 * m] = __builtin_shufflevector(low, high, 0, 1, 8, 9, 4, 5, 12, 13);
+            b[4 * k + 2 * m + 1] = __builtin_shufflevector(low, high, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int n = 0; n < 4; n++) {
+        f8 low = __builtin_shufflevector(b[n], b[4 + n], 0, 1, 2, 3, 8, 9, 10, 11);
+        f8 high = __builtin_shufflevector(b[n], b[4 + n], 4, 5, 6, 7, 12, 13, 14, 15);
+        memcpy(row + n, &low, sizeof low), memcpy(row + 4 + n, &high, sizeof high);
+    }
+}
+
+static void nodes_row(const float *at, const float *change, int dim, int y, int z,
+                      TrackNode row[TILE + 2]) {
+    enum { WIDE_EDGE = TILE + 4, Z = WIDE_EDGE * WIDE_EDGE };
+    const f8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int x = 0; x <= 2; x += 2) { // ten nodes
+        const float *d = at + x;
+        f8 v[8] = {*(const f8 *)d, *(const f8 *)(change + x)};
+        v[2] = 0.5f * (*(const f8 *)(d + 1) - *(const f8 *)(d - 1));
+        v[3] = 0.5f * (*(const f8 *)(d + WIDE_EDGE) - *(const f8 *)(d - WIDE_EDGE));
+        if (dim == 3) v[4] = 0.5f * (*(const f8 *)(d + Z) - *(const f8 *)(d - Z));
+        v[5] = v[2] * (lanes + (float)x) + v[3] * (float)y + v[4] * (float)z;
+        store_nodes(v, row + x);
+    }
+}
 
 /// Slopes of the distance from which on a surface has no other one near it, and from which on it
 /// has none of a sheet.
@@ -448,17 +327,21 @@ INLINE wide renewed(const Span *p, int i, float pace, const int dim) {
     return wide_min(pace * wide_sqrt(speed2), wide_all(TRACK_RENEWED));
 }
 
-INLINE void renew_chunk(const TrackNode *told, int n, const Span *p, int first, float pace,
-                        const int dim) {
+INLINE void renew_chunk(const TrackNode *told, const float at[3][CHUNK], int n, const Span *p,
+                        int first, float pace, const int dim) {
     float *phi = p->attr[ATTR_PHI] + first;
     uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL] + first;
     for (int i = 0; i < n; i += WIDE) {
         wide q = told_at(told + i, offsetof(TrackNode, distance));
         wide change = told_at(told + i, offsetof(TrackNode, change)), g[3] = {0}, length2 = {0};
+        wide along = {0};
         for (int a = 0; a < dim; a++) {
             g[a] = told_at(told + i, offsetof(TrackNode, gradient) + (size_t)a * sizeof(float));
             length2 += g[a] * g[a];
+            along += g[a] * wide_load(at[a] + i);
         }
+        // trilinear in distance and slope together: exact for what is quadratic
+        q += 0.5f * (along - told_at(told + i, offsetof(TrackNode, along)));
         wide slope = wide_sqrt(length2), steady = (wide)load_words(words + i);
         wide had = wide_min(wide_load(phi + i), (wide){0});
         wide part_new = renewed(p, first + i, pace, dim);
@@ -490,7 +373,7 @@ INLINE void renew_dim(const Span *p, const uint32_t *start, const TrackNode *nod
             chunk_positions(p, i, n, TILE + 2, 0.5f, at, dim);
             find_corners(at, n, &corners, dim);
             ask_nodes(&corners, nodes, n, told, dim);
-            renew_chunk(told, n, p, i, pace, dim);
+            renew_chunk(told, (const float(*)[CHUNK])at, n, p, i, pace, dim);
         }
     }
 }
@@ -502,4 +385,4 @@ static void renew(const Span *p, const uint32_t *start, const TrackNode *nodes, 
                 : renew_dim(p, start, nodes, near, pace, 2);
 }
 
-const TrackKernels ISA(track_kernels) = {planes, farther, filter, unpack_tile, strain, renew};
+const TrackKernels ISA(track_kernels) = {farther, filter, unpack_tile, strain, nodes_row, renew};

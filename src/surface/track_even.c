@@ -16,13 +16,6 @@ static inline float size_of(float d) {
     return d < 0 ? -d : d;
 }
 
-/// Cells of a row below a limit.
-static uint8_t row_below(const float *row, float limit) {
-    unsigned bits = 0;
-    for (int x = 0; x < TILE; x++) bits |= (unsigned)(row[x] < limit) << x;
-    return (uint8_t)bits;
-}
-
 /// (field) => sunk
 static void find_sunk(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;

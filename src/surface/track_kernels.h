@@ -2,8 +2,6 @@
 #pragma once
 #include "grid/mask.h"
 #include "particles/transfer.h"
-#include "surface/level_set.h"
-#include "surface/planes.h"
 
 /// Part of its distance that a particle takes from the grid in a step is at most this, and at most
 /// as many cells as it goes: at rest nothing errs, and renewing would shrink what is round.
@@ -12,13 +10,6 @@
 #define TRACK_DEPTH 1.75f
 /// Cells as far as which the surface is made a distance for particles.
 #define TRACK_FAR 3.0f
-
-/// What particles know of the surface, unpacked; by the index of a particle.
-typedef struct TrackSeen {
-    const float *phi;       ///< cells
-    const float *normal[3]; ///< in 2D two
-    const float *steady;    ///< how much of the past counts, 0..1; below 0: no normal
-} TrackSeen;
 
 /// alpha, eq. (20): 1 for slow particles, 0 for fast ones.
 typedef struct TrackFade {
@@ -30,14 +21,11 @@ typedef struct TrackFade {
 /// vector.
 typedef struct TrackNode {
     float distance, change, gradient[3]; ///< cells
-    float none[3];
+    float along;                         ///< gradient . place in the block, cells
+    float none[2];
 } TrackNode;
 
 typedef struct TrackKernels {
-    /// Distances by planes, in cells, at the centres of some cells of a row, and the mean of how
-    /// much of the past counts there; -1 where no plane tells. mean: of positions, from the centre.
-    void (*planes)(const LevelSetNear *near, const TrackSeen *seen, int y, int z, uint8_t cells,
-                   const float mean[3][TILE], float smooth[TILE], float steady[TILE]);
     /// Distances one layer of cells farther by |grad d| = 1, from a block of halo 1 whose rows
     /// around the wanted cells are there. => out [cells] in the rows of those
     void (*farther)(const float *block, int dim, const TileMask *wanted, float *out);
@@ -53,6 +41,10 @@ typedef struct TrackKernels {
     /// cells, here and below; velocity: blocks with that halo, m/s.
     void (*strain)(const Span *p, const uint32_t *start, const float *const velocity[3], int halo,
                    float time);
+    /// A row y, z of nodes of a block of halo 1: distances from one of halo 2, changes from one of
+    /// halo 1.
+    void (*nodes)(const float *distance, const float *change, int dim, int y, int z,
+                  TrackNode row[TILE + 2]);
     /// (v, phi, steady in place of normal) => (phi, normal) after `time` s, from nodes: a block of
     /// halo 1. near: rows with particles that are to know a normal, bit y of near[z].
     void (*renew)(const Span *p, const uint32_t *start, const TrackNode *nodes, const uint8_t *near,

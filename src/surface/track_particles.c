@@ -32,18 +32,6 @@ static unsigned node_rows(const uint8_t near[TILE], int dim, int z) {
     return rows | rows << 1 | rows << 2;
 }
 
-/// A row of nodes: distances from a block of halo 2, changes from one of halo 1.
-static void fill_nodes(const float *at, const float *change, int dim, TrackNode *row) {
-    enum { Z = WIDE_EDGE * WIDE_EDGE };
-    for (int x = 0; x < EDGE; x++)
-        row[x] = (TrackNode){at[x],
-                             change[x],
-                             {0.5f * (at[x + 1] - at[x - 1]),
-                              0.5f * (at[x + WIDE_EDGE] - at[x - WIDE_EDGE]),
-                              dim == 3 ? 0.5f * (at[x + Z] - at[x - Z]) : 0},
-                             {0}};
-}
-
 /// context: float, s since the last surface. (even, smooth) => (phi, normal)
 static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
     ThreadScratch *scratch = &s->scratch[thread];
@@ -60,9 +48,10 @@ static void renew_tile(BrimSim *s, int slot, int thread, void *context) {
         for (int z = 0; z < (deep ? EDGE : 1); z++)
             for (int y = 0; y < EDGE; y++)
                 if (node_rows(near, s->dim, z) >> y & 1)
-                    fill_nodes(distance + ((z + deep) * WIDE_EDGE + y + 1) * WIDE_EDGE + 1,
-                               change + (z * EDGE + y) * EDGE, s->dim,
-                               nodes + (z * EDGE + y) * EDGE);
+                    s->tracking.kernels->nodes(distance +
+                                                   ((z + deep) * WIDE_EDGE + y + 1) * WIDE_EDGE + 1,
+                                               change + (z * EDGE + y) * EDGE, s->dim, y, z,
+                                               nodes + (z * EDGE + y) * EDGE);
     }
     const uint32_t *start = cell_starts(&s->particles, &s->grid, slot);
     s->tracking.kernels->renew(&span, start, nodes, near, *(const float *)context);

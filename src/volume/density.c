@@ -7,7 +7,6 @@
 #include "volume/density.h"
 #include "band/band.h"
 #include "base/error.h"
-#include "particles/normal.h"
 #include "step/system.h"
 #include "volume/settle.h"
 #include "walls/solid_fine.h"
@@ -299,15 +298,6 @@ static void cut_shifts(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-/// A surface that particles carry stays where it is when one of them is shifted by d cells.
-static void stay(const BrimSim *s, uint32_t i, const float d[3]) {
-    const uint32_t word = particle_words(&s->particles, ATTR_NORMAL)[i];
-    float normal[3];
-    if (!word) return;
-    normal_unpack(word, s->dim, normal);
-    for (int a = 0; a < s->dim; a++) s->particles.attr[ATTR_PHI][i] += normal[a] * d[a];
-}
-
 /// Moves particles by more than a fraction of a cell, or beside solids: along the displacements as
 /// along a flow.
 static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float scale) {
@@ -337,22 +327,23 @@ static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float 
     for (uint32_t from = 0; from < count; from += BATCH) {
         uint32_t n = count - from < BATCH ? count - from : BATCH, at = first + from;
         Span part = span_part(&span, from, n);
-        float before[3][BATCH];
-        for (int a = 0; a < s->dim; a++)
-            memcpy(before[a], part.attr[ATTR_X + a], n * sizeof(float));
+        float by[3][BATCH]; // first where particles are, then how far they go
+        for (int a = 0; a < s->dim; a++) memcpy(by[a], part.attr[ATTR_X + a], n * sizeof(float));
         s->transfer->move(&part, &m, s->particles.key + at); // the halo holds them all
         if (m.solid) push_out_rest(s, at, at + n, m.low, m.high);
         for (uint32_t i = 0; i < n; i++) {
-            float length2 = 0, d[3];
+            float length2 = 0;
             for (int a = 0; a < s->dim; a++) {
-                d[a] = (part.attr[ATTR_X + a][i] - before[a][i]) * s->inv_dx;
-                length2 += d[a] * d[a];
+                float d = (part.attr[ATTR_X + a][i] - by[a][i]) * s->inv_dx;
+                length2 += d * d;
+                by[a][i] = d;
             }
-            if (s->tracking.kernels) stay(s, at + i, d);
             float length = sqrtf(length2);
             sums.sum += length;
             sums.largest = (float)larger_of(sums.largest, length);
         }
+        if (s->tracking.kernels)
+            s->volume.kernels->stay(&part, (const float *const[3]){by[0], by[1], by[2]});
     }
     return sums;
 }
