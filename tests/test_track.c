@@ -431,7 +431,8 @@ typedef struct PlainCell {
 static PlainCell plain_cell(const BrimSim *s, int64_t cell, const double at[3]) {
     const Particles *p = &s->particles;
     PlainCell c = {0};
-    for (size_t i = p->cell_start[cell]; i < p->cell_start[cell + 1]; i++) {
+    const uint32_t *start = cell_starts_from(p, &s->grid, cell);
+    for (size_t i = start[0]; i < start[1]; i++) {
         uint32_t word = particle_words(p, ATTR_NORMAL)[i];
         double phi = (double)p->attr[ATTR_PHI][i];
         float n[3];
