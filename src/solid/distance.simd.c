@@ -5,14 +5,18 @@
 #endif
 
 /// Part of a step by which a distance must become less to be worth a pass.
-#define GAIN 0.005f
+#define GAIN 0.05f
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE f8 select8(i8x mask, f8 a, f8 b) {
     return (f8)(((i8x)a & mask) | ((i8x)b & ~mask));
 }
 INLINE f8 min8(f8 a, f8 b) {
+#if defined(__AVX2__)
+    return (f8)_mm256_min_ps((__m256)a, (__m256)b); // a < b ? a : b
+#else
     return select8(a < b, a, b);
+#endif
 }
 INLINE f8 sqrt8(f8 v) {
 #if defined(__AVX2__)
@@ -236,6 +240,15 @@ INLINE void beside(const float *d, const uint32_t *triangle, int i, int n, f8 *l
     less(least, of, after8(d, i, n, far), (i8x)after8(whose, i, n, none));
 }
 
+/// The least of the six nodes beside each of eight.
+INLINE f8 least_beside(const float *const d[5], int i, int n) {
+    const f8 far = (f8){0} + DISTANCE_FAR;
+    f8 least = min8(before8(d[0], i, far), after8(d[0], i, n, far));
+    for (int k = 1; k < 5; k++)
+        if (d[k]) least = min8(least, *(const f8 *)(d[k] + i));
+    return least;
+}
+
 static bool spread(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
                    float near, float most, float *to, uint32_t *to_triangle) {
     i8x changed = {0};
@@ -244,6 +257,9 @@ static bool spread(const float *const d[5], const uint32_t *const triangle[5], i
         const i8x mine = *(const i8x *)(triangle[0] + i), far = now > near;
         *(f8 *)(to + i) = now, *(i8x *)(to_triangle + i) = mine;
         if (!any8(far)) continue;
+        // whatever comes is farther than the nearest by step / sqrt(3) at least
+        const f8 bound = least_beside(d, i, n) + 0.57f * step;
+        if (!any8(far & (bound < now) & (bound < most))) continue;
         f8 least[3], nearest;
         i8x of[3], whose;
         beside(d[0], triangle[0], i, n, &least[0], &of[0]);
@@ -257,9 +273,6 @@ static bool spread(const float *const d[5], const uint32_t *const triangle[5], i
         nearest = least[0], whose = of[0];
         less(&nearest, &whose, least[1], of[1]);
         less(&nearest, &whose, least[2], of[2]);
-        // whatever comes is farther than the nearest by step / sqrt(3) at least
-        const f8 bound = nearest + 0.57f * step;
-        if (!any8(far & (bound < now) & (bound < most))) continue;
         const f8 come = eikonal(least[0], least[1], least[2], step);
         const i8x take = far & (come < now - GAIN * step) & (come <= most);
         *(f8 *)(to + i) = select8(take, come, now);

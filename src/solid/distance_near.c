@@ -59,11 +59,15 @@ typedef struct Near {
     uint8_t *busy;    ///< [slabs] whether rows changed in this pass
 } Near;
 
-static void node_range(const DistanceGrid *g, int axis, double low, double high, TriangleFrame *t) {
-    double from = ceil((low - g->origin[axis]) / g->spacing - (double)EXACT - 0.01);
-    double to = floor((high - g->origin[axis]) / g->spacing + (double)EXACT + 0.01);
-    t->low[axis] = from < 0 ? 0 : (int)from;
-    t->high[axis] = to > g->n[axis] - 1 ? g->n[axis] - 1 : (int)to;
+static void node_range(const DistanceGrid *g, int axis, float a, float b, float c,
+                       TriangleFrame *t) {
+    const float least = a < b ? a : b, most = a < b ? b : a;
+    const double low = least < c ? least : c, high = most > c ? most : c;
+    double from = (low - g->origin[axis]) / g->spacing - (double)EXACT - 0.01;
+    double to = (high - g->origin[axis]) / g->spacing + (double)EXACT + 0.01;
+    // numbers that are not below 0 are cut off: the next node from there on, the last up to there
+    t->low[axis] = !(from > 0) ? 0 : (int)from + ((double)(int)from < from);
+    t->high[axis] = to > g->n[axis] - 1 ? g->n[axis] - 1 : !(to >= 0) ? -1 : (int)to;
 }
 
 static TriangleFrame frame_of(const DistanceGrid *g, const Trimesh *m, const uint32_t corner[3]) {
@@ -75,7 +79,7 @@ static TriangleFrame frame_of(const DistanceGrid *g, const Trimesh *m, const uin
         e[i] = (double)b[i] - a[i], f[i] = (double)c[i] - a[i], h[i] = (double)c[i] - b[i];
         t.corner[i] = (float)((double)a[i] - g->origin[i]);
         t.edge[0][i] = (float)e[i], t.edge[1][i] = (float)f[i], t.across[i] = (float)h[i];
-        node_range(g, i, fmin(a[i], fmin(b[i], c[i])), fmax(a[i], fmax(b[i], c[i])), &t);
+        node_range(g, i, a[i], b[i], c[i], &t);
     }
     cross3(e, f, n);
     double ee = dot3(e, e), ff = dot3(f, f), hh = dot3(h, h), ef = dot3(e, f), nn = dot3(n, n);
