@@ -62,26 +62,31 @@ bool dense_cholesky(double *a, int n, int pivots) {
     return true;
 }
 
-typedef struct Product {
+typedef struct Inverse {
     const double *u;
     int n;
-    double scale, *x;
-} Product;
+    double *w, *out; ///< [n][n] U^-T, whose rows end at the diagonal; (U^T U)^-1
+} Inverse;
 
-/// Columns at a time, which stay in cache.
-static void solve_strip(void *context, int strip, int thread) {
-    const Product *p = context;
+/// Columns of U^-T at a time, which stay in cache: what is above them is 0.
+static void invert_strip(void *context, int strip, int thread) {
+    const Inverse *p = context;
     const RowKernels *rows = row_kernels();
     int n = p->n, from = strip * STRIP, wide = n - from < STRIP ? n - from : STRIP;
-    double *x = p->x + from;
-    for (int four = 0; four < n; four += FOUR) {
-        int end = four + FOUR < n ? four + FOUR : n, done = end - four == FOUR ? four : 0;
+    double *x = p->w + from;
+    const double *first = x + (size_t)from * (size_t)n;
+    for (int k = 0; k < n; k++) {
+        memset(x + (size_t)k * (size_t)n, 0, (size_t)wide * sizeof *x);
+        if (k >= from && k < from + wide) x[(size_t)k * (size_t)n + (size_t)(k - from)] = 1;
+    }
+    for (int four = from; four < n; four += FOUR) {
+        int end = four + FOUR < n ? four + FOUR : n, done = end - four == FOUR ? four : from;
         double *own = x + (size_t)done * (size_t)n;
-        if (done) rows->add_four(own, n, wide, -1, p->u + four, 1, n, x, n, done);
+        const double *u = p->u + (size_t)from * (size_t)n;
+        if (done > from) rows->add_four(own, n, wide, -1, u + four, 1, n, first, n, done - from);
         for (int k = four; k < end; k++) {
             double *row = x + (size_t)k * (size_t)n;
-            const double *u = p->u + (size_t)done * (size_t)n + k;
-            rows->add(row, wide, -1, u, n, own, n, k - done);
+            rows->add(row, wide, -1, p->u + (size_t)done * (size_t)n + k, n, own, n, k - done);
             double inverse = 1 / p->u[(size_t)k * (size_t)n + (size_t)k];
             for (int j = 0; j < wide; j++) row[j] *= inverse;
         }
@@ -89,29 +94,25 @@ static void solve_strip(void *context, int strip, int thread) {
     (void)thread;
 }
 
-void dense_solve_rows(const double *u, int n, double *x, Team *team) {
-    team_for(team, (n + STRIP - 1) / STRIP, 1, solve_strip, &(Product){.u = u, .n = n, .x = x});
-}
-
-/// Rows of a strip, upper half; rows of the other matrix a panel at a time, which stays in cache.
+/// Rows of a strip of W^T W, upper half; rows of W a panel at a time, which stays in cache.
 static void square_strip(void *context, int strip, int thread) {
-    const Product *p = context;
-    int n = p->n, end = (strip + 1) * STRIP < n ? (strip + 1) * STRIP : n;
-    for (int i = strip * STRIP; i < end; i++)
-        memset(p->x + (size_t)i * (size_t)n, 0, (size_t)n * sizeof *p->x);
-    for (int from = 0; from < n; from += PANEL) {
+    const Inverse *p = context;
+    int n = p->n, begin = strip * STRIP, end = begin + STRIP < n ? begin + STRIP : n;
+    for (int i = begin; i < end; i++)
+        memset(p->out + (size_t)i * (size_t)n, 0, (size_t)n * sizeof *p->out);
+    for (int from = begin; from < n; from += PANEL) {
         int count = n - from < PANEL ? n - from : PANEL;
-        const double *panel = p->u + (size_t)from * (size_t)n;
-        dense_add_upper(p->x, n, strip * STRIP, end, 1, panel, panel, count);
+        const double *panel = p->w + (size_t)from * (size_t)n;
+        dense_add_upper(p->out, n, begin, end, 1, panel, panel, count);
     }
-    for (int i = strip * STRIP; i < end; i++)
-        for (int j = i; j < n; j++) p->x[(size_t)i * (size_t)n + (size_t)j] *= p->scale;
     (void)thread;
 }
 
-void dense_square(const double *x, int n, double scale, double *out, Team *team) {
-    Product p = {x, n, scale, out};
-    team_for(team, (n + STRIP - 1) / STRIP, 1, square_strip, &p);
+void dense_inverse(const double *u, int n, double *work, double *out, Team *team) {
+    Inverse p = {u, n, work, out};
+    int strips = (n + STRIP - 1) / STRIP;
+    team_for(team, strips, 1, invert_strip, &p);
+    team_for(team, strips, 1, square_strip, &p);
     for (int i = 0; i < n; i++)
         for (int j = i + 1; j < n; j++)
             out[(size_t)j * (size_t)n + (size_t)i] = out[(size_t)i * (size_t)n + (size_t)j];

@@ -13,10 +13,8 @@ bool dense_cholesky(double *a, int n, int pivots);
 void dense_add_upper(double *out, int n, int from, int to, int sign, const double *u,
                      const double *v, int count);
 
-/// x [n][n] => U^-T x.
-void dense_solve_rows(const double *u, int n, double *x, Team *team);
-/// out [n][n] = scale x^T x.
-void dense_square(const double *x, int n, double scale, double *out, Team *team);
+/// out [n][n] = a^-1 by what dense_cholesky left in u; work [n][n].
+void dense_inverse(const double *u, int n, double *work, double *out, Team *team);
 
 /// x [n] => a^-1 x, by what dense_cholesky left in u.
 void dense_solve(const double *u, int n, double *x);

@@ -240,16 +240,18 @@ static void project_out(double *m, int n, const double *q, int count) {
     }
 }
 
-/// K_d = P (K - K A_0^-1) P with A_0 = 1 + dn^2/4 K, which is dn^2/4 K A_0^-1 K.
+/// K_d = P (K - K A_0^-1) P with A_0 = 1 + dn^2/4 K, and K A_0^-1 = (1 - A_0^-1) 4 / dn^2.
 static bool set_brake(Elastic *e, const double *z) {
     int n = e->dofs;
     double c = 0.25 * e->dn * e->dn, q[6 * ELASTIC_DOFS_MOST];
+    memset(e->brake, 0, (size_t)n * (size_t)n * sizeof *e->brake);
+    if (!(c > 0)) return true;
     for (int i = 0; i < n * n; i++) e->a[i] = c * e->k[i];
     for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
     if (!dense_cholesky(e->a, n, n)) return false;
-    memcpy(e->work, e->k, (size_t)n * (size_t)n * sizeof *e->work);
-    dense_solve_rows(e->a, n, e->work, e->params.team);
-    dense_square(e->work, n, c, e->brake, e->params.team);
+    dense_inverse(e->a, n, e->work, e->brake, e->params.team);
+    for (int i = 0; i < n * n; i++) e->brake[i] = e->k[i] + e->brake[i] / c;
+    for (int i = 0; i < n; i++) e->brake[i * (n + 1)] -= 1 / c;
     if (!e->pinned) project_out(e->brake, n, q, rigid_motions(e, z, q));
     return true;
 }

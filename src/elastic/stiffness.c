@@ -117,24 +117,33 @@ static void add_part(void *context, int part, int thread) {
     }
 }
 
-/// The sum of all parts and what does not depend on the pose, to [i][component][j][component].
-static void gather(const Elastic *e, double *k) {
+typedef struct Sum {
+    const Elastic *e;
+    double *k;
+} Sum;
+
+/// What belongs to function i of the sum of all parts and of what does not depend on the pose, to
+/// [i][component][j][component].
+static void gather(void *context, int index, int thread) {
+    const Sum *sum = context;
+    const Elastic *e = sum->e;
     size_t n = (size_t)e->dim, r = (size_t)e->r, dofs = (size_t)e->dofs, room = part_room(e);
+    size_t i = (size_t)index;
     int parts = part_count(e);
+    (void)thread;
     for (size_t a = 0; a < n; a++)
-        for (size_t i = 0; i < r; i++)
-            for (size_t c = a; c < n; c++)
-                for (size_t j = a == c ? i : 0; j < r; j++) {
-                    size_t at = (a * r + i) * dofs + c * r + j;
-                    double x = a == c ? e->even[i * r + j] : 0;
-                    for (int p = 0; p < parts; p++) x += e->parts[(size_t)p * room + at];
-                    k[(i * n + a) * dofs + j * n + c] = x;
-                    k[(j * n + c) * dofs + i * n + a] = x;
-                }
+        for (size_t c = a; c < n; c++)
+            for (size_t j = a == c ? i : 0; j < r; j++) {
+                size_t at = (a * r + i) * dofs + c * r + j;
+                double x = a == c ? e->even[i * r + j] : 0;
+                for (int p = 0; p < parts; p++) x += e->parts[(size_t)p * room + at];
+                sum->k[(i * n + a) * dofs + j * n + c] = x;
+                sum->k[(j * n + c) * dofs + i * n + a] = x;
+            }
 }
 
 void elastic_stiffness(const Elastic *e, const double *d, double *k) {
     Job job = {e, d};
     team_for(e->params.team, part_count(e), 1, add_part, &job);
-    gather(e, k);
+    team_for(e->params.team, e->r, 8, gather, &(Sum){e, k});
 }
