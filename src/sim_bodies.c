@@ -41,15 +41,17 @@ BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyState *sta
     if (r != BRIM_OK) return r;
     const Elastic *e = b->elastic;
     double centre[3], velocity[3], momentum[3], spin[3];
+    double water[ELASTIC_DOFS_MOST];
     elastic_centre(e, centre, velocity);
     elastic_spin(e, momentum, spin);
+    for (int i = 0; i < e->dofs; i++) water[i] = b->pressure[i] + b->head[i];
     *state = (BrimBodyState){.center = vector(centre),
                              .velocity = vector(velocity),
                              .spin = vector(spin),
                              .mass = e->mass,
                              .kinetic = elastic_kinetic(e),
                              .elastic = elastic_middle_energy(e, sim->dt_next),
-                             .pressure = whole_force(b, b->pressure),
+                             .pressure = whole_force(b, water),
                              .contact = whole_force(b, b->contact),
                              .hand = whole_force(b, b->hand)};
     memcpy(&state->low, b->low, sizeof state->low);

@@ -51,7 +51,8 @@ typedef struct Body {
     double *cell_work;       ///< [cells] scratch of B and B^T
     size_t cell_count, cell_room, row_room, push_room, wall_room, work_room;
     double *force;       ///< [r][dim] all but elastic ones, N: of the step
-    double *pressure;    ///< [r][dim] of the liquid's pressure, N
+    double *pressure;    ///< [r][dim] of the liquid's pressure in the middle of cells, N
+    double *head;        ///< [r][dim] of what it differs from that on the wall, N; in force too
     double *contact;     ///< [r][dim] of walls, solids and other bodies, N
     double *hand;        ///< [r][dim] of hands and of pins that move, N
     double *extra;       ///< [dofs][dofs] what contact adds to A

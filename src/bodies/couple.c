@@ -113,8 +113,7 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
     const Elastic *e = body->elastic;
     const Bodies *b = s->bodies;
     const double g[3] = {gravity.x, gravity.y, gravity.z};
-    memset(body->force, 0, (size_t)e->dofs * sizeof *body->force);
-    elastic_add_gravity(e, g, body->force);
+    memset(body->head, 0, (size_t)e->dofs * sizeof *body->head);
     for (size_t n = 0; n < body->cell_count; n++) {
         const BodyCell *c = &body->cell[n];
         const float *row = body->cell_row + n * (size_t)e->r;
@@ -124,8 +123,10 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
         head *= b->mass / s->dx; // density times the area of a face
         for (int i = 0; i < e->r; i++)
             for (int a = 0; a < s->dim; a++)
-                body->force[i * s->dim + a] += head * c->area[a] * row[i];
+                body->head[i * s->dim + a] += head * c->area[a] * row[i];
     }
+    memcpy(body->force, body->head, (size_t)e->dofs * sizeof *body->force);
+    elastic_add_gravity(e, g, body->force);
 }
 
 /// All forces but elastic ones, without the pressure, at v; A, right-hand sides and residuals.

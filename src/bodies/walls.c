@@ -94,8 +94,7 @@ static bool gather_tile(BrimSim *s, int slot, Closed *of) {
             int cell = z * 64 + __builtin_ctzll(bits);
             int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
             float centre[3];
-            if (!system_has(s, row) || !closed_faces(s, &around, slot, cell, of, centre))
-                continue;
+            if (!system_has(s, row) || !closed_faces(s, &around, slot, cell, of, centre)) continue;
             if (!grow_cells(b)) return false;
             int32_t at = (int32_t)b->cell_count++;
             b->cell[at] = row, b->flow[at] = 0, b->sway[at] = 0;
