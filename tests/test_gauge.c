@@ -279,8 +279,10 @@ TEST(gauge_scene_refusals) {
     CHECK(refused("{name: a/b, point: {at: [0, 0]}}", "letters"));
     CHECK(refused("{name: a, point: {at: [2, 0]}}", "outside the domain along x"));
     CHECK(refused("{name: a, height: {from: [0, 0], to: [0, 0]}}", "same point"));
-    CHECK(refused("{name: a, force: {}}", "one of solid and side"));
+    CHECK(refused("{name: a, force: {}}", "one of solid, side and body"));
     CHECK(refused("{name: a, force: {solid: 0}}", "0 solids"));
+    CHECK(refused("{name: a, force: {body: 0}}", "0 bodies"));
+    CHECK(refused("{name: a, motion: {at: [0, 0]}}", "give the number of a body"));
     CHECK(refused("{name: a, force: {side: z-}}", "no meaning in 2D"));
     CHECK(refused("{name: a, force: {side: x+}}", "open"));
     CHECK(refused("{name: a, flow: {low: [0, 0], high: [1, 1]}}", "equal along exactly one axis"));
@@ -288,4 +290,39 @@ TEST(gauge_scene_refusals) {
     CHECK(refused("{name: a, force: {side: y-}}\ngrid: {warp: 0.5}",
                   "cannot be combined with gauges of force"));
     CHECK(refused("{name: a, hight: {from: [0, 0], to: [0, 1]}}", "height"));
+}
+
+TEST(gauge_follows_a_body) {
+    // A box that falls and turns in air, and one of water's density under water: where a corner is,
+    // and the lift.
+    BrimError error;
+    BrimSim *sim;
+    BrimBodyDef bodies[2] = {brim_default_body_def(), brim_default_body_def()};
+    Case c = case_box(2, 1, 40, 40, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.5f, 0}));
+    bodies[0].shape = box_between((BrimVec3){0.2f, 0.7f, 0}, (BrimVec3){0.4f, 0.9f, 0});
+    bodies[0].rigid = true, bodies[0].spin.z = 2;
+    bodies[1].shape = box_between((BrimVec3){0.6f, 0.1f, 0}, (BrimVec3){0.8f, 0.3f, 0});
+    bodies[1].rigid = true, bodies[1].density = 1000;
+    c.def.bodies = bodies, c.def.body_count = 2, c.def.frame_rate = 100;
+    case_gauge(&c, "corner", BRIM_GAUGE_MOTION, (BrimVec3){0.4f, 0.9f, 0}, (BrimVec3){0});
+    case_gauge(&c, "lift", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0});
+    c.gauges[0].body = 0, c.gauges[1].body = 1, c.gauges[1].solid = -1;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK(strcmp(brim_sim_gauge_column(sim, 0, 2), "velocity x (m/s)") == 0);
+    CHECK(!brim_sim_gauge_column(sim, 0, 4));
+    CHECK_NEAR(gauge_shows(sim, 0, 0), 0.4, 1e-6);
+    CHECK_OK(run_until(sim, 0.1, &error), error);
+    double angle = 0.7853981634 + 0.2, arm = 0.1 * sqrt(2), fall = 0.5 * 9.81 * 0.01;
+    CHECK_NEAR(gauge_shows(sim, 0, 0), 0.3 + arm * cos(angle), 1e-3);
+    CHECK_NEAR(gauge_shows(sim, 0, 1), 0.8 - fall + arm * sin(angle), 1e-3);
+    CHECK_NEAR(gauge_shows(sim, 1, 1), WEIGHT * 0.04, 0.1 * WEIGHT * 0.04);
+    CHECK_NEAR(gauge_shows(sim, 1, 2), 0, 0.5);
+    brim_sim_destroy(&sim);
+    c.gauges[0].from.x = 0.5f;
+    CHECK(case_create(&c, &sim, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "gauges[0].motion.at"));
+    c.gauges[0].from.x = 0.4f, c.gauges[0].body = 2;
+    CHECK(case_create(&c, &sim, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "there is no body 2"));
 }

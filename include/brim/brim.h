@@ -397,9 +397,12 @@ typedef struct BrimGravityKey {
 typedef enum BrimGaugeKind {
     BRIM_GAUGE_HEIGHT, ///< length of the line `from`, `to` in water; farthest water along it
     BRIM_GAUGE_POINT,  ///< pressure; velocity x, y, (z) at `from`
-    BRIM_GAUGE_FORCE, ///< force x, y, (z) and torque (x), (y), z of the pressure on a solid or side
+    /// force x, y, (z) and torque (x), (y), z of the pressure on a solid, a side or a body
+    BRIM_GAUGE_FORCE,
     BRIM_GAUGE_FLOW,  ///< flow through the rectangle `from`, `to`, flat along one axis; wet area
     BRIM_GAUGE_FRONT, ///< place of the farthest water in the box `from`, `to` along an axis
+    /// position x, y, (z) and velocity x, y, (z) of the point of a body that is at `from` at first
+    BRIM_GAUGE_MOTION,
 } BrimGaugeKind;
 
 enum { BRIM_GAUGE_COLUMNS = 6 }; ///< most that a gauge has
@@ -412,6 +415,7 @@ typedef struct BrimGaugeDef {
     int solid;         ///< force: on this one of the def's solids; -1 = none
     int side;          ///< force: on this side, 1 to 6: x-, x+, y-, y+, z-, z+; 0 = none
     int towards;       ///< front: where it runs to, 0 to 5: x-, x+, y-, y+, z-, z+
+    int body;          ///< force, motion: this one of the def's bodies; -1 = none
 } BrimGaugeDef;
 
 BRIM_API BrimGaugeDef brim_default_gauge_def(void);

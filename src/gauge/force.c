@@ -1,9 +1,10 @@
-// Force and torque of the pressure on a solid or on a side of the domain.
+// Force and torque of the pressure on a solid, on a body or on a side of the domain.
 //
 // The faces of a cell and the piece of wall inside it close around its water: the wall's area,
 // pointing out of the water, is (open of the lower face - open of the upper face) dx^(dim-1) along
 // each axis. The force is the sum of pressure times area over the cells with liquid, and a body
 // that is wholly under still water feels the weight of the volume that its faces close.
+#include "bodies/bodies.h"
 #include "gauge/gauge.h"
 #include "projection/weight.h"
 #include <math.h>
@@ -44,21 +45,41 @@ static bool wall_area(const BrimSim *s, int slot, int cell, double area[3]) {
     return any;
 }
 
+/// The solid that a gauge is on: bodies with walls come after the def's.
+static int solid_of(const BrimSim *s, const BrimGaugeDef *gauge) {
+    if (gauge->body < 0) return gauge->solid;
+    int at = s->bodies->first_solid;
+    for (int i = 0; i < gauge->body; i++) at += !s->bodies->body[i].twins;
+    return at;
+}
+
+/// What torques are about: the centre of a solid's shape, or of a body's mass.
+static void centre_of(const BrimSim *s, const BrimGaugeDef *gauge, double centre[3]) {
+    double velocity[3];
+    if (gauge->body >= 0) {
+        elastic_centre(s->bodies->body[gauge->body].elastic, centre, velocity);
+        return;
+    }
+    const SolidState state = solid_state(s->walls.solids[gauge->solid]);
+    for (int a = 0; a < 3; a++) centre[a] = state.placement.position[a];
+}
+
 static void share_of_solid(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
                            TileShare *share) {
-    double area[3], at[3], force[3], arm[3], unit = pressure_unit(s);
-    const SolidState state = solid_state(s->walls.solids[gauge->solid]);
+    double area[3], at[3], force[3], arm[3], centre[3], unit = pressure_unit(s);
+    const int solid = solid_of(s, gauge);
     if (!s->solid_at[slot] || !s->wet[slot]) return;
+    centre_of(s, gauge, centre);
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
         int which = 0;
         if (!cell_in(s->liquid, me) || !wall_area(s, slot, cell, area)) continue;
         middle_of(s, slot, cell, at);
         if (s->walls.solid_count > 1) probe_solid(s, at, &which);
-        if (which != gauge->solid) continue;
+        if (which != solid) continue;
         for (int a = 0; a < 3; a++) {
             force[a] = unit * shown_pressure(s, me) * area[a];
-            arm[a] = at[a] - (double)state.placement.position[a];
+            arm[a] = at[a] - centre[a];
         }
         if (s->dim == 2) arm[2] = 0;
         add_force(share, arm, force);
@@ -90,7 +111,7 @@ static void share_of_side(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
 
 bool gauge_force(const BrimSim *s, const BrimGaugeDef *gauge, double *value) {
     double sum[BRIM_GAUGE_COLUMNS] = {0};
-    if (gauge->side > 0 || solid_exists(s->walls.solids[gauge->solid], s->walls.time)) {
+    if (gauge->side > 0 || solid_exists(s->walls.solids[solid_of(s, gauge)], s->walls.time)) {
         TileShare *shares =
             gauge_shares(s, gauge, gauge->side > 0 ? share_of_side : share_of_solid);
         if (!shares) return false;

@@ -28,6 +28,12 @@ static const GaugeRow rows[] = {
                          {{"flow (m^2/s)", "wet (m)"}, {"flow (m^3/s)", "wet (m^2)"}},
                          1},
     [BRIM_GAUGE_FRONT] = {gauge_front, {{"position (m)"}, {"position (m)"}}, 0},
+    [BRIM_GAUGE_MOTION] = {gauge_motion,
+                           {{"position x (m)", "position y (m)", "velocity x (m/s)",
+                             "velocity y (m/s)"},
+                            {"position x (m)", "position y (m)", "position z (m)",
+                             "velocity x (m/s)", "velocity y (m/s)", "velocity z (m/s)"}},
+                           0},
 };
 
 static const char *column_of(const BrimSim *s, const BrimGaugeDef *gauge, int column) {
@@ -43,6 +49,12 @@ BrimResult gauges_copy(BrimSim *s, const BrimSimDef *def, BrimError *error) {
         s->gauges[i].name = strdup(def->gauges[i].name);
         s->gauge_count++;
         ok = s->gauges[i].name != NULL;
+        double off = gauge_off_body(s, &s->gauges[i]);
+        if (ok && off > 0)
+            return fail(error, BRIM_ERROR_INPUT,
+                        "gauges[%d].motion.at: lies %.3g m outside bodies[%d]: choose a point on "
+                        "or in it",
+                        i, off, s->gauges[i].body);
     }
     return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory");
 }

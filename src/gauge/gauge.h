@@ -7,7 +7,10 @@
 /// (fields at rest) => value [columns of the kind]; false when out of memory.
 typedef bool GaugeRead(const BrimSim *s, const BrimGaugeDef *gauge, double *value);
 
-GaugeRead gauge_height, gauge_point, gauge_force, gauge_flow, gauge_front;
+GaugeRead gauge_height, gauge_point, gauge_force, gauge_flow, gauge_front, gauge_motion;
+
+/// How far the point of a gauge of motion lies outside its body, m; 0 for other gauges.
+double gauge_off_body(const BrimSim *s, const BrimGaugeDef *gauge);
 
 /// The def's gauges => s->gauges, with names of their own.
 BrimResult gauges_copy(BrimSim *s, const BrimSimDef *def, BrimError *error);

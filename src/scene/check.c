@@ -302,10 +302,22 @@ static bool check_gauge_name(Problem *problem, const BrimSimDef *def, int index,
     return false;
 }
 
+static bool check_gauge_body(Problem *problem, const BrimSimDef *def, const BrimGaugeDef *g,
+                             const char *path, const char *key) {
+    if (g->body < 0) return found(problem, path, key, "give the number of a body, from 0");
+    return g->body >= def->body_count &&
+           found(problem, path, key, "there is no body %d: the scene has %d bodies%s", g->body,
+                 def->body_count, def->body_count ? ", counted from 0" : "");
+}
+
 static bool check_force_gauge(Problem *problem, const BrimSimDef *def, const BrimGaugeDef *g,
                               const char *path) {
-    if ((g->solid >= 0) == (g->side > 0))
-        return found(problem, path, "force", "give one of solid and side");
+    if ((g->solid >= 0) + (g->side > 0) + (g->body >= 0) != 1)
+        return found(problem, path, "force", "give one of solid, side and body");
+    if (g->body >= 0 && check_gauge_body(problem, def, g, path, "force.body")) return true;
+    if (g->body >= 0 && def->bodies[g->body].coupling == BRIM_COUPLING_IMMERSED)
+        return found(problem, path, "force.body",
+                     "body %d is immersed, which has no wall: use coupling: strong", g->body);
     if (g->solid >= def->solid_count)
         return found(problem, path, "force.solid",
                      "there is no solid %d: the scene has %d solids%s", g->solid, def->solid_count,
@@ -342,10 +354,11 @@ static bool check_gauge_place(Problem *problem, const BrimSimDef *def, const Bri
 
 static bool check_gauge(Problem *problem, const BrimSimDef *def, int index, const char *path) {
     const BrimGaugeDef *g = &def->gauges[index];
-    if ((unsigned)g->kind > BRIM_GAUGE_FRONT)
+    if ((unsigned)g->kind > BRIM_GAUGE_MOTION)
         return found(problem, path, "", "%d is not a kind of gauge", (int)g->kind);
     if (check_gauge_name(problem, def, index, path)) return true;
     if (g->kind == BRIM_GAUGE_FORCE) return check_force_gauge(problem, def, g, path);
+    if (g->kind == BRIM_GAUGE_MOTION) return check_gauge_body(problem, def, g, path, "motion.body");
     return check_gauge_place(problem, def, g, path);
 }
 

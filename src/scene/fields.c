@@ -526,7 +526,7 @@ const Table table_keyframe = {"solids[].keyframes[].",
                               0,
                               0};
 
-#define GAUGE_KINDS "height, point, force, flow, front"
+#define GAUGE_KINDS "height, point, force, flow, front, motion"
 #define SIDE_NAMES "x-, x+, y-, y+, z-, z+"
 #define GAUGE(MEMBER) offsetof(BrimGaugeDef, MEMBER)
 #define GAUGE_PLACE(KEY, MEMBER, KIND, HELP)                                                  \
@@ -548,12 +548,16 @@ static const Field gauge_fields[] = {
     GAUGE_PLACE("point.at", from, POINT,
                 "pressure and velocity: where; on a wall, the wall's values"),
     {{"gauges[].force.solid", "integer", "-1", "-1 to 1000000", "",
-      "force and torque: number of a solid, from 0 in the order of solids; or give side"},
+      "force and torque: number of a solid, from 0 in the order of solids; or give side or body"},
      AT(INT, GAUGE(solid)),
      .of = 1 + BRIM_GAUGE_FORCE},
     {{"gauges[].force.side", "choice", "none", "none, " SIDE_NAMES, "",
-      "force and torque: a side of the domain that is a wall; or give solid"},
+      "force and torque: a side of the domain that is a wall; or give solid or body"},
      AT(CHOICE, GAUGE(side)),
+     .of = 1 + BRIM_GAUGE_FORCE},
+    {{"gauges[].force.body", "integer", "-1", "-1 to 1000000", "",
+      "force and torque: number of a body, from 0 in the order of bodies; not an immersed one"},
+     AT(INT, GAUGE(body)),
      .of = 1 + BRIM_GAUGE_FORCE},
     GAUGE_PLACE("flow.low", from, FLOW,
                 "flow through a rectangle: low corner; flat along one axis, the direction of "
@@ -565,6 +569,11 @@ static const Field gauge_fields[] = {
      .of = 1 + BRIM_GAUGE_FRONT},
     GAUGE_PLACE("front.low", from, FRONT, "low corner of the box in which water counts"),
     GAUGE_PLACE("front.high", to, FRONT, "high corner"),
+    {{"gauges[].motion.body", "integer", "-1", "-1 to 1000000", "",
+      "position and velocity of a point of a body: its number, from 0 in the order of bodies"},
+     AT(INT, GAUGE(body)),
+     .of = 1 + BRIM_GAUGE_MOTION},
+    GAUGE_PLACE("motion.at", from, MOTION, "where the point is at the start, on or in the body"),
 };
 const Table table_gauge = {.prefix = "gauges[].",
                            .fields = gauge_fields,
