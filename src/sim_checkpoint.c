@@ -48,7 +48,6 @@ typedef enum NumberType { REAL, WHOLE, WORD, FLAG } NumberType;
     N(primed, primed, FLAG)                      \
     N(next_id, next_id, WORD)                    \
     N(resampled, band.resampled, WHOLE)          \
-    N(band_missing, band.missing, REAL)          \
     N(swallow_time, band.swallow_time, REAL)     \
     N(swallow_left, band.swallow_left, REAL)     \
     N(speed_low, tracking.speed_low, REAL)       \

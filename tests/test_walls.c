@@ -667,13 +667,14 @@ TEST(no_cell_beside_a_box_is_dry_under_water) {
 }
 
 /// Scenes by chance; `make validate VALIDATE=random` runs 200. Those with a number below 1000 lost
-/// water through their walls once, or by compression (15, 30, 31: 0.86, 0.57, 0.71 were left).
+/// water through their walls once, by compression (15, 30, 31: 0.86, 0.57, 0.71 were left), or in
+/// the account of a band (98, 137: 0.73, 0.86).
 TEST(vessels_by_chance_keep_their_water) {
     static const int seeds[] = {107,  137, 151, 53, 1000, 1001, 15,   30,   31,  1002,
                                 1003, 4,   186, 98, 1004, 1005, 1006, 1007, 1008};
     for (size_t k = 0; k < (quick() ? 9 : sizeof seeds / sizeof *seeds); k++) {
         RandomResult r = random_scene((uint64_t)seeds[k], 0.6, true);
-        if (!strstr(r.what, "band")) CHECK(r.volume > 0.95); // at any time, at CFL up to 19
+        CHECK(r.volume > (strstr(r.what, "band") ? 0.92 : 0.95)); // at any time, at CFL up to 19
         CHECK(r.outside == 0);
         CHECK(!r.open);
         CHECK(r.particles > 0);

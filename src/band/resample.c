@@ -11,16 +11,17 @@
 #include "grid/mask.h"
 #include "particles/seed.h"
 #include "step/stream.h"
+#include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
 
 // ---------------------------------------------------------------------------------- particles go
 
 /// Marks the particles of [first, end) that are in hidden cells, and those of the rim that are too
-/// many.
-static void take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end) {
+/// many. Returns how many.
+static uint32_t take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end) {
     const uint32_t cells = (uint32_t)s->grid.tile_cells;
-    uint32_t *key = s->particles.key;
+    uint32_t *key = s->particles.key, taken = 0;
     for (uint32_t i = first; i < end; i++) {
         if (key[i] >= KEY_GONE) continue;
         int32_t slot = s->grid.slot_of[key[i] / cells];
@@ -32,8 +33,9 @@ static void take(BrimSim *s, const BandExchange *e, uint32_t first, uint32_t end
                                 (uint64_t)s->step + 1);
             goes |= hash_unit(h, 0) < -e->extra;
         }
-        if (goes) key[i] = KEY_HIDDEN;
+        if (goes) key[i] = KEY_HIDDEN, taken++;
     }
+    return taken;
 }
 
 // -------------------------------------------------------------------------------- particles come
@@ -167,49 +169,88 @@ static bool make(BrimSim *s, const BandExchange *e) {
     return true;
 }
 
+// ------------------------------------------------------------------------------------ the account
+
 /// Part of all that may be missing: chasing it would stir water at rest.
 static const double SLACK = 1e-3;
 
-/// Exchanges favour neither side, but sums of chance walk. Where density projection makes volume of
-/// particles, what is missing in the whole account comes back over some steps, and what is too much
-/// goes: everywhere along the band's edge alike, so that no wave is lifted. As a part of the
-/// particles there.
-static float surplus(const BrimSim *s, const BandNext *next) {
-    enum { STEPS = 3 };
-    double due = (double)(s->seeded + s->emitted - s->drained - s->left);
-    double slack = SLACK * due, missing = s->band.missing;
-    missing -= fmin(fmax(missing, -slack), slack);
-    if (s->def.volume == BRIM_VOLUME_NONE || missing == 0) return 0;
-    const uint8_t *beside = missing > 0 ? s->hidden : next->hidden; // where `make` or `take`
-    double cells = 0;                                               // look at a rim
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        if (!mask_any(&s->grid, next->edge, t) || !band_any_near(s, beside, t)) continue;
-        for (int z = 0; z < s->grid.tile_depth; z++)
-            cells += __builtin_popcountll(mask_word(&s->grid, next->edge, t, z));
+/// Liquid below the band in a tile, in particles. context: [tiles]
+static void count_tile(BrimSim *s, int slot, int thread, void *context) {
+    RisenTile *tile = (RisenTile *)context + slot;
+    TileMask below = band_below_cells(s, slot);
+    double sum = 0;
+    for (int z = 0; z < s->grid.tile_depth; z++) {
+        sum += __builtin_popcountll(below.slice[z]);
+        if (!solid_here(s, slot)) continue;
+        for (uint64_t bits = below.slice[z]; bits; bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            sum -= (double)solid_volume_of(s, (int64_t)slot * s->grid.tile_cells + cell);
+        }
     }
-    if (cells == 0) return 0;
-    double part = missing / (STEPS * cells * s->def.particles_per_cell);
-    return (float)fmin(fmax(part, -0.1), 0.1);
+    tile->hidden = sum * s->def.particles_per_cell;
 }
 
-/// Takes from a tile's particles. context: BandExchange
+/// What is missing of all liquid when so many particles are taken: hidden liquid and particles made
+/// less those taken are together what they were at the start, none.
+static double missing(BrimSim *s, int64_t taken) {
+    double hidden = 0, waiting = 0;
+    tiles_for(s, count_tile, s->risen);
+    for (int t = 0; t < s->grid.tile_count; t++) hidden += s->risen[t].hidden;
+    if (s->band.swallowed_count) // what has not yet flown on
+        waiting = (double)s->band.swallowed_count * s->band.swallow_left / s->band.swallow_time;
+    return (double)(taken - s->band.resampled) - hidden - waiting;
+}
+
+/// Paths do not bring exactly as much as goes: sums of chance walk, and where a step crosses many
+/// cells or a wall is near they are off. Where density projection makes volume of particles, what
+/// is then missing in the whole account is made good, and what is too much goes: everywhere along
+/// the band's edge alike, so that no wave is lifted. As a part of the particles there.
+static float surplus(BrimSim *s, const BandExchange *e, int64_t taken) {
+    double due = (double)(s->seeded + s->emitted - s->drained - s->left), slack = SLACK * due;
+    if (s->def.volume == BRIM_VOLUME_NONE) return 0;
+    double all = missing(s, taken), over = all - fmin(fmax(all, -slack), slack), cells = 0;
+    for (int t = 0; t < s->grid.tile_count && over != 0; t++) {
+        if (!mask_any(&s->grid, e->edge, t) || !band_any_near(s, s->hidden, t)) continue;
+        for (int z = 0; z < s->grid.tile_depth; z++)
+            cells += __builtin_popcountll(mask_word(&s->grid, e->edge, t, z));
+    }
+    if (cells == 0) return 0;
+    return (float)fmin(fmax(over / (cells * s->def.particles_per_cell), -1), 1);
+}
+
+/// An exchange at work.
+typedef struct Taking {
+    const BandExchange *e;
+    TeamCount taken;
+} Taking;
+
+/// Takes from a tile's particles. context: Taking
 static void take_tile(BrimSim *s, int slot, int thread, void *context) {
-    const BandExchange *e = context;
-    if (e->far || band_any_near(s, e->hidden, slot))
-        take(s, e, tile_first(&s->particles, slot), tile_end(&s->particles, slot));
+    Taking *t = context;
+    if (t->e->far || band_any_near(s, t->e->hidden, slot))
+        team_add(&t->taken,
+                 take(s, t->e, tile_first(&s->particles, slot), tile_end(&s->particles, slot)));
+}
+
+static int64_t take_all(BrimSim *s, const BandExchange *e) {
+    Taking taking = {.e = e};
+    tiles_for(s, take_tile, &taking);
+    return (int64_t)taking.taken +
+           take(s, e, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
 }
 
 /// False when out of memory.
 static bool exchange(BrimSim *s) {
     if (!s->grid.tile_count) return true; // no liquid yet, and no fields
     BandNext next = band_next(s);
-    BandExchange e = {next.hidden, next.rim, next.edge, surplus(s, &next), crosses_tiles(s)};
-    tiles_for(s, take_tile, &e);
-    take(s, &e, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
+    BandExchange e = {next.hidden, next.rim, next.edge, 0, crosses_tiles(s)};
+    int64_t taken = take_all(s, &e);
     if (!make(s, &e)) return false;
     memcpy(s->interior, next.interior, sim_rows(s));
     memcpy(s->hidden, next.hidden, sim_rows(s));
-    return true;
+    e.extra = surplus(s, &e, taken);
+    if (e.extra < 0) take_all(s, &e);
+    return e.extra <= 0 || make(s, &e);
 }
 
 BrimResult stage_exchange(BrimSim *s, BrimError *error) {

@@ -286,8 +286,9 @@ bool band_rising(BrimSim *s, const BandExchange *e, int slot, int thread) {
     for (int r = 0; r < g->tile_rows; r++)
         for (uint8_t bits = rows[r]; bits; bits &= (uint8_t)(bits - 1)) {
             int cell = r * TILE + __builtin_ctz(bits);
-            Look look = look_at(&l, cell);
-            bool some = !look.known || look.any || l.thin;
+            Look look = {.known = true};
+            if (e->extra <= 0) look = look_at(&l, cell);
+            bool some = !look.known || look.any || (l.thin && e->extra <= 0);
             float extra = e->edge[at + (size_t)r] & (bits & -bits) ? e->extra : 0;
             if (!some && extra <= 0) continue;
             uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, 0);

@@ -10,5 +10,4 @@ typedef struct BandState {
     double swallow_time; ///< over which it flows on, s: as long as it took to come
     double swallow_left; ///< of that, s
     int64_t resampled;   ///< particles made less those taken
-    double missing;      ///< of those that were seeded and came since; written by measure
 } BandState;

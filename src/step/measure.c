@@ -206,10 +206,6 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
         s->start_particles = count, s->start_cells = all.cells, s->start_volume = all.volume;
     // What was there at the start, or, where all was emitted since, what the particles stand for.
     double due = (double)(s->seeded + s->emitted - s->drained - s->left);
-    s->band.missing = due - count;
-    if (s->band.swallowed_count) // what has not yet flown on
-        s->band.missing -=
-            (double)s->band.swallowed_count * s->band.swallow_left / s->band.swallow_time;
     double there = due - (double)s->spray.count, cells = there / full;
     if (s->start_particles > 0) cells = s->start_cells * there / s->start_particles;
     s->max_speed = sqrt((double)all.fastest2);

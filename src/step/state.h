@@ -90,6 +90,7 @@ typedef struct Risen {
 /// What rose in a tile: where it lies in which thread's scratch, and among all.
 typedef struct RisenTile {
     uint32_t thread, first, count, place;
+    double hidden; ///< liquid below the band, in particles
 } RisenTile;
 
 /// What statistics sum over a tile.
