@@ -423,31 +423,36 @@ INLINE wide_int move_wide(const WarpMove *m, const Frame frame[2], const Box *al
     return far;
 }
 
+/// The values of a chunk that there are.
+INLINE void store_some(float *to, wide v, int n) {
+    if (n >= WIDE) {
+        wide_store(to, v);
+        return;
+    }
+    for (int i = 0; i < n; i++) to[i] = v[i];
+}
+
 INLINE int move_dim(const Span *p, const WarpMove *m, uint32_t *far, const int dim) {
     const Frame frame[2] = {frame_of(&m->old, p->corner), frame_of(&m->new, p->corner)};
     const Box all = box_of(&m->old, p->corner, 0), keep = box_of(&m->old, p->corner, m->side);
-    float at[3][CHUNK], own[3][CHUNK];
-    int32_t left[CHUNK];
+    float at[3][CHUNK];
     int count = 0;
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
         chunk_positions(p, first, n, TILE + 2 * m->halo, 0, at, dim);
-        for (int a = 0; a < dim; a++) {
-            for (int i = 0; i < n; i++) own[a][i] = p->attr[ATTR_VX + a][first + i];
-            for (int i = n; i % WIDE; i++) own[a][i] = own[a][0];
-        }
         for (int i = 0; i < n; i += WIDE) {
             wide x[3] = {0}, v[3] = {0};
-            for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
-            wide_int gone = move_wide(m, frame, &all, &keep, m->time * p->inv_dx, x, v, dim);
-            for (int a = 0; a < dim; a++) wide_store(at[a] + i, x[a]);
-            memcpy(left + i, &gone, sizeof gone);
-        }
-        for (int i = 0; i < n; i++)
-            if (left[i]) far[count++] = (uint32_t)(first + i);
-        for (int a = 0; a < dim; a++) {
-            float *restrict x = p->attr[ATTR_X + a] + first;
-            for (int i = 0; i < n; i++) x[i] = left[i] ? x[i] : (at[a][i] + p->corner[a]) * p->dx;
+            for (int a = 0; a < dim; a++)
+                x[a] = wide_load(at[a] + i), v[a] = wide_load(p->attr[ATTR_VX + a] + first + i);
+            const wide_int gone = move_wide(m, frame, &all, &keep, m->time * p->inv_dx, x, v, dim);
+            for (uint32_t left = wide_bits(gone); left; left &= left - 1)
+                if (__builtin_ctz(left) < n - i)
+                    far[count++] = (uint32_t)(first + i + __builtin_ctz(left));
+            for (int a = 0; a < dim; a++) {
+                float *to = p->attr[ATTR_X + a] + first + i;
+                store_some(to, wide_select(gone, wide_load(to), (x[a] + p->corner[a]) * p->dx),
+                           n - i);
+            }
         }
     }
     return count;
@@ -470,7 +475,7 @@ typedef struct LaneSums {
 INLINE void add_chunk(LaneSums *s, int n, const float *volume, float square[CHUNK],
                       float rate2[CHUNK], float x[3][CHUNK], const int dim) {
     float weight[CHUNK];
-    memcpy(weight, volume, (size_t)n * sizeof *weight);
+    for (int i = 0; i < n; i += LANES) *(f8 *)(weight + i) = *(const f8 *)(volume + i);
     for (int i = n; i % LANES; i++) {
         weight[i] = 0, square[i] = square[n - 1], rate2[i] = rate2[n - 1];
         for (int a = 0; a < dim; a++) x[a][i] = x[a][n - 1];
@@ -494,30 +499,28 @@ INLINE void add_chunk(LaneSums *s, int n, const float *volume, float square[CHUN
 INLINE void measure_dim(const Span *p, const WarpLattice *l, float *const space[3], WarpSums *sums,
                         const int dim) {
     const Frame frame = frame_of(l, p->corner);
-    float at[3][CHUNK], own[3][CHUNK], square[CHUNK], rate2[CHUNK];
+    float at[3][CHUNK], square[CHUNK], rate2[CHUNK];
     LaneSums lanes = {0};
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
         chunk_positions(p, first, n, WARP_EDGE, 0, at, dim);
-        for (int a = 0; a < dim; a++) {
-            for (int i = 0; i < n; i++) own[a][i] = p->attr[ATTR_VX + a][first + i];
-            for (int i = n; i % WIDE; i++) own[a][i] = own[a][0];
-        }
         for (int i = 0; i < n; i += WIDE) {
             wide x[3] = {0}, v[3] = {0}, d[3], J[3][3], inverse[3][3], rate[3];
             wide sum = {0}, fast = {0};
-            for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i), v[a] = wide_load(own[a] + i);
+            for (int a = 0; a < dim; a++)
+                x[a] = wide_load(at[a] + i), v[a] = wide_load(p->attr[ATTR_VX + a] + first + i);
             map_at(l, &frame, x, d, J, true, dim);
             invert((const wide(*)[3])J, inverse, dim);
             pull_back((const wide(*)[3])inverse, v, rate, dim);
             for (int a = 0; a < dim; a++) {
                 sum += v[a] * v[a], fast += rate[a] * rate[a];
-                wide_store(at[a] + i, (x[a] + d[a] + p->corner[a]) * p->dx);
+                const wide place = (x[a] + d[a] + p->corner[a]) * p->dx;
+                wide_store(at[a] + i, place);
+                store_some(space[a] + first + i, place, n - i);
             }
             wide_store(square + i, sum);
             wide_store(rate2 + i, fast);
         }
-        for (int a = 0; a < dim; a++) memcpy(space[a] + first, at[a], (size_t)n * sizeof(float));
         add_chunk(&lanes, n, p->attr[ATTR_VOLUME] + first, square, rate2, at, dim);
     }
     for (int k = 0; k < LANES; k++) {
@@ -578,6 +581,7 @@ INLINE void find_places(const WarpLattice *l, int axis, float first, float step,
         const int cell = (int)u < l->coarse[axis] ? (int)u : l->coarse[axis] - 1;
         p->cell[i] = cell, p->t[i] = u - (float)cell;
     }
+    for (int i = edge; i % WIDE; i++) p->cell[i] = p->cell[edge - 1], p->t[i] = p->t[edge - 1];
     p->first = p->cell[0], p->count = p->cell[edge - 1] - p->cell[0] + 2;
 }
 
@@ -598,10 +602,14 @@ INLINE void fill_lines(const WarpLattice *l, int edge, Lines *lines, const bool 
                 const float *row = l->d[j] + (p[1].first + y) * l->stride[1] +
                                    (dim == 3 ? (p[2].first + z) * l->stride[2] : 0);
                 const int to = (z * p[1].count + y) * lines->stride;
-                for (int x = 0; x < edge; x++) {
-                    const float low = row[p[0].cell[x]], rise = row[p[0].cell[x] + 1] - low;
-                    lines->value[j][to + x] = low + p[0].t[x] * rise;
-                    if (slopes) lines->slope[j][to + x] = rise * l->per_cell[0];
+                for (int x = 0; x < edge; x += WIDE) {
+                    wide_int cell;
+                    wide low, rise;
+                    memcpy(&cell, p[0].cell + x, sizeof cell);
+                    wide_gather_pairs(row, cell, &low, &rise);
+                    rise -= low;
+                    wide_store(lines->value[j] + to + x, low + wide_load(p[0].t + x) * rise);
+                    if (slopes) wide_store(lines->slope[j] + to + x, rise * l->per_cell[0]);
                 }
             }
 }
@@ -634,14 +642,6 @@ INLINE void points_row(const WarpLattice *l, const Lines *lines, const int line[
     }
 }
 
-INLINE void store_part(float *to, wide v, int n) {
-    if (n >= WIDE) {
-        wide_store(to, v);
-        return;
-    }
-    for (int i = 0; i < n; i++) to[i] = v[i];
-}
-
 INLINE void points_dim(const WarpLattice *l, const float first[3], float step, int edge,
                        float *const d[3], float *det, const bool slopes, const int dim) {
     Lines lines;
@@ -649,6 +649,7 @@ INLINE void points_dim(const WarpLattice *l, const float first[3], float step, i
     for (int a = 0; a < dim; a++) find_places(l, a, first[a], step, edge, &lines.place[a]);
     fill_lines(l, edge, &lines, slopes, dim);
     const Places *p = lines.place;
+    const int last = (dim == 3 ? edge : 1) * edge * edge;
     for (int z = 0; z < (dim == 3 ? edge : 1); z++)
         for (int y = 0; y < edge; y++) {
             const int row = (z * edge + y) * edge, ly = p[1].cell[y] - p[1].first;
@@ -660,9 +661,10 @@ INLINE void points_dim(const WarpLattice *l, const float first[3], float step, i
                 wide off[3], J[3][3];
                 points_row(l, &lines, line, x, p[1].t[y], dim == 3 ? p[2].t[z] : 0, off, J, slopes,
                            dim);
-                for (int a = 0; d && a < dim; a++) store_part(d[a] + row + x, off[a], edge - x);
-                if (slopes)
-                    store_part(det + row + x, determinant((const wide(*)[3])J, dim), edge - x);
+                // what goes beyond a row is written again with the next one
+                const int n = last - row - x;
+                for (int a = 0; d && a < dim; a++) store_some(d[a] + row + x, off[a], n);
+                if (slopes) store_some(det + row + x, determinant((const wide(*)[3])J, dim), n);
             }
         }
 }
