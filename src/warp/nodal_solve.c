@@ -161,10 +161,14 @@ bool nodal_prepare(NodalSolver *s, NodalOperator *op) {
     if (!reserve(s, (size_t)g->tile_count)) return false;
     float **const vector[VECTORS] = {&s->r, &s->z, &s->y, &s->w, &s->p, &s->s, &s->e, &s->t};
     for (size_t k = 0; k < VECTORS; k++) *vector[k] = s->store + k * s->cells;
-    memset(s->store, 0, VECTORS * s->cells * sizeof(float));
     s->active_count = 0;
-    for (int slot = 0; slot < g->tile_count; slot++)
+    for (int slot = 0; slot < g->tile_count; slot++) {
+        const size_t n = (size_t)g->tile_cells, at = (size_t)slot * n;
         if (op->used[slot]) s->active[s->active_count++] = slot;
+        // beside what is multiplied by K, and no part of it
+        if (!op->used[slot]) memset(s->z + at, 0, n * sizeof(float));
+        if (!op->used[slot]) memset(s->y + at, 0, n * sizeof(float));
+    }
     each_tile(s, sum_rows_tile);
     op->flagged = false;
     if (!poisson_prepare(s->cycle, g, op->used, op->edge[0], op->edge[1], op->edge[2], op->diag))
@@ -213,10 +217,13 @@ static void measure_rhs(void *context, int index, int thread) {
 }
 
 /// z = S r
+static void smooth_nodes(NodalSolver *s, Nodes n) {
+    for (size_t i = n.from; i < n.to; i++) s->z[i] = DAMPING * s->op->smooth[i] * s->r[i];
+}
+
 static void smooth_tile(void *context, int index, int thread) {
     NodalSolver *s = context;
-    Nodes n = nodes_of(s, index);
-    for (size_t i = n.from; i < n.to; i++) s->z[i] = DAMPING * s->op->smooth[i] * s->r[i];
+    smooth_nodes(s, nodes_of(s, index));
 }
 
 /// w = r - K z, what the cycle works on
@@ -260,6 +267,7 @@ static void clear_tile(void *context, int index, int thread) {
     NodalSolver *s = context;
     Nodes n = nodes_of(s, index);
     for (size_t i = n.from; i < n.to; i++) s->e[i] = s->p[i] = s->s[i] = 0;
+    smooth_nodes(s, n);
 }
 
 static void update_tile(void *context, int index, int thread) {
@@ -272,6 +280,7 @@ static void update_tile(void *context, int index, int thread) {
         s->r[i] -= s->alpha * s->s[i];
     }
     s->most[index] = largest_of(s, s->r, n);
+    smooth_nodes(s, n); // for the next iteration, while r is at hand
 }
 
 static void add_tile(void *context, int index, int thread) {
@@ -321,10 +330,9 @@ static void begin(void *context) {
     s->changed = true;
 }
 
-/// y = M r.
+/// y = M r, with z = S r.
 static double precondition(void *context) {
     NodalSolver *s = context;
-    each_tile(s, smooth_tile);
     each_tile(s, leave_tile);
     poisson_cycle(s->cycle, s->w, s->t);
     each_tile(s, correct_tile);
@@ -349,6 +357,7 @@ static double advance(void *context, double alpha, double beta) {
     if (s->closed) {
         remove_means(s, s->r, NULL);
         each_tile(s, measure_tile);
+        each_tile(s, smooth_tile);
     }
     return largest(s);
 }
