@@ -291,6 +291,12 @@ static const float *row_along(const NodalNear *near, int y, int z) {
     return tile ? tile + ((z & 7) * TILE + (y & 7)) * TILE : NULL;
 }
 
+/// The distance at the next node, where it may be cut off: from one node to the next no distance
+/// changes by more than a cell.
+static float one_cell_from(float here, float next) {
+    return fminf(fmaxf(next, here - 1), here + 1);
+}
+
 /// One axis of the filter 1/4, 1/2, 1/4 on nodes beside the surface, mirrored at walls. It leaves
 /// planes as they are and takes out what alternates from node to node: cell velocities cannot
 /// answer to that. A node beside which there is no tile stays.
@@ -317,9 +323,11 @@ static void smooth_tile(BrimSim *s, int slot, int thread, void *context) {
         if (a == 0 && tile[0] == 0) low[0] = high[0];
         if (a == 0 && wall - tile[0] < TILE) high[wall - tile[0]] = low[wall - tile[0]];
         for (int i = 0; i < TILE; i++) {
-            const float mean = 0.5f * here[i] + 0.25f * (low[i] + high[i]);
+            const bool alone = low[i] != low[i] || high[i] != high[i];
+            const float mean = 0.5f * here[i] + 0.25f * (one_cell_from(here[i], low[i]) +
+                                                         one_cell_from(here[i], high[i]));
             const bool beyond = tile[a] + (a == 0 ? i : at[a]) > wall;
-            const bool stays = beyond || fabsf(here[i]) >= LEVEL_SET_CUT || mean != mean;
+            const bool stays = beyond || fabsf(here[i]) >= LEVEL_SET_CUT || alone;
             to[i] = stays ? here[i] : mean;
         }
     }
@@ -331,18 +339,26 @@ static void copy_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->block_at[slot] == NEAR_SURFACE) memcpy(s->phibar + at, s->phi + at, n * sizeof(float));
 }
 
+/// Slope of phibar at a node along an axis: across the surface where that lies to one side of the
+/// node, since those two distances are what says where it is.
+static double slope_along(const BrimSim *s, const float *phibar, int slot, int i, int axis) {
+    const float here = phibar[(size_t)slot * (size_t)s->grid.tile_cells + (size_t)i];
+    const int64_t low = grid_step(&s->grid, slot, i, axis, -1);
+    const int64_t high = grid_step(&s->grid, slot, i, axis, 1);
+    const float from = low < 0 ? here : phibar[low], to = high < 0 ? here : phibar[high];
+    const bool below = (from < 0) != (here < 0), above = (to < 0) != (here < 0);
+    if (below == above)
+        return ((double)one_cell_from(here, to) - (double)one_cell_from(here, from)) / 2;
+    return below ? (double)here - (double)from : (double)to - (double)here;
+}
+
 /// Slope of phibar at a node; mirrored beyond walls.
 static void slope_at(const BrimSim *s, const float *phibar, int slot, int i, const int at[3],
                      double g[3]) {
-    float here = phibar[(size_t)slot * (size_t)s->grid.tile_cells + (size_t)i];
     for (int a = 0; a < 3; a++) {
         g[a] = 0;
-        if (a >= s->dim || at[a] <= 0 || at[a] >= s->grid.cells[a]) continue;
-        int64_t low = grid_step(&s->grid, slot, i, a, -1);
-        int64_t high = grid_step(&s->grid, slot, i, a, 1);
-        double from = low < 0 ? (double)here : (double)phibar[low];
-        double to = high < 0 ? (double)here : (double)phibar[high];
-        g[a] = (to - from) / 2;
+        if (a < s->dim && at[a] > 0 && at[a] < s->grid.cells[a])
+            g[a] = slope_along(s, phibar, slot, i, a);
     }
 }
 
