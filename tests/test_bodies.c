@@ -1,6 +1,7 @@
 // Bodies in water: Archimedes, statics under pressure, contact, and that runs repeat to the bit.
 #include "base/hash.h"
 #include "bodies/bodies.h"
+#include "bodies/sums.h"
 #include "elastic/dense.h"
 #include "elastic_cases.h"
 #include "scratch.h"
@@ -227,6 +228,56 @@ TEST(bodies_same_bits_for_threads_and_after_loading) {
     }
     CHECK(hash[0] == hash[1]);
     CHECK(hash[0] == hash[2]);
+}
+
+TEST(bodies_sums_are_the_same_bits_on_all_processors) {
+    // against plain loops, for widths that are no multiple of any register
+    enum { N = 75, COUNT = 11 };
+    float rows[COUNT * N], to[3 * N], plain_to[3 * N];
+    double factor[COUNT], v[3 * N], out[3 * N], plain[3 * N];
+    for (int i = 0; i < COUNT * N; i++) rows[i] = (float)hash_unit(hash_mix((uint64_t)i), 0) - 0.5f;
+    for (int i = 0; i < COUNT; i++) factor[i] = hash_unit(hash_mix((uint64_t)i), 1) - 0.5;
+    for (int i = 0; i < 3 * N; i++) v[i] = hash_unit(hash_mix((uint64_t)i), 2) - 0.5;
+    for (int isa = BRIM_ISA_BASE; isa <= (int)isa_choose(BRIM_ISA_AUTO); isa++)
+        for (int n = 1; n <= N; n++) {
+            const SumKernels *kernels = sum_kernels_for((BrimIsa)isa);
+            kernels->pull(COUNT, n, N, factor, rows, out);
+            memset(plain, 0, sizeof plain);
+            for (int k = 0; k < COUNT; k++)
+                for (int i = 0; i < n; i++) plain[i] += factor[k] * (double)rows[k * N + i];
+            CHECK(memcmp(out, plain, (size_t)n * sizeof *out) == 0);
+            kernels->push(COUNT * N / (size_t)n > COUNT ? COUNT : COUNT * N / (size_t)n, n, rows, v,
+                          out);
+            for (int k = 0; k < COUNT && k < COUNT * N / n; k++) {
+                double s[4] = {0};
+                int i = 0;
+                for (; i + 4 <= n; i += 4)
+                    for (int l = 0; l < 4; l++) s[l] += (double)rows[k * n + i + l] * v[i + l];
+                for (; i < n; i++) s[0] += (double)rows[k * n + i] * v[i];
+                CHECK(out[k] == (s[0] + s[1]) + (s[2] + s[3]));
+            }
+            for (int dim = 2; dim <= 3; dim++) {
+                kernels->mix(3, dim, n, rows, v, out);
+                for (int k = 0; k < 9; k++) {
+                    double s[8] = {0};
+                    int a = k % 3, i = 0;
+                    for (; i + 8 <= n && a < dim; i += 8)
+                        for (int l = 0; l < 8; l++)
+                            s[l] += (double)rows[k / 3 * n + i + l] * v[a * n + i + l];
+                    for (; i < n && a < dim; i++)
+                        s[0] += (double)rows[k / 3 * n + i] * v[a * n + i];
+                    CHECK(out[k] ==
+                          ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
+                }
+                const float *row[3] = {rows, rows + N, rows + 2 * N}, by[3] = {0.3f, -0.7f, 0.11f};
+                for (int i = 0; i < dim * n; i++) to[i] = plain_to[i] = rows[3 * N + i];
+                kernels->add(dim, dim, n, by, row, to);
+                for (int a = 0; a < dim; a++)
+                    for (int k = 0; k < dim; k++)
+                        for (int i = 0; i < n; i++) plain_to[a * n + i] += by[a] * row[k][i];
+                CHECK(memcmp(to, plain_to, (size_t)(dim * n) * sizeof *to) == 0);
+            }
+        }
 }
 
 TEST(bodies_show_their_time_in_the_statistics) {

@@ -4,8 +4,9 @@
 #include <stddef.h>
 
 typedef struct SumKernels {
-    /// out [width] = sum over n of factor[n] rows[n][..], n by n.
-    void (*pull)(size_t count, int width, const double *factor, const float *rows, double *out);
+    /// out [width] = sum over n of factor[n] rows[n stride ..], n by n.
+    void (*pull)(size_t count, int width, int stride, const double *factor, const float *rows,
+                 double *out);
     /// out [count] = rows[n] . v: four partial sums in fixed order.
     void (*push)(size_t count, int width, const float *rows, const double *v, double *out);
     /// out [count][3] = rows[n] . d[a] with d [dim][r], the rest 0: eight partial sums.

@@ -16,24 +16,25 @@ typedef float narrow __attribute__((vector_size(4 * WIDE), aligned(4), may_alias
 enum { MANY = 8 };
 
 /// `many` registers of columns stay there while all rows go by.
-INLINE void pull_columns(size_t count, const int many, int width, const double *factor,
+INLINE void pull_columns(size_t count, const int many, int stride, const double *factor,
                          const float *rows, double *out) {
     wide sum[MANY] = {{0}};
-    for (size_t n = 0; n < count; n++, rows += width)
+    for (size_t n = 0; n < count; n++, rows += stride)
         for (int w = 0; w < many; w++)
             sum[w] += factor[n] * __builtin_convertvector(*(const narrow *)(rows + WIDE * w), wide);
     for (int w = 0; w < many; w++) *(wide *)(out + WIDE * w) = sum[w];
 }
 
-static void pull(size_t count, int width, const double *factor, const float *rows, double *out) {
+static void pull(size_t count, int width, int stride, const double *factor, const float *rows,
+                 double *out) {
     int i = 0;
     for (; i + MANY * WIDE <= width; i += MANY * WIDE)
-        pull_columns(count, MANY, width, factor, rows + i, out + i);
-    for (; i + WIDE <= width; i += WIDE) pull_columns(count, 1, width, factor, rows + i, out + i);
+        pull_columns(count, MANY, stride, factor, rows + i, out + i);
+    for (; i + WIDE <= width; i += WIDE) pull_columns(count, 1, stride, factor, rows + i, out + i);
     for (; i < width; i++) {
         out[i] = 0;
         for (size_t n = 0; n < count; n++)
-            out[i] += factor[n] * (double)rows[n * (size_t)width + (size_t)i];
+            out[i] += factor[n] * (double)rows[n * (size_t)stride + (size_t)i];
     }
 }
 

@@ -164,6 +164,22 @@ static int32_t cell_of(const BrimSim *s, const Body *body, size_t triangle, cons
     return -1;
 }
 
+typedef struct Search {
+    const BrimSim *s;
+    const Body *body;
+    const int32_t *own;
+    int32_t *cell; ///< [triangles]
+} Search;
+enum { TRIANGLES = 128 };
+
+static void find_cells(void *context, int piece, int thread) {
+    const Search *f = context;
+    size_t from = (size_t)piece * TRIANGLES, end = from + TRIANGLES;
+    if (end > f->body->surface.triangle_count) end = f->body->surface.triangle_count;
+    (void)thread;
+    for (size_t t = from; t < end; t++) f->cell[t] = cell_of(f->s, f->body, t, f->own);
+}
+
 /// Lists the triangles of each of a body's cells, by a counting sort.
 static bool sort_triangles(const BrimSim *s, Body *body, int32_t *own) {
     size_t triangles = body->surface.triangle_count, cells = body->cell_count;
@@ -174,10 +190,10 @@ static bool sort_triangles(const BrimSim *s, Body *body, int32_t *own) {
     uint32_t *next = calloc(cells + 1, sizeof *next);
     for (size_t i = 0; i < s->bodies->cell_count; i++) own[i] = -1;
     for (size_t n = 0; n < cells; n++) own[body->cell[n].at] = (int32_t)n;
-    for (size_t t = 0; cell && next && t < triangles; t++) {
-        cell[t] = cell_of(s, body, t, own);
+    Search search = {s, body, own, cell};
+    if (cell) team_for(s->team, team_parts(triangles, TRIANGLES), 2, find_cells, &search);
+    for (size_t t = 0; cell && next && t < triangles; t++)
         if (cell[t] >= 0) next[cell[t]]++;
-    }
     uint32_t first = 0;
     for (size_t n = 0; cell && next && n < cells; n++) {
         BodyCell *c = &body->cell[n];
@@ -272,14 +288,47 @@ bool walls_follow(BrimSim *s, double dn) {
     return true;
 }
 
+/// Columns, and cells, that are an item for threads: some microseconds.
+enum { COLUMNS = 64, CELLS = 64 };
+
+typedef struct Product {
+    const Body *body;
+    const double *v; ///< [dofs] of a push
+    double *out;     ///< [dofs] of a pull
+} Product;
+
+static void pull_columns(void *context, int piece, int thread) {
+    const Product *p = context;
+    const Body *body = p->body;
+    int dofs = body->elastic->dofs, from = piece * COLUMNS;
+    int width = dofs - from < COLUMNS ? dofs - from : COLUMNS;
+    (void)thread;
+    sum_kernels()->pull(body->cell_count, width, dofs, body->cell_work, body->push_row + from,
+                        p->out + from);
+}
+
 void walls_pull(const Bodies *b, const Body *body, const float *x, double *out) {
     for (size_t n = 0; n < body->cell_count; n++) body->cell_work[n] = x[b->cell[body->cell[n].at]];
-    sum_kernels()->pull(body->cell_count, body->elastic->dofs, body->cell_work, body->push_row,
-                        out);
+    Product p = {.body = body, .out = out};
+    int few = 1 + (int)(2000 / (body->cell_count + 1)); // of columns, where there are few cells
+    team_for(body->elastic->params.team, team_parts((size_t)body->elastic->dofs, COLUMNS), few,
+             pull_columns, &p);
+}
+
+static void push_cells(void *context, int piece, int thread) {
+    const Product *p = context;
+    const Body *body = p->body;
+    size_t from = (size_t)piece * CELLS, left = body->cell_count - from;
+    (void)thread;
+    sum_kernels()->push(left < CELLS ? left : CELLS, body->elastic->dofs,
+                        body->push_row + from * (size_t)body->elastic->dofs, p->v,
+                        body->cell_work + from);
 }
 
 void walls_push(const Body *body, double scale, const double *v, float *out) {
-    sum_kernels()->push(body->cell_count, body->elastic->dofs, body->push_row, v, body->cell_work);
+    Product p = {.body = body, .v = v};
+    int few = 1 + 1000 / body->elastic->dofs;
+    team_for(body->elastic->params.team, team_parts(body->cell_count, CELLS), few, push_cells, &p);
     for (size_t n = 0; n < body->cell_count; n++)
         out[body->cell[n].at] += (float)(scale * body->cell_work[n]);
 }

@@ -250,7 +250,7 @@ static bool set_brake(Elastic *e, const double *z) {
     for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
     if (!dense_cholesky(e->a, n, n)) return false;
     dense_inverse(e->a, n, e->work, e->brake, e->params.team);
-    for (int i = 0; i < n * n; i++) e->brake[i] = e->k[i] + e->brake[i] / c;
+    for (int i = 0; i < n * n; i++) e->brake[i] = e->k[i] + (1 / c) * e->brake[i];
     for (int i = 0; i < n; i++) e->brake[i * (n + 1)] -= 1 / c;
     if (!e->pinned) project_out(e->brake, n, q, rigid_motions(e, z, q));
     return true;

@@ -71,19 +71,35 @@ static void look_at(void *context, int piece, int thread) {
     }
 }
 
+typedef struct Pull {
+    const Elastic *e;
+    double *force;
+} Pull;
+enum { COLUMNS = 32 };
+
+/// Forces of the stresses along an axis on a few functions.
+static void pull_functions(void *context, int index, int thread) {
+    const Pull *p = context;
+    const Elastic *e = p->e;
+    int n = e->dim, a = index % n, from = index / n * COLUMNS, points = e->sample_count * n;
+    int count = e->r - from < COLUMNS ? e->r - from : COLUMNS;
+    double along[COLUMNS];
+    (void)thread;
+    for (int i = 0; i < count; i++) along[i] = p->force[(from + i) * n + a];
+    row_kernels()->add(along, count, 1, e->stress + (ptrdiff_t)a * points, 1,
+                       e->sample_gradient + from, e->r, points);
+    for (int i = 0; i < count; i++) p->force[(from + i) * n + a] = along[i];
+}
+
 double elastic_energy(const Elastic *e, const double *d, double *force) {
-    int n = e->dim, r = e->r, points = e->sample_count * n;
-    double energy = e->hold ? hold_energy(e, d, force) : 0, along[ELASTIC_COLUMNS_MOST];
+    double energy = e->hold ? hold_energy(e, d, force) : 0;
     if (force && !e->hold) memset(force, 0, (size_t)e->dofs * sizeof *force);
     Look look = {e, d, force != NULL};
     team_for(e->params.team, team_parts((size_t)e->sample_count, PIECE), 1, look_at, &look);
     for (int s = 0; s < e->sample_count; s++) energy += e->share[s];
-    for (int a = 0; a < n && force; a++) {
-        for (int i = 0; i < r; i++) along[i] = force[i * n + a];
-        row_kernels()->add(along, r, 1, e->stress + (ptrdiff_t)a * points, 1, e->sample_gradient, r,
-                           points);
-        for (int i = 0; i < r; i++) force[i * n + a] = along[i];
-    }
+    if (force)
+        team_for(e->params.team, e->dim * team_parts((size_t)e->r, COLUMNS), 2, pull_functions,
+                 &(Pull){e, force});
     return energy;
 }
 
