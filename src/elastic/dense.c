@@ -52,14 +52,31 @@ static bool factor_panel(double *a, int n, int from, int to) {
     return true;
 }
 
-bool dense_cholesky(double *a, int n, int pivots) {
+typedef struct Reduce {
+    double *a;
+    int n, from, to; ///< rows of the panel
+} Reduce;
+
+/// A strip of what comes after a panel.
+static void reduce_strip(void *context, int strip, int thread) {
+    const Reduce *r = context;
+    const double *panel = r->a + (size_t)r->from * (size_t)r->n;
+    int from = r->to + strip * STRIP, to = from + STRIP < r->n ? from + STRIP : r->n;
+    dense_add_upper(r->a, r->n, from, to, -1, panel, panel, r->to - r->from);
+    (void)thread;
+}
+
+bool dense_cholesky_by(Team *team, double *a, int n, int pivots) {
     for (int from = 0; from < pivots; from += PANEL) {
-        int to = from + PANEL < pivots ? from + PANEL : pivots;
-        if (!factor_panel(a, n, from, to)) return false;
-        const double *panel = a + (size_t)from * (size_t)n;
-        dense_add_upper(a, n, to, n, -1, panel, panel, to - from);
+        Reduce r = {a, n, from, from + PANEL < pivots ? from + PANEL : pivots};
+        if (!factor_panel(a, n, from, r.to)) return false;
+        team_for(team, (n - r.to + STRIP - 1) / STRIP, 2, reduce_strip, &r);
     }
     return true;
+}
+
+bool dense_cholesky(double *a, int n, int pivots) {
+    return dense_cholesky_by(NULL, a, n, pivots);
 }
 
 typedef struct Inverse {
@@ -116,6 +133,53 @@ void dense_inverse(const double *u, int n, double *work, double *out, Team *team
     for (int i = 0; i < n; i++)
         for (int j = i + 1; j < n; j++)
             out[(size_t)j * (size_t)n + (size_t)i] = out[(size_t)i * (size_t)n + (size_t)j];
+}
+
+enum { OUT_MOST = 6 };
+
+typedef struct Projection {
+    double *m;
+    int n, count;
+    const double *q;
+    double *image;                     ///< [count][n] m q
+    double inner[OUT_MOST * OUT_MOST]; ///< [count][count] q m q
+} Projection;
+
+static void image_rows(void *context, int strip, int thread) {
+    const Projection *p = context;
+    int end = (strip + 1) * STRIP < p->n ? (strip + 1) * STRIP : p->n;
+    for (int i = strip * STRIP; i < end; i++)
+        for (int c = 0; c < p->count; c++)
+            p->image[c * p->n + i] =
+                dense_dot(p->m + (size_t)i * (size_t)p->n, p->q + (size_t)c * (size_t)p->n, p->n);
+    (void)thread;
+}
+
+static void project_rows(void *context, int strip, int thread) {
+    const Projection *p = context;
+    const RowKernels *rows = row_kernels();
+    int n = p->n, end = (strip + 1) * STRIP < n ? (strip + 1) * STRIP : n;
+    for (int i = strip * STRIP; i < end; i++) {
+        double mine[OUT_MOST], *row = p->m + (size_t)i * (size_t)n;
+        for (int c = 0; c < p->count; c++) {
+            mine[c] = -p->image[c * n + i];
+            for (int d = 0; d < p->count; d++)
+                mine[c] += p->inner[OUT_MOST * c + d] * p->q[d * n + i];
+        }
+        rows->add(row, n, -1, p->q + i, n, p->image, n, p->count);
+        rows->add(row, n, 1, mine, 1, p->q, n, p->count);
+    }
+    (void)thread;
+}
+
+void dense_project_out(double *m, int n, const double *q, int count, double *work, Team *team) {
+    Projection p = {.m = m, .n = n, .count = count, .q = q, .image = work};
+    int strips = (n + STRIP - 1) / STRIP;
+    team_for(team, strips, 2, image_rows, &p);
+    for (int c = 0; c < count; c++)
+        for (int d = 0; d < count; d++)
+            p.inner[OUT_MOST * c + d] = dense_dot(q + (size_t)c * (size_t)n, work + d * n, n);
+    team_for(team, strips, 2, project_rows, &p);
 }
 
 void dense_solve(const double *u, int n, double *x) {

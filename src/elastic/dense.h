@@ -7,6 +7,8 @@
 /// is not positive definite. Only the first `pivots` rows are eliminated when that is less than n:
 /// the rest of the upper half is then what remains of a (the Schur complement).
 bool dense_cholesky(double *a, int n, int pivots);
+/// The same bits, by threads.
+bool dense_cholesky_by(Team *team, double *a, int n, int pivots);
 
 /// Rows [from, to) of out [n][n] from the diagonal on += sign u^T v, u and v [count][n], sign 1 or
 /// -1; k by k, so that the answer is the same bits everywhere.
@@ -15,6 +17,10 @@ void dense_add_upper(double *out, int n, int from, int to, int sign, const doubl
 
 /// out [n][n] = a^-1 by what dense_cholesky left in u; work [n][n].
 void dense_inverse(const double *u, int n, double *work, double *out, Team *team);
+
+/// m => (1 - Q Q^T) m (1 - Q Q^T), rows of q [count][n] orthonormal, count at most 6, m symmetric;
+/// work [count][n].
+void dense_project_out(double *m, int n, const double *q, int count, double *work, Team *team);
 
 /// x [n] => a^-1 x, by what dense_cholesky left in u.
 void dense_solve(const double *u, int n, double *x);

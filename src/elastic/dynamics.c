@@ -211,32 +211,26 @@ void elastic_begin(Elastic *e, double dn, double kick) {
     turn_velocity(e, spin, e->v);
 }
 
-/// K => S K S
-static void scale_stiffness(const Elastic *e, double *k) {
-    for (int i = 0; i < e->dofs; i++) apply_scale(e, k + (size_t)i * (size_t)e->dofs);
-    for (int i = 0; i < e->dofs; i++)
-        for (int j = i + 1; j < e->dofs; j++) {
-            size_t a = (size_t)i * (size_t)e->dofs + (size_t)j;
-            size_t b = (size_t)j * (size_t)e->dofs + (size_t)i;
-            double x = e->k[a];
-            k[a] = k[b], k[b] = x;
-        }
-    for (int i = 0; i < e->dofs; i++) apply_scale(e, k + (size_t)i * (size_t)e->dofs);
-}
-
-/// m => (1 - Q Q^T) m (1 - Q Q^T), rows of q [count][n] orthonormal, m symmetric.
-static void project_out(double *m, int n, const double *q, int count) {
-    for (int c = 0; c < count; c++) {
-        const double *u = q + (size_t)c * (size_t)n;
-        double mu[ELASTIC_DOFS_MOST], inner = 0;
-        for (int i = 0; i < n; i++) {
-            mu[i] = dense_dot(m + (size_t)i * (size_t)n, u, n);
-            inner += u[i] * mu[i];
-        }
-        for (int i = 0; i < n; i++) {
-            double *row = m + (size_t)i * (size_t)n;
-            for (int j = 0; j < n; j++) row[j] += (inner * u[i] - mu[i]) * u[j] - u[i] * mu[j];
-        }
+/// K => S K S, what belongs to function i: S of the first is 1.
+static void scale_rows(void *context, int i, int thread) {
+    const Elastic *e = context;
+    int n = e->dim;
+    (void)thread;
+    for (int j = 0; j < e->r; j++) {
+        double t[9] = {0}, *k = e->k + (size_t)(i * n) * (size_t)e->dofs + j * n;
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++) {
+                double sum = 0;
+                for (int c = 0; c < n; c++)
+                    sum += e->scale[3 * b + c] * k[(size_t)a * (size_t)e->dofs + c];
+                t[3 * a + b] = j > 0 ? sum : k[(size_t)a * (size_t)e->dofs + b];
+            }
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++) {
+                double sum = 0;
+                for (int c = 0; c < n; c++) sum += e->scale[3 * a + c] * t[3 * c + b];
+                k[(size_t)a * (size_t)e->dofs + b] = i > 0 ? sum : t[3 * a + b];
+            }
     }
 }
 
@@ -248,11 +242,12 @@ static bool set_brake(Elastic *e, const double *z) {
     if (!(c > 0)) return true;
     for (int i = 0; i < n * n; i++) e->a[i] = c * e->k[i];
     for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
-    if (!dense_cholesky(e->a, n, n)) return false;
+    if (!dense_cholesky_by(e->params.team, e->a, n, n)) return false;
     dense_inverse(e->a, n, e->work, e->brake, e->params.team);
     for (int i = 0; i < n * n; i++) e->brake[i] = e->k[i] + (1 / c) * e->brake[i];
     for (int i = 0; i < n; i++) e->brake[i * (n + 1)] -= 1 / c;
-    if (!e->pinned) project_out(e->brake, n, q, rigid_motions(e, z, q));
+    if (!e->pinned)
+        dense_project_out(e->brake, n, q, rigid_motions(e, z, q), e->work, e->params.team);
     return true;
 }
 
@@ -283,7 +278,7 @@ static bool look(Elastic *e, double *z) {
     if (same_pose(e, z)) return false;
     elastic_stiffness(e, e->z, e->k);
     for (int i = 0; e->soft < 1 && i < e->dofs * e->dofs; i++) e->k[i] *= e->soft;
-    if (!e->pinned) scale_stiffness(e, e->k);
+    if (!e->pinned) team_for(e->params.team, e->r, 8, scale_rows, e);
     memcpy(e->at, z, (size_t)e->dofs * sizeof *z);
     e->known = true;
     return true;
@@ -353,7 +348,7 @@ bool elastic_prepare(Elastic *e, const double *f, const double *extra, double *s
 bool elastic_factor(Elastic *e) {
     int n = e->params.rigid ? e->rigid_motions : e->dofs;
     if (e->factored) return true;
-    e->factored = dense_cholesky(e->params.rigid ? e->brake : e->a, n, n);
+    e->factored = dense_cholesky_by(e->params.team, e->params.rigid ? e->brake : e->a, n, n);
     return e->factored;
 }
 
