@@ -286,10 +286,10 @@ static uint32_t find_starts(Particles *p, const Grid *g, const SortScratch *s) {
     return sum;
 }
 
-/// An array that takes a new order, part by part.
+/// One or two arrays that take a new order, part by part.
 typedef struct Gathering {
-    const uint32_t *in, *order;
-    uint32_t *out;
+    const uint32_t *in[2], *order;
+    uint32_t *out[2];
     size_t count;
 } Gathering;
 
@@ -297,23 +297,41 @@ enum { GATHER_PART = 2048 };
 
 static void gather_part(void *context, int index, int thread) {
     const Gathering *g = context;
-    const uint32_t *in = g->in, *order = g->order;
-    uint32_t *out = g->out;
+    const uint32_t *order = g->order, *in = g->in[0], *other_in = g->in[1];
+    uint32_t *restrict out = g->out[0], *restrict other_out = g->out[1];
     size_t first = (size_t)index * GATHER_PART, end = first + GATHER_PART;
     if (end > g->count) end = g->count;
+    if (other_in) {
 #pragma GCC unroll 8
-    for (size_t i = first; i < end; i++) out[i] = in[order[i]];
+        for (size_t i = first; i < end; i++) {
+            const uint32_t from = order[i];
+            out[i] = in[from], other_out[i] = other_in[from];
+        }
+    } else {
+#pragma GCC unroll 8
+        for (size_t i = first; i < end; i++) out[i] = in[order[i]];
+    }
 }
 
-/// Brings every attribute into the new order, one array after the other through the spare.
+/// Brings every attribute into the new order: two arrays at a time, one through the spare, one
+/// through that of the keys, which have served.
 static void gather_attributes(Particles *p, size_t count, Team *team) {
-    for (int a = 0; a < ATTR_MAX; a++) {
-        if (!p->attr[a]) continue;
+    int attributes[ATTR_MAX], n = 0;
+    for (int a = 0; a < ATTR_MAX; a++)
+        if (p->attr[a]) attributes[n++] = a;
+    for (int k = 0; k < n; k += 2) {
+        const int a = attributes[k], b = k + 1 < n ? attributes[k + 1] : -1;
         // Words and floats are both four bytes: moved as bits they stay what they are.
-        Gathering g = {particle_words(p, a), p->order, (uint32_t *)(void *)p->spare, count};
+        Gathering g = {{particle_words(p, a), b < 0 ? NULL : particle_words(p, b)},
+                       p->order,
+                       {(uint32_t *)(void *)p->spare, p->key},
+                       count};
         team_for(team, team_parts(count, GATHER_PART), 1, gather_part, &g);
         p->spare = p->attr[a];
-        p->attr[a] = (float *)(void *)g.out;
+        p->attr[a] = (float *)(void *)g.out[0];
+        if (b < 0) break;
+        p->key = particle_words(p, b);
+        p->attr[b] = (float *)(void *)g.out[1];
     }
 }
 
