@@ -175,15 +175,17 @@ TEST(gather_equals_its_plain_twin) {
 }
 
 TEST(advection_equals_its_plain_twin) {
-    static float block[4][BLOCK_MAX], fine[8 * BLOCK_MAX];
+    static float block[4][BLOCK_MAX], fine[8 * BLOCK_MAX], wall[3][BLOCK_MAX];
     const TransferKernels *kernels[3];
     uint32_t far[COUNT], plain_far[COUNT];
     int n = all_kernels(kernels);
     for (int a = 0; a < 3; a++) random_block(block[a], a);
     for (int i = 0; i < BLOCK_MAX; i++) block[3][i] = (unit(i, 50) - 0.2f) * DX; // partly inside
     for (int i = 0; i < 8 * BLOCK_MAX; i++) fine[i] = (unit(i, 51) - 0.2f) * DX;
+    for (int a = 0; a < 3; a++)
+        for (int i = 0; i < BLOCK_MAX; i++) wall[a][i] = 0.4f * (unit(i, 60 + a) - 0.3f);
     for (int dim = 2; dim <= 3; dim++)
-        for (int variant = 0; variant < 8; variant++) {
+        for (int variant = 0; variant < 12; variant++) {
             // as many sub-steps as a group needs; some leave the block
             bool fast = variant == 4 || variant == 5;
             MoveParams m = {.halo = 4,
@@ -191,12 +193,17 @@ TEST(advection_equals_its_plain_twin) {
                             .stride = fast ? 0.5f : 0,
                             .time = (fast ? 15 : 1.8f) * DX,
                             .scheme = variant & 1 ? BRIM_ADVECTION_RK3 : BRIM_ADVECTION_RK2,
-                            .solid = variant & 2 ? variant < 6 ? block[3] : fine : NULL,
-                            .fine = variant >= 6,
+                            .solid = variant >= 8  ? variant < 10 ? block[3] : fine
+                                     : variant & 2 ? variant < 6 ? block[3] : fine
+                                                   : NULL,
+                            .fine = variant == 6 || variant == 7 || variant >= 10,
                             .high = {100 * DX, 100 * DX, 100 * DX}};
             for (int a = 0; a < 3; a++) m.velocity[a] = block[a];
+            for (int a = 0; a < 3 && variant >= 8; a++) m.wall[a] = wall[a]; // solids move
             Cloud *plain = cloud_new(dim, 4), *first = cloud_new(dim, 4);
-            double worst = 0, mean = 0;
+            Cloud *begin = cloud_new(dim, 4);
+            double worst = 0, mean = 0, speed = 0;
+            int held = 0;
             bool same = true;
             int left = ref_move(&plain->span, &m, plain_far);
             CHECK(kernels[0]->move(&first->span, &m, far) == left);
@@ -206,6 +213,9 @@ TEST(advection_equals_its_plain_twin) {
                     double d = fabs(plain->data[a][i] - first->data[a][i]) / DX;
                     worst = fmax(worst, d);
                     mean += d / (dim * plain->span.count);
+                    const float *const v = plain->data[ATTR_VX + a];
+                    speed += fabs(v[i] - first->data[ATTR_VX + a][i]) / (dim * plain->span.count);
+                    held += a == 0 && v[i] != begin->data[ATTR_VX][i];
                 }
             for (int k = 1; k < n; k++) {
                 Cloud *c = cloud_new(dim, 4);
@@ -213,8 +223,10 @@ TEST(advection_equals_its_plain_twin) {
                 same &= memcmp(c->data, first->data, sizeof c->data) == 0;
                 free(c);
             }
-            free(plain), free(first);
+            free(plain), free(first), free(begin);
             CHECK(same);
+            CHECK_BELOW(speed, 1e-3); // who is held goes along with what holds it
+            CHECK((m.solid != NULL) == (held > 0));
             // Pushed out of a ragged solid, two roundings of one point may part ways; on a long way
             // through a rough flow they drift apart.
             if (m.solid)

@@ -108,7 +108,8 @@ static double solid_distance_at(const Span *p, const MoveParams *m, const double
     return d * p->inv_dx;
 }
 
-static void push_out(const Span *p, const MoveParams *m, const double from[3], double x[3]) {
+/// Returns whether the particle found no way and went back to where it was.
+static bool push_out(const Span *p, const MoveParams *m, const double from[3], double x[3]) {
     double g[3], was[3], before = solid_distance_at(p, m, from, was);
     bool across = false; // came to the middle of a wall, or beyond
     for (int push = 0; push < 3; push++) {
@@ -123,8 +124,46 @@ static void push_out(const Span *p, const MoveParams *m, const double from[3], d
         for (int a = 0; a < p->dim && d < 0 && length > 1e-9; a++)
             x[a] += (1e-3 - d) * g[a] / length;
     }
-    if (across || (solid_distance_at(p, m, x, g) < 0 && before >= 0))
-        for (int a = 0; a < p->dim; a++) x[a] = from[a];
+    bool stuck = across || (solid_distance_at(p, m, x, g) < 0 && before >= 0);
+    for (int a = 0; a < p->dim && stuck; a++) x[a] = from[a];
+    return stuck;
+}
+
+/// Where the wall takes a point in a part of the step, by its velocity half way.
+static void with_wall(const Span *p, const MoveParams *m, double part, const double x[3],
+                      double out[3]) {
+    double gradient[3], half[3] = {x[0], x[1], x[2]}, way = part * (double)m->time * p->inv_dx;
+    int edge = block_edge(m->halo);
+    for (int a = 0; a < p->dim; a++)
+        half[a] += 0.5 * way * value_at(m->wall[a], x, a, edge, p->dim, gradient);
+    for (int a = 0; a < 3; a++) out[a] = x[a];
+    for (int a = 0; a < p->dim; a++)
+        out[a] += way * value_at(m->wall[a], half, a, edge, p->dim, gradient);
+}
+
+/// Out of a solid that moves: as out of one that stands where it ends, seen by points that go along
+/// with it until then. before, after: parts of the step that are left
+static bool push_out_moving(const Span *p, const MoveParams *m, const double from[3], double before,
+                            double after, double x[3]) {
+    double was[3], here[3], at[3];
+    with_wall(p, m, before, from, was);
+    with_wall(p, m, after, x, here);
+    for (int a = 0; a < 3; a++) at[a] = here[a];
+    bool stuck = push_out(p, m, was, at);
+    for (int k = 0; k < 3; k++) { // what goes along from x shall end at `at`
+        for (int a = 0; a < p->dim; a++) x[a] += at[a] - here[a];
+        with_wall(p, m, after, x, here);
+    }
+    return stuck;
+}
+
+/// What is held at a place goes with the wall there, if that moves.
+static void take_along(const Span *p, const MoveParams *m, int i, const double x[3]) {
+    double gradient[3];
+    int edge = block_edge(m->halo);
+    for (int a = 0; a < p->dim; a++)
+        p->attr[ATTR_VX + a][i] =
+            m->wall[0] ? (float)value_at(m->wall[a], x, a, edge, p->dim, gradient) : 0;
 }
 
 /// Sub-steps of the sixteen particles that i is among.
@@ -144,9 +183,10 @@ int ref_move(const Span *p, const MoveParams *m, uint32_t *far) {
     int far_count = 0;
     for (int i = 0; i < p->count; i++) substeps[i] = substeps_of(p, m, i);
     for (int i = 0; i < p->count; i++) {
-        double x[3], a[3], b[3], c[3], at[3] = {0};
-        bool left = false;
+        double x[3], a[3], b[3], c[3], at[3] = {0}, start[3];
+        bool left = false, held = false;
         position(p, i, x);
+        position(p, i, start);
         for (int s = 0; s < substeps[i] && !left; s++) {
             const double from[3] = {x[0], x[1], x[2]};
             flow(p, m, i, substeps[i], x, a);
@@ -158,7 +198,11 @@ int ref_move(const Span *p, const MoveParams *m, uint32_t *far) {
                 for (int k = 0; k < p->dim; k++) b[k] = (2 * a[k] + 3 * b[k] + 4 * c[k]) / 9;
             }
             for (int k = 0; k < p->dim; k++) x[k] += b[k];
-            if (m->solid) push_out(p, m, from, x);
+            if (m->solid && m->wall[0])
+                held = push_out_moving(p, m, from, 1 - s / (double)substeps[i],
+                                       1 - (s + 1) / (double)substeps[i], x);
+            else if (m->solid)
+                held = push_out(p, m, from, x);
             for (int k = 0; k < p->dim; k++)
                 left |= x[k] <= 0.5 || x[k] >= block_edge(m->halo) - 1.01;
         }
@@ -170,6 +214,7 @@ int ref_move(const Span *p, const MoveParams *m, uint32_t *far) {
             double out = (x[k] + p->corner[k]) * p->dx;
             p->attr[ATTR_X + k][i] = (float)fmin(fmax(out, m->low[k]), m->high[k]);
         }
+        if (held) take_along(p, m, i, start);
     }
     return far_count;
 }
