@@ -9,7 +9,7 @@
 /// A vertex of reference space => where it is; its normal as that of a gradient, J^-1 n.
 static void to_space(const BrimSim *s, BrimMesh *mesh, size_t i) {
     double xi[3], x[3], J[3][3], inverse[3][3], n[3] = {0}, length = 0;
-    for (int a = 0; a < 3; a++) xi[a] = (double)(mesh->position[i][a] * s->inv_dx);
+    for (int a = 0; a < 3; a++) xi[a] = (double)space_to_grid(s->space, mesh->position[i][a]);
     map_point(&s->warp->mesh.map, xi, x, J);
     matrix_invert(J, inverse);
     for (int a = 0; a < 3; a++) {

@@ -195,7 +195,7 @@ static bool keep_side(const Lattice *l, int cell, const float at[3], float from[
     for (int a = 0; a < s->dim; a++) {
         way[a] = end[a] - start[a];
         end[a] += (1 - clear) * (x[a] - end[a]);
-        from[a] = (end[a] - way[a]) * s->inv_dx - (float)l->tile[a];
+        from[a] = space_to_grid(s->space, end[a] - way[a]) - (float)l->tile[a];
         before[a] = (int)floorf(from[a]);
     }
     *hidden = hidden_at(l, before[0], before[1], before[2]) && !parted(l, end, before, way);

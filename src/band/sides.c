@@ -20,7 +20,7 @@ static bool seen_from(const BrimSim *s, const float at[3], const float way[3], c
     float f[3] = {0}, sum = 0, weights = 0;
     bool all = true;
     for (int a = 0; a < s->dim; a++) {
-        float x = at[a] * s->inv_dx - 0.5f;
+        float x = space_to_grid(s->space, at[a]) - 0.5f;
         low[a] = (int)floorf(x);
         f[a] = x - (float)low[a];
     }

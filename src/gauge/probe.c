@@ -46,8 +46,9 @@ static bool is_rock(const BrimSim *s, int64_t cell) {
 
 /// A place on a warped grid, cells of reference space.
 static void reference_of(const BrimSim *s, const double at[3], double xi[3]) {
-    const double x[3] = {at[0] * (double)s->inv_dx, at[1] * (double)s->inv_dx,
-                         at[2] * (double)s->inv_dx};
+    const double x[3] = {space_to_grid_double(s->space, at[0]),
+                         space_to_grid_double(s->space, at[1]),
+                         space_to_grid_double(s->space, at[2])};
     warp_from_place(s, x, xi);
 }
 

@@ -34,8 +34,8 @@ static BrimResult no_memory(size_t count, BrimError *error) {
 
 // ---------------------------------------------------------------------------------------- sort
 
-static int cell_of(float x, float inv_dx, int cells) {
-    float c = floorf(x * inv_dx);
+static int cell_of(float x, Space space, int cells) {
+    float c = floorf(space_to_grid(space, x));
     return c < 0 ? 0 : c >= (float)cells ? cells - 1 : (int)c;
 }
 
@@ -68,9 +68,9 @@ static void make_keys(void *context, int index, int thread) {
             team_add(&sorting->bad, 1);
             continue;
         }
-        int x = cell_of(p->x[i], scale->inv_dx, g->cells[0]);
-        int y = cell_of(p->y[i], scale->inv_dx, g->cells[1]);
-        int z = cell_of(p->z[i], scale->inv_dx, g->cells[2]);
+        int x = cell_of(p->x[i], scale->space, g->cells[0]);
+        int y = cell_of(p->y[i], scale->space, g->cells[1]);
+        int z = cell_of(p->z[i], scale->space, g->cells[2]);
         uint32_t tile =
             (uint32_t)grid_box_index(g, x >> TILE_SHIFT, y >> TILE_SHIFT, z >> TILE_SHIFT);
         sorting->s->key[i] = tile * CELLS + (uint32_t)(((z & 7) * TILE + (y & 7)) * TILE + (x & 7));

@@ -135,7 +135,7 @@ static void copy(Block *b, const BlockInput *in, const Image *image) {
             for (int a = 0; a < 5; a++) b->carried[a][b->count] = knows[a];
         }
         for (int a = 0; a < 3; a++) {
-            float at = x[a][i] * scale->inv_dx;
+            float at = space_to_grid(scale->space, x[a][i]);
             at = at < 0 ? 0 : at > (float)scale->cells[a] ? (float)scale->cells[a] : at;
             if (in->stretched) at = in->stretched[k].position[a];
             b->x[a][b->count] = at * image->flip[a] + image->shift[a];

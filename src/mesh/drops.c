@@ -27,9 +27,9 @@ typedef struct Finding {
 } Finding;
 
 static void place(const Finding *f, uint32_t i, float at[3]) {
-    at[0] = f->p->x[i] * f->s->inv_dx;
-    at[1] = f->p->y[i] * f->s->inv_dx;
-    at[2] = f->p->z[i] * f->s->inv_dx;
+    at[0] = space_to_grid(f->s->space, f->p->x[i]);
+    at[1] = space_to_grid(f->s->space, f->p->y[i]);
+    at[2] = space_to_grid(f->s->space, f->p->z[i]);
 }
 
 /// Whether a particle is clear of sides and solids by more than its ball and another's reach.

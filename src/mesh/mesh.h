@@ -26,6 +26,7 @@
 #include "brim/brim.h"
 #include "grid/grid.h"
 #include "grid/mask.h"
+#include "grid/space.h"
 #include "mesh/mesher.h"
 #include "solid/solid.h"
 #include "surface/level_set.h"
@@ -46,12 +47,17 @@ enum {
 
 /// What the surface is made of, in cells.
 typedef struct MeshScale {
-    int cells[3];      ///< of the domain
-    int nodes[3];      ///< of the lattice, with the layers outside
-    int resolution;    ///< nodes a cell
-    int edge;          ///< nodes of a tile along an axis
-    int halo;          ///< cells around a tile that its nodes may look at
-    float dx, inv_dx;  ///< of a cell, m
+    int cells[3];   ///< of the domain
+    int nodes[3];   ///< of the lattice, with the layers outside
+    int resolution; ///< nodes a cell
+    int edge;       ///< nodes of a tile along an axis
+    int halo;       ///< cells around a tile that its nodes may look at
+    union {
+        Space space;
+        struct {
+            float dx, inv_dx; ///< of a cell, m
+        };
+    };
     float size[3];     ///< of the domain, m
     float spacing;     ///< of particles in full water
     float radius;      ///< of the kernel

@@ -171,7 +171,8 @@ static bool stretch_tile(const Stretching *s, Block *block, int slot) {
     for (uint32_t k = first; k < end; k++) {
         float at[3];
         for (int a = 0; a < 3; a++)
-            at[a] = clamp(x[a][bins->order[k]] * scale->inv_dx, 0, (float)scale->cells[a]);
+            at[a] =
+                clamp(space_to_grid(scale->space, x[a][bins->order[k]]), 0, (float)scale->cells[a]);
         LevelSums sums;
         s->kernels->moments(block, stretch->radius, at, &sums);
         s->out[k] = make_kernel(stretch, at, &sums);

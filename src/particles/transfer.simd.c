@@ -418,8 +418,8 @@ static inline MoveBox move_box(const Span *p, const MoveParams *m) {
     const float first = 0.5f, last = (float)(TILE + 2 * m->halo) - 1.01f;
     MoveBox box;
     for (int a = 0; a < 3; a++) {
-        float low = m->low[a] * p->inv_dx - p->corner[a];
-        float high = m->high[a] * p->inv_dx - p->corner[a];
+        float low = space_to_grid(p->space, m->low[a]) - p->corner[a];
+        float high = space_to_grid(p->space, m->high[a]) - p->corner[a];
         box.low[a] = clamp(low, first, last), box.high[a] = clamp(high, first, last);
         box.low_end[a] = low < first ? first : -1;
         box.high_end[a] = high > last ? last : last + 1;

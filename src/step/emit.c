@@ -627,9 +627,9 @@ static void find_places(const BrimSim *s, uint32_t first, int n, float *const x[
         float at[3];
         for (int a = 0; a < 3; a++) at[a] = s->particles.attr[ATTR_X + a][first + (uint32_t)i];
         if (s->warp) {
-            for (int a = 0; a < 3; a++) at[a] *= s->inv_dx;
+            for (int a = 0; a < 3; a++) at[a] = space_to_grid(s->space, at[a]);
             warp_to_place(s, at);
-            for (int a = 0; a < 3; a++) at[a] *= s->dx;
+            for (int a = 0; a < 3; a++) at[a] = space_from_grid(s->space, at[a]);
         }
         for (int a = 0; a < 3; a++) x[a][i] = at[a];
     }

@@ -91,7 +91,8 @@ static float liquid_of(const BrimSim *s, const Around27 *around, int n) {
     for (uint32_t i = start[0]; i < start[1]; i++) {
         float w = 1;
         for (int a = 0; a < s->dim; a++)
-            w *= kernel(s, a, p->attr[ATTR_X + a][i] * s->inv_dx, (float)around->own[a] + 0.5f);
+            w *= kernel(s, a, space_to_grid(s->space, p->attr[ATTR_X + a][i]),
+                        (float)around->own[a] + 0.5f);
         sum += w;
     }
     sum /= (float)s->def.particles_per_cell;

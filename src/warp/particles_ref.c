@@ -28,7 +28,7 @@ static WarpMap map_of(const WarpLattice *l) {
 /// Where a particle is, cells.
 static void position(const Span *p, int i, double xi[3]) {
     for (int a = 0; a < 3; a++)
-        xi[a] = a < p->dim ? (double)p->attr[ATTR_X + a][i] * (double)p->inv_dx : 0;
+        xi[a] = a < p->dim ? space_to_grid_double(p->space, (double)p->attr[ATTR_X + a][i]) : 0;
 }
 
 static void pull_back(const double inverse[3][3], const double v[3], double out[3]) {

@@ -90,7 +90,7 @@ void warp_from_place(const BrimSim *s, const double x[3], double xi[3]) {
 void warp_take_in(BrimSim *s, size_t i) {
     Particles *p = &s->particles;
     double x[3], xi[3];
-    for (int a = 0; a < 3; a++) x[a] = (double)(p->attr[ATTR_X + a][i] * s->inv_dx);
+    for (int a = 0; a < 3; a++) x[a] = (double)space_to_grid(s->space, p->attr[ATTR_X + a][i]);
     warp_from_place(s, x, xi);
     for (int a = 0; a < s->dim; a++) {
         const double in =

@@ -140,7 +140,7 @@ bool warp_sample(const BrimSim *s, float *const field[3], const double xi[3], do
 /// Position of a particle in reference space, cells.
 static inline void warp_particle(const BrimSim *s, size_t i, double xi[3]) {
     for (int a = 0; a < 3; a++)
-        xi[a] = (double)s->particles.attr[ATTR_X + a][i] * (double)s->inv_dx;
+        xi[a] = space_to_grid_double(s->space, (double)s->particles.attr[ATTR_X + a][i]);
 }
 /// Volume of a particle, cells.
 static inline double warp_volume(const BrimSim *s, size_t i) {

@@ -332,7 +332,7 @@ static void keep_out(BrimSim *s, uint32_t i, const float from[3]) {
     if (distance_to(s, at, NULL) < 0 && before >= 0) memcpy(at, start, sizeof at); // held fast
     double x[3] = {0}, into = 0;
     for (int a = 0; a < s->dim; a++)
-        x[a] = fmin(fmax((double)(at[a] * s->inv_dx), (double)WARP_SIDE),
+        x[a] = fmin(fmax((double)space_to_grid(s->space, at[a]), (double)WARP_SIDE),
                     s->grid.cells[a] - (double)WARP_SIDE);
     map_to_reference(&s->warp->mesh.map, x, xi, 1e-6, 30);
     for (int a = 0; a < s->dim; a++) {

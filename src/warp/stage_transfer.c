@@ -390,7 +390,7 @@ static void leave_sides(BrimSim *s, int slot) {
         float *x = p->attr[ATTR_X + a];
         if (!s->sides.open[2 * a] && !s->sides.open[2 * a + 1]) continue;
         for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++) {
-            const float at = x[i] * s->inv_dx;
+            const float at = space_to_grid(s->space, x[i]);
             if (s->sides.open[2 * a] && at < gap) x[i] = -0.5f * s->dx;
             if (s->sides.open[2 * a + 1] && at > end - gap) x[i] = (end + 0.5f) * s->dx;
         }
