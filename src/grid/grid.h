@@ -88,6 +88,24 @@ static inline int64_t grid_near(const Grid *g, int slot, int x, int y, int z) {
     return (int64_t)slot * g->tile_cells + ((z & 7) * TILE + (y & 7)) * TILE + (x & 7);
 }
 
+/// The same for the cells from `low` on that are around a point: bit a of k along axis a.
+static inline void grid_near_corners(const Grid *g, int slot, const int low[3], int64_t out[8]) {
+    const int deep = g->dim == 3 ? 2 : 1;
+    int tile[3][2], in[3][2];
+    for (int a = 0; a < 3; a++)
+        for (int k = 0; k < 2; k++)
+            tile[a][k] = (low[a] + k) >> TILE_SHIFT, in[a][k] = (low[a] + k) & 7;
+    for (int z = 0, k = 0; z < deep; z++)
+        for (int y = 0; y < 2; y++)
+            for (int x = 0; x < 2; x++, k++) {
+                const int32_t at =
+                    g->neighbour[slot][TILE_SELF + tile[0][x] + 3 * tile[1][y] + 9 * tile[2][z]];
+                out[k] = at < 0 ? -1
+                                : (int64_t)at * g->tile_cells +
+                                      ((in[2][z] * TILE + in[1][y]) * TILE + in[0][x]);
+            }
+}
+
 /// Index of the cell one step along an axis from a cell of a tile (direction -1 or +1), -1 where no
 /// tile exists.
 static inline int64_t grid_step(const Grid *g, int slot, int cell, int axis, int direction) {

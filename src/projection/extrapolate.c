@@ -148,13 +148,13 @@ static bool open_component(const BrimSim *s, bool moving, int slot, int axis, co
         low[a] = (int)floorf(x);
         f[a] = x - (float)low[a];
     }
+    int64_t corner[8];
+    grid_near_corners(&s->grid, slot, low, corner);
     for (int k = 0; k < (s->dim == 3 ? 8 : 4); k++) {
-        const int p[3] = {low[0] + (k & 1), low[1] + (k >> 1 & 1), low[2] + (k >> 2)};
+        const int64_t i = corner[k];
+        if (i < 0 || !((s->known[axis][i >> 3] & ~s->shut[axis][i >> 3]) >> (i & 7) & 1)) continue;
         float w = 1;
         for (int a = 0; a < s->dim; a++) w *= k >> a & 1 ? f[a] : 1 - f[a];
-        int64_t i = grid_near(&s->grid, slot, p[0], p[1], p[2]);
-        if (i < 0 || !(s->known[axis][i >> 3] >> (i & 7) & 1) || open_part(s, axis, i) == 0)
-            continue;
         float u = s->velocity[axis][i];
         if (moving) u -= face_value(s, true, axis, i);
         sum += w * u, weights += w;
