@@ -113,7 +113,7 @@ TEST(projective_turned_body_keeps_its_pose) {
 TEST(projective_settles_where_newton_does) {
     // a stubby block under a small load: SI weights make both linear elasticity
     for (int dim = 2; dim <= 3; dim++) {
-        double tip[2][3];
+        double tip[2][3], energy[2];
         for (int n = 0; n < 2; n++) {
             BrimError error;
             ElasticParams p = projective_params();
@@ -131,11 +131,13 @@ TEST(projective_settles_where_newton_does) {
                 CHECK(elastic_settle(e, f));
             }
             case_displacement(e, 0.3, 0.15, 0.15, tip[n]);
+            energy[n] = elastic_energy(e, e->d, NULL);
             free(f);
             elastic_free(&e);
         }
         CHECK(tip[0][1] < -1e-4);
         CHECK_NEAR(tip[1][1] / tip[0][1], 1, 0.01);
+        CHECK_NEAR(energy[1] / energy[0], 1, 0.03);
     }
 }
 

@@ -295,12 +295,13 @@ bool elastic_start(Elastic *e) {
     e->w = memory_zero(vector), e->z = memory_zero(vector), e->force = memory_zero(vector);
     e->at = memory_zero(vector);
     bool ok = e->d && e->v && e->j && e->w && e->z && e->at && e->force;
+    ok = ok && forces_start(e);
     if (e->projective) return ok && projective_start(e);
     e->k = memory_zero(matrix), e->a = memory_zero(matrix);
     e->brake = memory_zero(matrix), e->work = memory_zero(matrix);
     e->even = memory_zero((size_t)e->r * (size_t)e->r * sizeof(double));
     e->parts = memory_new(stiffness_room(e) * sizeof(double));
-    ok = ok && e->k && e->a && e->brake && e->work && e->even && e->parts && forces_start(e);
+    ok = ok && e->k && e->a && e->brake && e->work && e->even && e->parts;
     if (ok) stiffness_prepare(e);
     return ok;
 }
