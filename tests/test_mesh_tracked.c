@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/// A pool of 10.3 cells with tracking, after some steps.
-static BrimSim *pool(Case *c, BrimError *error) {
+/// A pool of so many cells with tracking, after some steps.
+static BrimSim *pool(Case *c, float level, BrimError *error) {
     *c = case_box(3, 1, 24, 24, 24);
     const float dx = 1.0f / 24;
     BrimSim *sim;
     c->def.tracking = BRIM_TRACKING_RESPONSIVE;
-    case_liquid(c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 10.3f * dx, 1}));
+    case_liquid(c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, level * dx, 1}));
     if (case_create(c, &sim, error) != BRIM_OK) return NULL;
     if (run_until(sim, 0.2, error) != BRIM_OK) brim_sim_destroy(&sim);
     return sim;
@@ -34,7 +34,7 @@ static double unevenness(const BrimMesh *m, double *level) {
 TEST(mesh_tracked_pool_is_a_mirror) {
     BrimError error;
     Case c;
-    BrimSim *sim = pool(&c, &error);
+    BrimSim *sim = pool(&c, 10.3f, &error);
     CHECK(sim != NULL);
     if (!sim) return;
     double rms[2], level[2];
@@ -52,6 +52,24 @@ TEST(mesh_tracked_pool_is_a_mirror) {
     brim_sim_destroy(&sim);
 }
 
+TEST(mesh_tracked_pool_on_nodes_is_flat) {
+    // chance puts nodes of the mesh on either side of the surface
+    BrimError error;
+    Case c;
+    BrimSim *sim = pool(&c, 10, &error);
+    CHECK(sim != NULL);
+    if (!sim) return;
+    BrimMeshDef def = brim_default_mesh_def();
+    BrimMesh mesh;
+    double level;
+    def.threads = 2;
+    CHECK_OK(brim_sim_mesh(sim, &def, &mesh, &error), error);
+    CHECK_BELOW(unevenness(&mesh, &level), 2e-4);
+    CHECK_NEAR(level, 10, 1e-3);
+    brim_mesh_free(&mesh);
+    brim_sim_destroy(&sim);
+}
+
 static bool same_mesh(const BrimMesh *a, const BrimMesh *b) {
     return a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count &&
            memcmp(a->position, b->position, a->vertex_count * sizeof *a->position) == 0 &&
@@ -61,7 +79,7 @@ static bool same_mesh(const BrimMesh *a, const BrimMesh *b) {
 TEST(mesh_tracked_from_a_frame_is_that_of_the_simulation) {
     BrimError error;
     Case c;
-    BrimSim *sim = pool(&c, &error);
+    BrimSim *sim = pool(&c, 10.3f, &error);
     CHECK(sim != NULL);
     if (!sim) return;
     char path[] = "/tmp/brim-tracked-XXXXXX.ply";
@@ -98,7 +116,7 @@ TEST(mesh_tracked_from_a_frame_is_that_of_the_simulation) {
 TEST(mesh_tracked_same_for_threads_and_sets_and_fast_water_as_without) {
     BrimError error;
     Case c;
-    BrimSim *sim = pool(&c, &error);
+    BrimSim *sim = pool(&c, 10.3f, &error);
     CHECK(sim != NULL);
     if (!sim) return;
     BrimMesh first = {0}, other, plain;

@@ -56,12 +56,24 @@ static BrimVec3 at(const Path *p, float distance) {
     return vec_add(p->ray.origin, vec_mul(p->ray.direction, distance));
 }
 
+/// Whether a triangle lies across an axis to the last bit, as those on the sides of a domain do.
+static bool across_axis(const Mesh *m, const uint32_t v[3]) {
+    for (int a = 0; a < 3; a++) {
+        float x = m->position[3 * (size_t)v[0] + (size_t)a];
+        if (x == m->position[3 * (size_t)v[1] + (size_t)a] &&
+            x == m->position[3 * (size_t)v[2] + (size_t)a])
+            return true;
+    }
+    return false;
+}
+
 /// Normal of the water where it was met, smooth over triangles, towards the air.
 static BrimVec3 water_normal_at(const Tracer *t, const RayHit *hit, BrimVec3 flat,
                                 BrimVec3 direction) {
     const Mesh *m = t->water;
     if (!m->normal) return flat;
     const uint32_t *v = m->triangle + 3 * (size_t)hit->triangle;
+    if (across_axis(m, v)) return flat; // its edge may be that of the free surface
     const float weight[3] = {1 - hit->u - hit->v, hit->u, hit->v};
     BrimVec3 sum = vec(0, 0, 0);
     for (int k = 0; k < 3; k++) {

@@ -105,6 +105,40 @@ static void refine(const Nodes *n, const Block *block, const NodeInput *in, int 
     at[axis] = from + t * (to - from);
 }
 
+/// Difference of the distance along an axis at a node, a node spacing; 0 where none is known.
+static float slope(const Nodes *n, const MeshScale *s, const int node[3], int axis) {
+    int edge = s->edge + 1, here = (node[2] * edge + node[1]) * edge + node[0];
+    int last = s->nodes[axis] - 2 - n->tile[axis] * s->edge; // inside
+    int way = node[axis] < s->edge && node[axis] < last ? 1 : -1;
+    int there = here + way * node_stride(s, axis);
+    if (node[axis] + way < 0 || n->kind[here] != NODE_ACTIVE || n->kind[there] != NODE_ACTIVE)
+        return 0;
+    return (n->phi[there] - n->phi[here]) * (float)way;
+}
+
+/// A vertex that stays away from its edge's end is off the surface where that passes the end. It
+/// goes back to it across the edge: still apart from the vertices of other edges, and a calm level
+/// that lies on nodes is flat whichever side of it chance puts them.
+static void settle(const Nodes *n, const MeshScale *s, int axis, const int wet[3], const int dry[3],
+                   float at[3]) {
+    int edge = s->edge + 1;
+    float a = n->phi[(wet[2] * edge + wet[1]) * edge + wet[0]];
+    float b = n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]], t = a / (a - b);
+    if (!(b > 0) || (t >= SNAP && t <= 1 - SNAP)) return;
+    float from = node_position(s, axis, n->tile[axis] * s->edge + wet[axis]);
+    float to = node_position(s, axis, n->tile[axis] * s->edge + dry[axis]);
+    float off = at[axis] - (from + t * (to - from)), normal[3], length2 = 0;
+    for (int k = 0; k < 3; k++) {
+        normal[k] = slope(n, s, t < 0.5f ? wet : dry, k);
+        length2 += normal[k] * normal[k];
+    }
+    if (!(length2 > 0)) return;
+    for (int k = 0; k < 3; k++) {
+        at[k] -= off * normal[axis] * normal[k] / length2;
+        at[k] = at[k] < 0 ? 0 : at[k] > (float)s->cells[k] ? (float)s->cells[k] : at[k];
+    }
+}
+
 static void make_vertex(const Nodes *n, const Block *block, const NodeInput *input, int axis,
                         const int node[3], bool low_in, float out[6], uint8_t *sides) {
     const MeshScale *s = input->scale;
@@ -128,10 +162,13 @@ static void make_vertex(const Nodes *n, const Block *block, const NodeInput *inp
         float end = node_position(s, axis, g[axis] + 1);
         float t = low_in ? cross(n, s, node, next, sides) : cross(n, s, next, node, sides);
         at[axis] = low_in ? at[axis] + t * (end - at[axis]) : end + t * (at[axis] - end);
-        if (!*sides && !near_solid(n, s, low_in ? node : next)) {
-            refine(n, block, input, axis, low_in ? node : next, low_in ? next : node, at);
+        const int *wet = low_in ? node : next, *dry = low_in ? next : node;
+        const bool solid = near_solid(n, s, wet);
+        if (!*sides && !solid) {
+            refine(n, block, input, axis, wet, dry, at);
             nodes_thin(n, block, input, at);
         }
+        if (!(*sides & VERTEX_SOLID) && !solid) settle(n, s, axis, wet, dry, at);
         if (n->near_solid && !(*sides & VERTEX_SOLID))
             lower_to_film(n, s, low_in ? node : next, at);
         for (int a = 0; a < 3; a++) out[a] = at[a] * s->dx;
