@@ -297,19 +297,19 @@ static double filled_after(const char *volume, double *particles, BrimError *err
     return last / first;
 }
 
-/// Control holds the volume within the surface, which grows by 4 % without (14 % at 48 cells); an
-/// error of the density in the pressure's right-hand side keeps more of it than nothing does.
+/// Control holds the volume within the surface, which grows by 4 to 9 % without (14 % at 48 cells);
+/// of that an error of the density in the pressure's right-hand side leaves less than half.
 TEST(warp_volume_by_the_pressure) {
     BrimError error = {0};
-    double none, averaged, control, within = filled_after("solver.volume=none", &none, &error);
+    double none, averaged, control, grown = filled_after("solver.volume=none", &none, &error);
     CHECK_OK(error.result, error);
-    CHECK(within > 1.03);
-    within = filled_after("solver.volume=control", &control, &error);
+    CHECK(grown > 1.03);
+    double within = filled_after("solver.volume=control", &control, &error);
     CHECK_OK(error.result, error);
     CHECK_NEAR(within, 1, 0.01);
     within = filled_after("solver.volume=averaged", &averaged, &error);
     CHECK_OK(error.result, error);
-    CHECK_NEAR(within, 1, 0.02);
+    CHECK_NEAR(within, 1, 0.5 * (grown - 1));
     CHECK(averaged > 0.97);
 }
 

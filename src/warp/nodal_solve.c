@@ -7,7 +7,7 @@
 #include <string.h>
 
 /// Of the damped steps: sum |K_ij| bounds the spectrum, so that anything below 2 is stable.
-static const float DAMPING = 1.6f;
+static const float DAMPING = 1.7f;
 /// Part of its first residual at which a descent begins anew from the true one.
 static const double DESCENT = 1e-5;
 

@@ -149,6 +149,7 @@ static void update_tile(void *box, int slot, int thread) {
 
 bool still_assemble(StillBox *s) {
     if (!nodal_reserve(&s->op, &s->grid)) return false;
+    nodal_begin(&s->problem, &s->op);
     team_for(s->team, s->grid.tile_count, 1, assemble_tile, s);
     team_for(s->team, s->grid.tile_count, 1, join_tile, s);
     return nodal_prepare(s->solver, &s->op);
