@@ -109,6 +109,29 @@ TEST(elastic_four_rows_are_the_same_bits_as_one_by_one) {
             }
 }
 
+TEST(elastic_dots_and_solves_are_the_same_bits_on_all_processors) {
+    enum { N = 43 };
+    double u[N * N], x[N], first[N], plain = 0;
+    for (int n = 1; n <= N; n++) {
+        for (int i = 0; i < n * n; i++)
+            u[i] = hash_unit(hash_mix((uint64_t)i), 3) + (i % (n + 1) ? -0.5 : 4);
+        for (int isa = BRIM_ISA_BASE; isa <= (int)isa_choose(BRIM_ISA_AUTO); isa++) {
+            const RowKernels *kernels = row_kernels_for((BrimIsa)isa);
+            double dot = kernels->dot(u, u + n * (n - 1), n), back = 0;
+            for (int i = 0; i < n; i++) x[i] = 0.1 * i - 1;
+            kernels->solve(u, n, x);
+            if (isa == BRIM_ISA_BASE) memcpy(first, x, sizeof x), plain = dot;
+            CHECK(dot == plain && memcmp(first, x, (size_t)n * sizeof *x) == 0);
+            for (int i = 0; i < n; i++) { // the last of U^T U x is what it was
+                double ux = 0;
+                for (int j = i; j < n; j++) ux += u[i * n + j] * x[j];
+                back += u[i * n + n - 1] * ux;
+            }
+            CHECK_NEAR(back, 0.1 * (n - 1) - 1, 1e-12);
+        }
+    }
+}
+
 TEST(elastic_stiffness_is_the_sum_over_samples) {
     // of each sample's own second derivative, at a bent and squeezed pose, with and without a team
     for (int dim = 2; dim <= 3; dim++) {
