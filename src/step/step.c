@@ -46,8 +46,8 @@ static const Stage step_stages[] = {
     {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
     {AT_LAND, "land", BRIM_STAGE_EMIT, stage_land, has_spray, "", ""},
     {AT_EXCHANGE, "exchange", BRIM_STAGE_BAND, stage_exchange, has_band,
-     "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine path "
-     "next_interior next_hidden rim edge",
+     "velocity tile_speed tile_solid solid_at rock solid_phi solid_volume wall_speed fine_at "
+     "solid_fine path next_interior next_hidden rim edge",
      "interior hidden risen"},
     {AT_IMMERSE, "immerse", BRIM_STAGE_BODIES, stage_immerse, bodies_immersed, "velocity", ""},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},

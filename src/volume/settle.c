@@ -1,5 +1,4 @@
 #include "volume/settle.h"
-#include "bodies/immersed.h"
 #include "step/stages.h"
 #include "walls/solid_fine.h"
 #include <math.h>
@@ -29,8 +28,10 @@ void settle_shut(const BrimSim *s, Around *around) {
 BrimResult density_settle(BrimSim *s, BrimError *error) {
     VolumeState *v = &s->volume;
     BrimResult result;
-    if (s->def.volume != BRIM_VOLUME_DENSITY || !s->walls.solid_count || s->warp ||
-        bodies_immersed(s) || !pressure_acts(s))
+    // Not with a band: velocities of hidden liquid wait in a field that the stages below write
+    // over. Bodies move at once.
+    if (s->def.volume != BRIM_VOLUME_DENSITY || !s->walls.solid_count || s->warp || has_band(s) ||
+        s->bodies || !pressure_acts(s))
         return BRIM_OK;
     s->dt = 0; // solids as they stand now, not at the end of a step
     result = stages_run(s, AT_SOLIDS, AT_SOLIDS, error);
