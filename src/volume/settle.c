@@ -39,10 +39,9 @@ BrimResult density_settle(BrimSim *s, BrimError *error) {
     find_foreign(s); // they may have come since the particles were sorted
     v->settling = v->weighs = true;
     for (int pass = 0; pass < PASSES; pass++) {
-        result = stages_run(s, AT_WEIGH, AT_SPREAD, error);
-        if (result != BRIM_OK || !(v->found.largest > 0)) break; // no liquid beside solids
-        result = stages_run(s, AT_SHIFT, AT_SORT, error);
-        if (result != BRIM_OK || v->moved < LITTLE) break;
+        result = stages_run(s, AT_WEIGH, AT_SORT, error); // fields live through all of them
+        // no liquid beside solids, or nearly even
+        if (result != BRIM_OK || !(v->found.largest > 0) || v->moved < LITTLE) break;
     }
     v->settling = v->weighs = false;
     return result;
