@@ -209,10 +209,9 @@ static BrimResult calibrate(const BrimSim *s, double *ms, BrimError *error) {
     return r;
 }
 
-/// Bytes of frames with so many particles on average, checkpoints with so many at the end, and
-/// statistics.
-static double disk_bytes(const BrimSim *s, double particles, double last, double tiles,
-                         double steps) {
+/// Bytes of frames, of checkpoints as at the end, and of statistics.
+static double disk_bytes(const BrimSim *s, const Forecast *f, double tiles, double steps) {
+    double particles = f->particles;
     const BrimOutputDef *o = &s->def.output;
     double frames = floor(brim_sim_frame_count(s) / fmax(1, o->every)) + 1;
     double cells = (double)s->grid.cells[0] * s->grid.cells[1] * s->grid.cells[2];
@@ -221,9 +220,13 @@ static double disk_bytes(const BrimSim *s, double particles, double last, double
         if (attribute_rows[row].frame && particles_carry(&s->particles, row))
             numbers += attribute_rows[row].numbers;
     double frame = (o->particles ? 4 * numbers * particles : 0) + (o->fields ? 24 * cells : 0);
-    // a splash has about a vertex for three particles at twice the resolution, of 62 bytes with its
-    // two triangles, as text of 140
-    double vertices = particles * o->surface_resolution * o->surface_resolution / 12;
+    // of spray, foam and bubbles 41 bytes each, for ParaView as many again
+    if (o->foam) frame += (o->paraview ? 82 : 41) * f->foam;
+    // without a coarse run: a splash has about a vertex for three particles at twice the
+    // resolution. 62 bytes with its two triangles, as text 140
+    double vertices = f->vertices >= 0
+                          ? f->vertices
+                          : particles * o->surface_resolution * o->surface_resolution / 12;
     if (o->surface != BRIM_SURFACE_OUTPUT_NONE)
         frame += vertices * (o->surface == BRIM_SURFACE_OUTPUT_OBJ ? 140 : 62);
     // for ParaView 8 bytes a particle more than that and 68 a vertex
@@ -234,7 +237,7 @@ static double disk_bytes(const BrimSim *s, double particles, double last, double
     // particles' number of cells and some more around; both are compressed a little
     if (o->vdb) frame += 20 * vertices + 2 * particles;
     double checkpoint =
-        4 * particle_numbers(&s->particles) * last + 16 * tiles * s->grid.tile_cells;
+        4 * particle_numbers(&s->particles) * f->last + 16 * tiles * s->grid.tile_cells;
     double rows = 0; // of gauges, about 40 bytes each
     for (int i = 0; i < s->gauge_count; i++)
         rows += s->gauges[i].rate > 0 ? s->gauges[i].rate * s->def.duration : steps;
@@ -282,7 +285,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
             particles -= band_hidden_particles(s);
         // What is emitted fills tiles of its own.
         tile_count += 2 * emitted / ((double)s->grid.tile_cells * s->def.particles_per_cell);
-        Forecast f = {count_steps(s), particles + mean, particles + emitted};
+        Forecast f = {count_steps(s), particles + mean, particles + emitted, -1, 0};
         Supply supply = {particles, rate};
         bool fixed = s->def.step > 0;
         double steps = f.steps, all = particles + emitted, ms = 0;
@@ -293,7 +296,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         estimate->particles = whole(all);
         estimate->tiles = whole(tile_count);
         estimate->memory_bytes = whole(sim_memory(s, all, tile_count));
-        estimate->disk_bytes = whole(disk_bytes(s, f.particles, f.last, tile_count, steps));
+        estimate->disk_bytes = whole(disk_bytes(s, &f, tile_count, steps));
         estimate->steps = whole(steps);
         if (!(all > 0)) warn(estimate, "there is no water before the end");
         warn_of_thin_walls(s, estimate);

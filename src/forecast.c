@@ -9,6 +9,7 @@ enum {
     PARTICLES_BAND = 12000, ///< enough for water below the band
     FINER = 3,              ///< times as many in the second run of a scene that water leaves
     STEPS_MOST = 600,
+    SURFACES = 8,    ///< of the coarse run that are made
     CELLS_LEAST = 8, ///< along the shortest edge
 };
 
@@ -63,6 +64,9 @@ typedef struct Sums {
     double first;            ///< particles that the coarse run began with
     double due;              ///< by now emitted in the coarse run, were its sources free of solids
     double time, last;       ///< of the last step
+    double wider;            ///< cells of the coarse run over those of the scene
+    double vertices, foam;   ///< summed over surfaces and frames
+    int surfaces, frames;
 } Sums;
 
 /// A step of the coarse run: what the scene's own would make of the same time. Of the water that
@@ -98,14 +102,44 @@ static double emission_due(BrimSim *sim) {
     return sum;
 }
 
+/// At a frame of the coarse run: what files of surfaces and foam will hold.
+static void add_frame(Sums *s, const BrimSim *sim, BrimFoam *foam) {
+    const BrimOutputDef *o = &s->def->output;
+    int frame = brim_sim_frame(sim), all = brim_sim_frame_count(sim);
+    BrimParticles p = brim_sim_particles(sim);
+    if (foam && brim_foam_advance(foam, &p, frame, brim_sim_time(sim), NULL) == BRIM_OK) {
+        // born in the uppermost layers of particles
+        double count = s->wider * s->wider * (double)brim_foam_frame(foam).count;
+        s->foam += fmin(count, s->def->foam.most);
+        s->frames++;
+    }
+    bool surface = o->surface != BRIM_SURFACE_OUTPUT_NONE || o->vdb;
+    if (!surface || frame % (all / SURFACES + 1)) return;
+    BrimMeshDef def = brim_default_mesh_def();
+    def.resolution = o->surface_resolution, def.smooth = 0;
+    BrimMesh mesh;
+    if (brim_sim_mesh(sim, &def, &mesh, NULL) != BRIM_OK) return;
+    s->vertices += s->wider * s->wider * (double)mesh.vertex_count;
+    s->surfaces++;
+    brim_mesh_free(&mesh);
+}
+
 static bool run_coarse(const BrimSimDef *coarse, Sums *sums) {
     BrimSim *sim = NULL;
+    BrimFoam *foam = NULL;
+    int frame = 0;
     BrimResult r = brim_sim_create(coarse, &sim, NULL);
+    if (r == BRIM_OK && coarse->output.foam)
+        r = brim_foam_create(coarse, &coarse->foam, &foam, NULL);
     if (r == BRIM_OK) sums->first = (double)brim_sim_particles(sim).count;
+    if (r == BRIM_OK) sums->last = sums->supply->seeded, add_frame(sums, sim, foam);
     for (int i = 0; i < STEPS_MOST && r == BRIM_OK && sums->time < coarse->duration * 0.9999; i++) {
         r = brim_sim_step(sim, NULL);
-        if (r == BRIM_OK) sums->due = emission_due(sim), add_step(sums, brim_sim_stats(sim));
+        if (r != BRIM_OK) break;
+        sums->due = emission_due(sim), add_step(sums, brim_sim_stats(sim));
+        if (brim_sim_frame(sim) > frame) frame = brim_sim_frame(sim), add_frame(sums, sim, foam);
     }
+    brim_foam_destroy(&foam);
     brim_sim_destroy(&sim);
     return r == BRIM_OK && sums->time > 0;
 }
@@ -121,7 +155,8 @@ static bool forecast_once(const BrimSimDef *def, const Supply *supply, double fe
     coarse.frame_rate = fmin(def->frame_rate, 0.5 * STEPS_MOST / def->duration);
     coarse.cfl = fmax(def->cfl, 2);
     coarse.memory_limit = 0;
-    Sums sums = {.def = def, .supply = supply, .cell = (double)def->size.x / def->cells[0]};
+    Sums sums = {
+        .def = def, .supply = supply, .cell = (double)def->size.x / def->cells[0], .wider = *wider};
     if (coarse.duration * coarse.frame_rate < 1 || !run_coarse(&coarse, &sums)) return false;
     // beyond the steps that were allowed it goes on as it did, and water comes as it does
     double part = all > 0 ? sums.last / supply_until(def, supply, sums.time) : 1;
@@ -129,6 +164,8 @@ static bool forecast_once(const BrimSimDef *def, const Supply *supply, double fe
     forecast->steps = sums.steps * def->duration / sums.time;
     forecast->particles = (sums.particles + 0.5 * (sums.last + end) * rest) / def->duration;
     forecast->last = end;
+    forecast->vertices = sums.surfaces ? sums.vertices / sums.surfaces : -1;
+    forecast->foam = sums.frames ? sums.foam / sums.frames : 0;
     return true;
 }
 
@@ -153,5 +190,6 @@ bool forecast_run(const BrimSimDef *def, const Supply *supply, Forecast *forecas
         fmin(extrapolate(forecast->particles, second.particles, wider, finer), all);
     forecast->last = fmin(extrapolate(forecast->last, second.last, wider, finer), all);
     forecast->steps = second.steps;
+    forecast->vertices = second.vertices, forecast->foam = second.foam;
     return true;
 }

@@ -6,6 +6,8 @@ typedef struct Forecast {
     double steps;     ///< of the whole run
     double particles; ///< mean over the frames that are written
     double last;      ///< at the end
+    double vertices;  ///< of the surface, mean over frames; below 0: not known
+    double foam;      ///< particles of spray, foam and bubbles, mean over frames
 } Forecast;
 
 /// Whether a coarse run tells more than the scene itself: steps by CFL, or water that comes, goes
