@@ -71,14 +71,16 @@ typedef struct Sums {
 
 /// A step of the coarse run: what the scene's own would make of the same time. Of the water that
 /// came so far as large a part is there.
-static void add_step(Sums *s, const BrimStats *stats) {
+static void add_step(Sums *s, const BrimSim *sim) {
     const BrimSimDef *d = s->def;
-    double dt = stats->time - s->time, speed = FASTER * stats->max_speed, way = d->cfl * s->cell;
-    double pull = sqrt((double)d->gravity.x * d->gravity.x + (double)d->gravity.y * d->gravity.y +
-                       (double)d->gravity.z * d->gravity.z);
+    const BrimStats *stats = brim_sim_stats(sim);
+    double dt = stats->time - s->time, pull = strongest_pull(sim), way = d->cfl * s->cell;
+    double speed = fmax(FASTER * stats->max_speed, step_speed(sim));
     // as choose_dt: (v + g dt) dt = way, and no longer than water takes to fall one cell
     double rate = (speed + sqrt(speed * speed + 4 * pull * way)) / (2 * way);
     rate = fmax(rate, sqrt(pull / (2 * s->cell)));
+    // ripples of surface tension: sqrt(cell^3)
+    rate = fmax(rate, sqrt(pow(s->wider, 3)) / step_for_tension(sim));
     if (d->step_min > 0) rate = fmin(rate, 1 / d->step_min);
     if (d->step_max > 0) rate = fmax(rate, 1 / d->step_max);
     // steps end on frames, so a frame has a whole number of them
@@ -136,7 +138,7 @@ static bool run_coarse(const BrimSimDef *coarse, Sums *sums) {
     for (int i = 0; i < STEPS_MOST && r == BRIM_OK && sums->time < coarse->duration * 0.9999; i++) {
         r = brim_sim_step(sim, NULL);
         if (r != BRIM_OK) break;
-        sums->due = emission_due(sim), add_step(sums, brim_sim_stats(sim));
+        sums->due = emission_due(sim), add_step(sums, sim);
         if (brim_sim_frame(sim) > frame) frame = brim_sim_frame(sim), add_frame(sums, sim, foam);
     }
     brim_foam_destroy(&foam);

@@ -105,7 +105,7 @@ static double source_speed(const BrimSim *s) {
     return fastest;
 }
 
-static double fastest(const BrimSim *s) {
+double step_speed(const BrimSim *s) {
     return fmax(s->max_speed, stretch(s) * fmax(source_speed(s), solid_speed(s)));
 }
 
@@ -133,8 +133,8 @@ double step_for_tension(const BrimSim *s) {
     return sqrt(s->def.density * dx * dx * dx / (2 * 3.14159265 * s->def.surface_tension));
 }
 
-/// The strongest pull of gravity in this step and the next, m/s^2: a key may bring more.
-static double strongest_pull(const BrimSim *s) {
+/// A key of gravity may bring more than there is now.
+double strongest_pull(const BrimSim *s) {
     double soon = soon_after(s);
     double most = fmax(length(gravity_at(s, s->time)), length(gravity_at(s, soon)));
     enum { SAMPLES = 8 };
@@ -152,7 +152,7 @@ static double strongest_pull(const BrimSim *s) {
 /// The step that begins after `wait` seconds and takes the fastest particle, which falls faster and
 /// faster, at most `way` m far at the speed that it ends with: (v + g dt) dt = way.
 static double step_for_way(const BrimSim *s, double wait, double way) {
-    double pull = stretch(s) * strongest_pull(s), speed = fastest(s) + wait * pull;
+    double pull = stretch(s) * strongest_pull(s), speed = step_speed(s) + wait * pull;
     double sum = speed + sqrt(speed * speed + 4 * pull * way);
     return sum > 0 ? 2 * way / sum : INFINITY;
 }
@@ -185,11 +185,11 @@ double reach_at_speed(const BrimSim *s, double speed) {
 }
 
 double reach_estimate(const BrimSim *s) {
-    return reach_at_speed(s, fastest(s));
+    return reach_at_speed(s, step_speed(s));
 }
 
 bool crosses_tiles(const BrimSim *s) {
-    double speed = fastest(s);
+    double speed = step_speed(s);
     for (int t = 0; t < s->grid.tile_count; t++) speed = fmax(speed, (double)s->tile_speed[t]);
     return speed * s->dt > TILE * (double)s->dx;
 }

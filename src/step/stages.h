@@ -5,6 +5,10 @@
 
 /// Gravity at a time, m/s^2.
 BrimVec3 gravity_at(const BrimSim *s, double time);
+/// The speed that steps are chosen for, of particles, sources and solids, m/s.
+double step_speed(const BrimSim *s);
+/// The strongest pull of gravity and forces in this step or the next, m/s^2.
+double strongest_pull(const BrimSim *s);
 /// Length of the step that begins at `time` in frame `frame`, s; never crosses the frame's end.
 double choose_dt(const BrimSim *s, double time, int frame);
 /// The longest step in which ripples of surface tension do not grow, s.
