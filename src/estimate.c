@@ -70,6 +70,42 @@ static double buried_part(const BrimSim *s, Sampled region, Solid *const *solids
     return inside ? (double)buried / inside : 0;
 }
 
+static bool turns(const BrimSolidDef *d) {
+    if (d->motion == BRIM_MOTION_ROTATION) return d->rate != 0;
+    if (d->motion == BRIM_MOTION_FORMULA) {
+        for (int a = 0; a < 3; a++)
+            if (d->turn_formula[a]) return true;
+        return false;
+    }
+    for (int i = 1; i < d->keyframe_count; i++) {
+        BrimVec3 a = d->keyframes[i - 1].rotation, b = d->keyframes[i].rotation;
+        if (a.x != b.x || a.y != b.y || a.z != b.z) return true;
+    }
+    return false;
+}
+
+/// A union of shapes that say where they are turns about the domain's corner, unless it has a
+/// position of its own.
+static void warn_of_far_pivots(const BrimSim *s, const BrimSimDef *def, BrimEstimate *e) {
+    for (int i = 0; i < def->solid_count && i < s->walls.solid_count; i++) {
+        float low[3], high[3];
+        const Shape *shape = solid_shape(s->walls.solids[i]);
+        if (!shape || !turns(&def->solids[i]) || !shape_bounds(shape, low, high)) continue;
+        double away2 = 0, size2 = 0;
+        for (int a = 0; a < s->dim; a++) { // bounds are relative to the pivot
+            double away = fmax(0, fmax((double)low[a], -(double)high[a]));
+            double size = (double)high[a] - (double)low[a];
+            away2 += away * away, size2 += size * size;
+        }
+        BrimVec3 p = def->solids[i].shape.position;
+        if (away2 > 0.25 * size2)
+            warn(e,
+                 "solids[%d]: turns about (%g, %g, %g), which is far outside of it: to turn about "
+                 "itself it needs a position, with its shapes placed around that",
+                 i, (double)p.x, (double)p.y, (double)p.z);
+    }
+}
+
 static void warn_of_buried_sources(const BrimSim *s, BrimEstimate *e) {
     for (int i = 0; i < s->source_count; i++) {
         const Source *source = &s->sources[i];
@@ -315,6 +351,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         warn_of_crossing(s, def, estimate);
         warn_of_long_steps(s, estimate);
         warn_of_buried_sources(s, estimate);
+        warn_of_far_pivots(s, def, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
         r = sim_check_memory(s, all, tile_count, error);
         if (calibrated && r == BRIM_OK) r = calibrate(s, def, particles, &ms, error);

@@ -391,3 +391,26 @@ test_check_tells_steps_and_disk() {
     cp "$here/../../scenes/inflow-cup.yaml" scene.yaml
     estimate_is_near domain.cells=24 time.duration=1
 }
+
+# Shapes that say where they are, joined and turned: they turn about the union's position.
+test_check_warns_of_a_pivot_outside_the_solid() {
+    cat >cup.yaml <<'SCENE'
+brim: 1
+domain: {size: [1, 1, 1], cells: 16}
+time: {duration: 1, frame_rate: 24}
+liquid:
+  - box: {low: [0, 0, 0], high: [1, 0.2, 1]}
+solids:
+  - difference:
+      - cylinder: {center: [0.5, 0.6, 0.5], radius: 0.2, height: 0.3}
+      - cylinder: {center: [0.5, 0.7, 0.5], radius: 0.1, height: 0.3}
+    turn: [0, 0, "-90*t"]
+SCENE
+    brim_gives 0 check cup.yaml --no-calibration
+    says err "solids[0]: turns about (0, 0, 0), which is far outside of it"
+    sed -i 's/- difference:/- difference: {position: [0.5, 0.6, 0.5], of: [/; s/center: \[0.5, 0.6, 0.5\]/center: [0, 0, 0]/
+        s/center: \[0.5, 0.7, 0.5\]/center: [0, 0.1, 0]/; s/      - \(cylinder: {.*}\)$/          {\1},/
+        s/    turn/        ]}\n    turn/' cup.yaml
+    brim_gives 0 check cup.yaml --no-calibration
+    silent err
+}
