@@ -296,7 +296,7 @@ TEST(export_vdb_velocity_is_that_of_the_particles) {
     vdb_close(&file);
     v[0][3] = NAN;
     CHECK(brim_write_vdb_frame(vdb_def(), &frame, at("nan.vdb"), &error) == BRIM_ERROR_INPUT);
-    CHECK(strstr(error.message, "no number") && !exists(at("nan.vdb")));
+    CHECK(strstr(error.message, "not a number") && !exists(at("nan.vdb")));
 }
 
 TEST(export_vdb_of_a_run_and_of_its_files_are_the_same_bytes) {

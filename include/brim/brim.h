@@ -36,7 +36,9 @@
 //
 // Rules that hold for every call:
 // - SI units: metres, seconds, kilograms, radians unless a name says degrees. y points up.
-// - The library never prints, exits or keeps global state. Errors come back as values.
+// - The library never prints or exits, and keeps no global state but one Embree device, made with
+// the
+//   first ray-traced picture. Errors come back as values.
 // - `error` may be NULL. A result below zero says that the simulation is lost: destroy it. It can
 //   neither be stepped nor saved any more.
 //   A result above zero says that the call did nothing and the simulation is as it was.
@@ -84,7 +86,7 @@ typedef enum BrimResult {
     BRIM_ERROR_MISSING = 4, ///< this build lacks an optional part
     BRIM_ERROR_DAMAGED = 5, ///< a checkpoint or frame is truncated or its checksum is wrong
     // the simulation is lost
-    BRIM_LOST_DIVERGED = -1, ///< a value that is not a number, or a solver that failed
+    BRIM_LOST_DIVERGED = -1, ///< a value became NaN or infinite, or a solver failed
     BRIM_LOST_MEMORY = -2,   ///< memory ran out in the middle of a step
 } BrimResult;
 
@@ -195,7 +197,7 @@ typedef enum BrimGlass { BRIM_GLASS_AUTO, BRIM_GLASS_NO, BRIM_GLASS_YES } BrimGl
 
 /// How a solid looks in ray-traced pictures.
 typedef struct BrimMaterial {
-    BrimVec3 colour; ///< share of red, green and blue light that it gives back; zeros: by its kind
+    BrimVec3 colour; ///< fraction of red, green and blue light that it reflects; zeros: by its kind
     float roughness; ///< 1 matte, 0 polished
     BrimGlass glass; ///< auto: solids with thin walls are
 } BrimMaterial;
@@ -218,7 +220,7 @@ BRIM_API BrimSolidDef brim_default_solid_def(void);
 
 // ---------------------------------------------------------------------------------- bodies
 
-/// A region that holds what of a body lies in it.
+/// A region that holds the part of a body inside it.
 typedef struct BrimPinDef {
     BrimShapeDef shape;
     const BrimKeyframe *keyframes; ///< carry what it holds along; none = it stays where it is
@@ -231,13 +233,13 @@ typedef struct BrimGrabDef {
     const BrimKeyframe *keyframes; ///< positions are added to that vertex's; none = it stays there
     int keyframe_count;
     double start, stop; ///< holds between these times, s
-    float force;        ///< that it pulls with at most, N; 0 = without limit
+    float force;        ///< the most that it pulls with, N; 0 = no limit
 } BrimGrabDef;
 
 BRIM_API BrimGrabDef brim_default_grab_def(void);
 
 /// A body that swims: it moves, turns and bends as water, weight and walls make it.
-/// How a body and the liquid move one another: as a moving wall inside the pressure solve, or by
+/// How a body and the liquid move each other: as a moving wall inside the pressure solve, or by
 /// particles that fill the body and take part in the transfers (Brandt et al. 2019).
 typedef enum BrimCoupling { BRIM_COUPLING_STRONG, BRIM_COUPLING_IMMERSED } BrimCoupling;
 /// How an elastic step is solved: Newton's method for the midpoint rule, or projective dynamics for
@@ -256,7 +258,7 @@ typedef struct BrimBodyDef {
     float flip;    ///< immersed: share of FLIP in what its particles take from the grid, 0 to 1
     bool keep_out; ///< immersed: liquid and other bodies beside it do not move into it
     BrimSubspace subspace;
-    int modes;           ///< vibrations that it can be bent by; 0 = 12 with pins, 24 without
+    int modes;           ///< vibrations that it can bend by; 0 = 12 with pins, 24 without
     int handles;         ///< points whose motions are blended
     float handle_radius; ///< of their reach, over their largest distance
     int order;           ///< of their motions: 1 affine, 2 quadratic
@@ -304,7 +306,7 @@ typedef struct BrimLiquidDef {
     BrimShapeDef shape;
     BrimVec3 velocity; ///< m/s
     BrimVec3 spin;     ///< rad/s about the shape's position, added to velocity
-    int particles;     ///< so many at random places, however dense; 0 = the usual sampling
+    int particles;     ///< this many at random positions, whatever the density; 0 = regular seeding
     double density;    ///< kg/m^3; 0 = the def's. Where one differs particles have a mass
     const char *velocity_formula[3]; ///< of x, y and z; NULL: the component of velocity
 } BrimLiquidDef;
@@ -325,7 +327,8 @@ typedef struct BrimSourceDef {
     float rate;         ///< particles/s; 0 = unset
     double start, stop; ///< s
     double density;     ///< kg/m^3; 0 = the def's
-    /// Formulas of t that replace the numbers; NULL: none. By a flow formula of 0 nothing enters.
+    /// Formulas of t that replace the numbers; NULL: none. Nothing enters while a flow formula is
+    /// 0.
     const char *velocity_formula[3], *flow_formula;
     /// How the shape moves. The velocity turns with it, and its own is added.
     BrimPath motion;
@@ -333,8 +336,8 @@ typedef struct BrimSourceDef {
 
 BRIM_API BrimSourceDef brim_default_source_def(void);
 
-/// Takes out every particle inside its shape, and counts it; or, with a rate, so much liquid a
-/// second, which the pressure draws in.
+/// Removes every particle inside its shape and counts it; or, with a rate, removes that much liquid
+/// a second, which the pressure draws in.
 typedef struct BrimDrainDef {
     BrimShapeDef shape;
     double start, stop;       ///< s
@@ -450,7 +453,7 @@ typedef enum BrimPreconditioner {
 } BrimPreconditioner;
 /// Whether particles carry the surface along (Lim, Kim and Hong 2015).
 typedef enum BrimTracking { BRIM_TRACKING_OFF, BRIM_TRACKING_RESPONSIVE } BrimTracking;
-/// The surface without memory: by Brim's level set, or by the paper's letter, for comparison.
+/// The surface without memory: by Brim's level set, or exactly as in the paper, for comparison.
 typedef enum BrimRough { BRIM_ROUGH_BRIM, BRIM_ROUGH_PAPER } BrimRough;
 /// How memory fades between two speeds: by speed or by its square.
 typedef enum BrimBlend { BRIM_BLEND_LINEAR, BRIM_BLEND_SQUARE } BrimBlend;
@@ -468,12 +471,12 @@ typedef enum BrimSurfaceOutput {
     BRIM_SURFACE_OUTPUT_OBJ,
 } BrimSurfaceOutput;
 
-/// How spray, foam and bubbles come about and what becomes of them. Start from
+/// How spray, foam and bubbles form and what becomes of them. Start from
 /// brim_default_foam_def(). Limits are pairs: none below the first, all above the second.
 typedef struct BrimFoamDef {
-    float trapped[2];   ///< of the sum over neighbours that tells of trapped air, m/s
+    float trapped[2];   ///< of the sum over neighbours that indicates trapped air, m/s
     float trapped_rate; ///< particles a second that a particle of the liquid makes by it, 1/s
-    float crest[2];     ///< of the sum over neighbours that tells of a crest
+    float crest[2];     ///< of the sum over neighbours that indicates a crest
     float crest_rate;   ///< 1/s
     float crest_facing; ///< least cosine between a crest's velocity and its normal
     float energy[2];    ///< of kinetic energy, J/kg
@@ -523,7 +526,7 @@ typedef struct BrimCameraKey {
     float angle;          ///< of view from bottom to top, degrees
 } BrimCameraKey;
 
-/// How ray-traced pictures of a scene look. Nothing of it changes the result.
+/// How ray-traced pictures of a scene look. None of it changes the simulation.
 typedef struct BrimLookDef {
     BrimVec3 liquid_colour; ///< share of red, green and blue light left after liquid_clarity
     float liquid_clarity;   ///< m
@@ -679,7 +682,7 @@ enum { BRIM_EXTRA_MAX = 8 };
 /// The particles where they are, without copying. Valid until the next call that changes the
 /// simulation. Velocities may be written before the first step and between steps. With a narrow
 /// band there are none below it. Particles are in storage order; `id` is stable, unique and counts
-/// from 0; after 2^32 particles made in a run, as by a band over very many steps, it begins anew.
+/// from 0; after 2^32 particles made in a run, as by a band over very many steps, it starts over.
 typedef struct BrimParticles {
     size_t count;
     const float *x, *y, *z; ///< m
@@ -721,7 +724,7 @@ BRIM_API BrimResult brim_sim_field(const BrimSim *sim, BrimField field, float *o
 BRIM_API BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low[3],
                                        const int high[3], float *out, size_t out_floats,
                                        BrimError *error);
-/// Distance to the solids at points, m, as the simulation goes by it: between cell corners,
+/// Distance to the solids at points, m, as the simulation sees it: between cell corners,
 /// negative inside, cut at three cells. z is not read in 2D. => out [count]
 BRIM_API void brim_sim_solid_distance(const BrimSim *sim, size_t count, const float *x,
                                       const float *y, const float *z, float *out);
@@ -767,7 +770,7 @@ BRIM_API BrimResult brim_sim_body_distance(const BrimSim *sim, int index, size_t
 /// it is until it is dragged. *grab names the hold; *point (may be NULL) is that point. In 2D a ray
 /// that leaves the plane takes the body that it goes through, at the nearest point of its outline.
 /// BRIM_ERROR_INPUT when there is no body. Bodies without pins are pulled with at most 20 times
-/// their weight. What a hand does is felt after the step that is already under way.
+/// their weight. A hand is felt after the step that is already under way.
 BRIM_API BrimResult brim_sim_grab(BrimSim *sim, BrimVec3 origin, BrimVec3 direction, int *grab,
                                   BrimVec3 *point, BrimError *error);
 /// Takes hold of a vertex of a body's surface.
@@ -817,7 +820,7 @@ BRIM_API BrimResult brim_sim_add_solid(BrimSim *sim, const BrimSolidDef *solid, 
 /// once, as if it had appeared: water is pushed out of it, and gets no speed from it.
 BRIM_API BrimResult brim_sim_move_solid(BrimSim *sim, int index, BrimVec3 position,
                                         BrimVec3 rotation, double duration, BrimError *error);
-/// Takes a solid away; the indices of the others stay as they are. After brim_sim_load a solid that
+/// Removes a solid; the indices of the others do not change. After brim_sim_load a solid that
 /// the program had added and removed is added again like the others, and is gone.
 BRIM_API BrimResult brim_sim_remove_solid(BrimSim *sim, int index, BrimError *error);
 
@@ -843,7 +846,7 @@ typedef struct BrimSetting {
     double values[3]; ///< in the unit
 } BrimSetting;
 
-/// The settings that this simulation has, one after the other; false past the last.
+/// The settings of this simulation, one after the other; false past the last.
 BRIM_API bool brim_sim_setting(const BrimSim *sim, int index, BrimSetting *setting);
 /// Changes one. Checkpoints hold it. BRIM_ERROR_INPUT when the simulation has no such setting or
 /// the value is not allowed.
@@ -891,8 +894,8 @@ typedef struct BrimEvents {
     BrimEvent *event;
 } BrimEvents;
 
-/// A file with a line for each: the step, a space, the event's text. Lines with # are remarks; a
-/// last line without its end is left out.
+/// A file with a line for each: the step, a space, the event's text. Lines that begin with # are
+/// comments; a last line without its end is left out.
 BRIM_API BrimResult brim_events_read(const char *path, BrimEvents *events, BrimError *error);
 BRIM_API void brim_events_free(BrimEvents *events);
 
@@ -992,7 +995,7 @@ BRIM_API void brim_scene_destroy(BrimScene **scene);
 /// brim_sim_create do ("sources[0]: the shape lies outside ..."). Returns error->result.
 BRIM_API BrimResult brim_scene_locate(const BrimScene *scene, BrimError *error);
 BRIM_API const BrimSimDef *brim_scene_def(const BrimScene *scene);
-/// What of the scene was made to fit, for its author to know: sides of the domain that moved
+/// What was changed to make the scene fit, as a note to its author: sides of the domain that moved
 /// outward to whole cells. "" when nothing was. Valid as long as scene.
 BRIM_API const char *brim_scene_note(const BrimScene *scene);
 /// The scene after defaults as JSON (which is YAML: it can be run again). Valid as long as scene.
@@ -1024,7 +1027,7 @@ typedef struct BrimEstimate {
     char warnings[16][256]; ///< thin walls, emitters or liquid inside solids, liquid outside
 } BrimEstimate;
 
-/// What a run will cost, before anything is spent. `calibrate` runs a few steps to tell the time.
+/// What a run will cost. `calibrate` runs a few steps to estimate the time.
 /// BRIM_ERROR_MEMORY when the machine is too small for it; the estimate is filled then too.
 BRIM_API BrimResult brim_estimate(const BrimSimDef *def, bool calibrate, BrimEstimate *estimate,
                                   BrimError *error);
@@ -1042,8 +1045,8 @@ typedef struct BrimRunOptions {
 
 /// Opens the folder and writes frame 0 and a checkpoint, or goes on from one. A scene, an option or
 /// a checkpoint that is refused leaves the folder as it was, and so does a run that is complete
-/// already: brim_run_done is true then. A run that came further than frame 0 and has no sound
-/// checkpoint is refused: it begins again with overwrite alone.
+/// already: brim_run_done is true then. A run that got past frame 0 and has no intact
+/// checkpoint is refused: only overwrite starts it again.
 BRIM_API BrimResult brim_run_open(const BrimScene *scene, const char *folder,
                                   const BrimRunOptions *options, BrimRun **run, BrimError *error);
 /// One step; writes its row of statistics, and frames and checkpoints when due.

@@ -168,7 +168,7 @@ BrimResult vdb_add_velocity_particles(Vdb *vdb, const BrimParticles *p, BrimErro
             for (int a = 0; a < 3; a++) {
                 double whole = std::floor(x[a]);
                 if (!(std::fabs(whole) < 1e9) || !std::isfinite(v[a]))
-                    throw std::runtime_error("a particle's position or velocity is no number");
+                    throw std::runtime_error("a particle's position or velocity is not a number");
                 low[a] = (int)whole;
                 part[a][1] = (float)(x[a] - whole), part[a][0] = 1 - part[a][1];
             }

@@ -149,3 +149,15 @@ test_mesh_stops_at_a_signal_and_goes_on() {
     brim_gives 0 mesh d --resolution 3 --resume
     there d/surface/000004.ply
 }
+
+test_mesh_tells_how_steady_surfaces_are() {
+    write_scene_3d
+    brim_gives 0 run scene.yaml -o d --quiet
+    brim_gives 0 mesh d --steadiness
+    says out "steadiness  jump between frames beyond the flow: median 0.0"
+    brim_gives 0 mesh d --steadiness --overwrite --json
+    tail -n 1 out | grep -Eq '"steadiness":\{"median":0\.[0-9]+,"most":[0-9.]+,"largest":[0-9.]+,"beyond":0' ||
+        give_up "no steadiness in: $(tail -n 1 out)"
+    brim_gives 0 mesh d --overwrite
+    says_not out "steadiness"
+}

@@ -414,3 +414,11 @@ SCENE
     brim_gives 0 check cup.yaml --no-calibration
     silent err
 }
+
+test_shipped_scenes_are_valid() {
+    for scene in "$here"/../../scenes/*.yaml "$here"/../../docs/gallery/*.yaml; do
+        brim_gives 0 check "$scene" --no-calibration
+        says out "is a valid scene"
+        says_not err "brim: warning: solids"
+    done
+}

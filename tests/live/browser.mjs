@@ -474,6 +474,34 @@ const tests = {
     await again.stop();
   },
 
+  async "two fingers on a screen"() {
+    const server = await live("crates.yaml", "--set", "domain.cells=24");
+    const page = await open(server.url, { viewport: { width: 400, height: 720 }, hasTouch: true });
+    await painted(page);
+    const eye = async () => (await data(page)).eye.split(" ").map(Number);
+    const canvas = await page.locator("#stage canvas").first().boundingBox();
+    const middle = { x: canvas.x + canvas.width / 2, y: canvas.y + canvas.height / 2 };
+    const screen = await page.context().newCDPSession(page);
+    const touch = (type, ...x) =>
+      screen.send("Input.dispatchTouchEvent", {
+        type,
+        touchPoints: x.map((dx, id) => ({ x: middle.x + dx, y: middle.y, id })),
+      });
+    const height = async () => Math.hypot(...(await eye()));
+    const far = await height();
+    await touch("touchStart", -20, 20);
+    for (let d = 30; d <= 90; d += 10) await touch("touchMove", -d, d);
+    await touch("touchEnd");
+    await until("a pinch comes closer", async () => (await height()) < 0.8 * far);
+    const [x] = await eye();
+    await touch("touchStart", 0);
+    for (let d = 10; d <= 80; d += 10) await touch("touchMove", d);
+    await touch("touchEnd");
+    await until("a finger turns the view", async () => Math.abs((await eye())[0] - x) > 0.1);
+    await page.close();
+    await server.stop();
+  },
+
   async "narrow, dark, by keyboard"() {
     const server = await live("gate.yaml", "--set", "domain.cells=80");
     const page = await open(server.url, { viewport: { width: 400, height: 720 }, colorScheme: "dark" });

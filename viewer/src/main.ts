@@ -233,6 +233,7 @@ function paint() {
   drawn = performance.now();
   stage.render();
   document.body.dataset.painted = String(frame?.serial ?? 0);
+  document.body.dataset.eye = stage.camera.position.toArray().join(" ");
   if (unshown !== undefined) link.shown(unshown);
   unshown = undefined;
 }
