@@ -480,19 +480,20 @@ const tests = {
     await painted(page);
     const eye = async () => (await data(page)).eye.split(" ").map(Number);
     const canvas = await page.locator("#stage canvas").first().boundingBox();
-    const middle = { x: canvas.x + canvas.width / 2, y: canvas.y + canvas.height / 2 };
+    // above the tank: on a crate a finger would drag it
+    const middle = { x: canvas.x + canvas.width / 2, y: canvas.y + 30 };
     const screen = await page.context().newCDPSession(page);
     const touch = (type, ...x) =>
       screen.send("Input.dispatchTouchEvent", {
         type,
         touchPoints: x.map((dx, id) => ({ x: middle.x + dx, y: middle.y, id })),
       });
-    const height = async () => Math.hypot(...(await eye()));
-    const far = await height();
+    const away = async () => Math.hypot(...(await eye()));
+    const far = await away();
     await touch("touchStart", -20, 20);
     for (let d = 30; d <= 90; d += 10) await touch("touchMove", -d, d);
     await touch("touchEnd");
-    await until("a pinch comes closer", async () => (await height()) < 0.8 * far);
+    await until("a pinch comes closer", async () => (await away()) < 0.8 * far);
     const [x] = await eye();
     await touch("touchStart", 0);
     for (let d = 10; d <= 80; d += 10) await touch("touchMove", d);
