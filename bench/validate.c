@@ -520,6 +520,51 @@ static void validate_gauge(void) {
     for (int n = 20; n <= 40; n *= 2) gauge_dam(n);
 }
 
+/// A simulation on a grid that bends: its extremes over time.
+static void warp_run(Case *c, const char *what, double time, double volume_limit) {
+    c->def.warp = 0.75f, c->def.cfl = 1;
+    BrimSim *sim = create(c);
+    double least = 1, low = 1, high = 1;
+    while (brim_sim_time(sim) < time) {
+        BrimError error;
+        if (brim_sim_step(sim, &error) != BRIM_OK) give_up(&error);
+        const BrimStats *stats = brim_sim_stats(sim);
+        least = fmin(least, stats->cell_least);
+        low = fmin(low, stats->volume), high = fmax(high, stats->volume);
+    }
+    row("warp", what, "least volume", low, 1, volume_limit);
+    row("warp", what, "largest volume", high, 1, volume_limit);
+    row("warp", what, "smallest cell, of a regular one", least, 0.25, 0.15);
+    brim_sim_destroy(&sim);
+}
+
+/// Two columns of water that break, 10 s.
+static void warp_double_dam(int n) {
+    Case c = case_box(3, 1, n, 2 * n, n);
+    char what[48];
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.32f, 0.66f, 0.32f}));
+    case_liquid(&c, box_between((BrimVec3){0.68f, 0, 0.68f}, (BrimVec3){1, 0.66f, 1}));
+    snprintf(what, sizeof what, "double dam, 3D, %d cells", n);
+    warp_run(&c, what, 10, 0.01);
+}
+
+/// A tank that a cuboid stirs, 60 s.
+static void warp_stirred_tank(int n) {
+    Case c = case_box(3, 1, n, n, n);
+    char what[48];
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.5f, 1}));
+    case_solid(&c, box_between((BrimVec3){0.2f, 0.15f, 0.425f}, (BrimVec3){0.8f, 0.45f, 0.575f}));
+    c.solids[0].motion = BRIM_MOTION_ROTATION;
+    c.solids[0].axis = (BrimVec3){0, 1, 0}, c.solids[0].rate = 180;
+    snprintf(what, sizeof what, "stirred tank, 3D, %d cells", n);
+    warp_run(&c, what, 60, 0.01);
+}
+
+static void validate_warp(void) {
+    warp_double_dam(24);
+    warp_stirred_tank(16);
+}
+
 // --------------------------------------------------------------------------------------- main
 
 static void name_machine(void) {
@@ -544,7 +589,7 @@ int main(int argc, char **argv) {
                                  {"u-tube", validate_u_tube},     {"walls", validate_walls},
                                  {"solitary", validate_solitary}, {"random", validate_random},
                                  {"gauge", validate_gauge},       {"bodies", validate_bodies},
-                                 {"friction", validate_friction}};
+                                 {"friction", validate_friction}, {"warp", validate_warp}};
     // Only a whole run replaces the results that are kept.
     const char *path = argc < 2 ? "bench/results/validation.csv" : "/dev/null";
     mkdir("bench/results", 0777);
