@@ -257,6 +257,18 @@ static BrimResult calibrate(const BrimSim *s, const BrimSimDef *scene, double se
     return r;
 }
 
+/// Bytes of a frame of all bodies: positions and velocities of vertices, triangles, a row of text
+/// each.
+static double body_frame(const BrimSim *s) {
+    double sum = 0;
+    BrimBodySurface surface;
+    for (int i = 0; i < brim_sim_body_count(s); i++)
+        if (brim_sim_body_surface(s, i, &surface, NULL) == BRIM_OK)
+            sum +=
+                24.0 * (double)surface.vertex_count + 13.0 * (double)surface.triangle_count + 300;
+    return s->dim == 2 ? 2 * sum : sum; // 2D: slices with two sides
+}
+
 /// Bytes of frames, of checkpoints as at the end, and of statistics.
 static double disk_bytes(const BrimSim *s, const Forecast *f, double tiles, double steps) {
     double particles = f->particles;
@@ -268,6 +280,7 @@ static double disk_bytes(const BrimSim *s, const Forecast *f, double tiles, doub
         if (attribute_rows[row].frame && particles_carry(&s->particles, row))
             numbers += attribute_rows[row].numbers;
     double frame = (o->particles ? 4 * numbers * particles : 0) + (o->fields ? 24 * cells : 0);
+    frame += body_frame(s);
     // of spray, foam and bubbles 41 bytes each, for ParaView as many again
     if (o->foam) frame += (o->paraview ? 82 : 41) * f->foam;
     // without a coarse run: a splash has about a vertex for three particles at twice the
