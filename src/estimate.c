@@ -257,15 +257,15 @@ static BrimResult calibrate(const BrimSim *s, const BrimSimDef *scene, double se
     return r;
 }
 
-/// Bytes of a frame of all bodies: positions and velocities of vertices, triangles, a row of text
-/// each.
+/// Bytes of a frame of all bodies: position, normal and velocity of vertices, triangles, a row of
+/// text each.
 static double body_frame(const BrimSim *s) {
     double sum = 0;
     BrimBodySurface surface;
     for (int i = 0; i < brim_sim_body_count(s); i++)
         if (brim_sim_body_surface(s, i, &surface, NULL) == BRIM_OK)
             sum +=
-                24.0 * (double)surface.vertex_count + 13.0 * (double)surface.triangle_count + 300;
+                36.0 * (double)surface.vertex_count + 13.0 * (double)surface.triangle_count + 300;
     return s->dim == 2 ? 2 * sum : sum; // 2D: slices with two sides
 }
 
