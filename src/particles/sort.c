@@ -117,7 +117,7 @@ static void survey_tile(void *context, int t, int thread) {
     uint32_t end = tail ? (uint32_t)p->count : p->tile_start[t + 1];
     uint32_t movers = survey(sorting->p, g, s, first, end, home,
                              tail ? sorting->reach_new : sorting->reach[t], &gone);
-    s->old_start[t] = first, s->old_start[t + 1 + tail] = end;
+    s->old_start[t] = first; // the tail's is the end of the last tile
     s->moved[t] = movers;
     s->stayed[t] = end - first - movers - (uint32_t)(gone.drained + gone.left + gone.hidden);
     team_add(&sorting->movers, movers);
@@ -347,7 +347,7 @@ void sort_take_reach(SortScratch *s, const Grid *g, uint8_t *reach) {
 bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach, int reach_new,
                     Team *team, SortCounts *counts) {
     size_t old_count = (size_t)g->tile_count;
-    if (!memory_fit((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 2) ||
+    if (!memory_fit((void **)&s->old_start, &s->old_start_capacity, 4, old_count + 1) ||
         !memory_fit((void **)&s->stayed, &s->stayed_capacity, 4, old_count + 1) ||
         !memory_fit((void **)&s->moved, &s->moved_capacity, 4, old_count + 1))
         return false;

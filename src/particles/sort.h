@@ -13,7 +13,7 @@ typedef struct SortScratch {
     uint32_t *mover_start; ///< [new tiles + 1] their ranges
     uint32_t *part_start;  ///< [parts][new tiles] first of those that come from a part of the tiles
     uint32_t *moved;       ///< [old tiles + 1] particles that leave the tile
-    uint32_t *old_start;   ///< [old tiles + 2] ranges of particles before the sort, and the tail
+    uint32_t *old_start;   ///< [old tiles + 1] first particles before the sort, and of the tail
     uint32_t *stayed;      ///< [old tiles + 1] particles that stay in the tile
     size_t from_capacity, mover_capacity, mover_start_capacity, old_start_capacity;
     size_t stayed_capacity, part_capacity, moved_capacity;
