@@ -38,7 +38,10 @@ static inline wide wide_load_some(const float *p, wide_int mask) {
 #elif defined(__AVX2__)
     return (wide)_mm256_maskload_ps(p, (__m256i)mask);
 #else
-    return (wide)((wide_int)wide_load(p) & mask);
+    wide v = {0}; // what lies beside may be another thread's
+    for (int i = 0; i < WIDE; i++)
+        if (mask[i]) v[i] = p[i];
+    return v;
 #endif
 }
 
