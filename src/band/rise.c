@@ -291,7 +291,8 @@ bool band_rising(BrimSim *s, const BandExchange *e, int slot, int thread) {
             bool some = !look.known || look.any || (l.thin && e->extra <= 0);
             float extra = e->edge[at + (size_t)r] & (bits & -bits) ? e->extra : 0;
             if (!some && extra <= 0) continue;
-            uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, 0);
+            // What is missing takes other points than what rises in the same step.
+            uint64_t hash = hash_3(s->def.seed, box + (uint64_t)cell, e->extra > 0);
             for (int i = 0; i < s->def.particles_per_cell; i++) {
                 float to[3], from[3], dice = point(&l, cell, hash, i, to);
                 bool deep;
