@@ -423,7 +423,14 @@ INLINE wide_int move_wide(const WarpMove *m, const Frame frame[2], const Box *al
     return far;
 }
 
-/// The values of a chunk that there are.
+/// The values of a chunk that there are; what follows may be another tile's, or nobody's.
+INLINE wide load_some(const float *from, int n) {
+    if (n >= WIDE) return wide_load(from);
+    wide v = {0};
+    for (int i = 0; i < n; i++) v[i] = from[i];
+    return v;
+}
+
 INLINE void store_some(float *to, wide v, int n) {
     if (n >= WIDE) {
         wide_store(to, v);
@@ -443,15 +450,16 @@ INLINE int move_dim(const Span *p, const WarpMove *m, uint32_t *far, const int d
         for (int i = 0; i < n; i += WIDE) {
             wide x[3] = {0}, v[3] = {0};
             for (int a = 0; a < dim; a++)
-                x[a] = wide_load(at[a] + i), v[a] = wide_load(p->attr[ATTR_VX + a] + first + i);
+                x[a] = wide_load(at[a] + i),
+                v[a] = load_some(p->attr[ATTR_VX + a] + first + i, n - i);
             const wide_int gone = move_wide(m, frame, &all, &keep, m->time * p->inv_dx, x, v, dim);
             for (uint32_t left = wide_bits(gone); left; left &= left - 1)
                 if (__builtin_ctz(left) < n - i)
                     far[count++] = (uint32_t)(first + i + __builtin_ctz(left));
             for (int a = 0; a < dim; a++) {
                 float *to = p->attr[ATTR_X + a] + first + i;
-                store_some(to, wide_select(gone, wide_load(to), (x[a] + p->corner[a]) * p->dx),
-                           n - i);
+                const wide new = (x[a] + p->corner[a]) * p->dx;
+                store_some(to, wide_select(gone, load_some(to, n - i), new), n - i);
             }
         }
     }
@@ -508,7 +516,8 @@ INLINE void measure_dim(const Span *p, const WarpLattice *l, float *const space[
             wide x[3] = {0}, v[3] = {0}, d[3], J[3][3], inverse[3][3], rate[3];
             wide sum = {0}, fast = {0};
             for (int a = 0; a < dim; a++)
-                x[a] = wide_load(at[a] + i), v[a] = wide_load(p->attr[ATTR_VX + a] + first + i);
+                x[a] = wide_load(at[a] + i),
+                v[a] = load_some(p->attr[ATTR_VX + a] + first + i, n - i);
             map_at(l, &frame, x, d, J, true, dim);
             invert((const wide(*)[3])J, inverse, dim);
             pull_back((const wide(*)[3])inverse, v, rate, dim);
