@@ -226,7 +226,7 @@ static BrimResult time_steps(const BrimSimDef *def, double *ms, BrimError *error
         r = brim_sim_step(trial, error);
         if (i) best = fmin(best, timer_ms() - begin); // the first one primes and allocates
     }
-    if (r == BRIM_OK) *ms = best / (double)trial->particles.count;
+    if (r == BRIM_OK && trial->particles.count) *ms = best / (double)trial->particles.count;
     brim_sim_destroy(&trial);
     return r;
 }
@@ -251,8 +251,8 @@ static BrimResult calibrate(const BrimSim *s, const BrimSimDef *scene, double se
     def.memory_limit = 0; // the block may be larger than the scene
     for (int i = 0; i < 6; i++) def.sides[i] = BRIM_SIDE_WALL;
     BrimResult r = time_steps(&def, ms, error);
-    double own = 0;
-    if (r == BRIM_OK && seeded > ENOUGH && seeded < TOO_MANY) r = time_steps(scene, &own, error);
+    double own = 0; // stays 0 when the scene's own steps fail: that is for the run to tell
+    if (r == BRIM_OK && seeded > ENOUGH && seeded < TOO_MANY) (void)time_steps(scene, &own, NULL);
     *ms = fmax(*ms, own);
     return r;
 }
