@@ -63,7 +63,7 @@ TEST(density_knows_how_much_of_a_kernel_a_wall_takes) {
                 double part = 0; // at w, w + 1/64, ...: a kernel of straight pieces
                 for (double at = w + 1.0 / 128; at < x + 2; at += 1.0 / 64)
                     part += fmin(fmax(0.5 + (0.5 - fabs(at - (x + 0.5))) / ramp, 0), 1) / 64;
-                CHECK_NEAR(kernel[x], part, 1e-3);
+                CHECK_NEAR(kernel[x], part, 1e-5);
                 CHECK_NEAR(volume[x], fmin(fmax(x + 1 - w, 0), 1), 1e-5);
             }
         }

@@ -303,7 +303,7 @@ TEST(warp_volume_by_the_pressure) {
     BrimError error = {0};
     double none, averaged, control, grown = filled_after("solver.volume=none", &none, &error);
     CHECK_OK(error.result, error);
-    CHECK(grown > 1.03);
+    CHECK(grown > 1.03 && grown < 1.1);
     double within = filled_after("solver.volume=control", &control, &error);
     CHECK_OK(error.result, error);
     CHECK_NEAR(within, 1, 0.01);
