@@ -24,3 +24,6 @@ scene rotating-cuboid --set domain.cells=32 --frames 2
 scene rotating-cuboid --set domain.cells=32 --set viscosity=50 --set surface_tension=1 --frames 1
 scene inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --frames 3
 scene band-dam-cylinders --set domain.cells=50 --frames 2
+scene crates --set domain.cells=24 --frames 1
+scene rim-drop --frames 1
+scene warp-drop --set domain.cells=24 --frames 1

@@ -36,9 +36,8 @@
 //
 // Rules that hold for every call:
 // - SI units: metres, seconds, kilograms, radians unless a name says degrees. y points up.
-// - The library never prints or exits, and keeps no global state but one Embree device, made with
-// the
-//   first ray-traced picture. Errors come back as values.
+// - The library never prints or exits, and keeps no global state but one Embree device, which the
+//   first ray-traced picture makes. Errors come back as values.
 // - `error` may be NULL. A result below zero says that the simulation is lost: destroy it. It can
 //   neither be stepped nor saved any more.
 //   A result above zero says that the call did nothing and the simulation is as it was.

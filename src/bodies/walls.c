@@ -138,7 +138,7 @@ static void area_of(int dim, double x[3][3], double out[3]) {
 static int32_t cell_at(const BrimSim *s, const double place[3]) {
     int at[3] = {0};
     for (int a = 0; a < s->dim; a++) {
-        at[a] = (int)floor(place[a] / (double)s->dx);
+        at[a] = (int)floor(space_to_grid_double(s->space, place[a]));
         if (at[a] < 0 || at[a] >= s->grid.cells[a]) return -1;
     }
     int64_t cell = grid_cell(&s->grid, at[0], at[1], at[2]);

@@ -1,6 +1,6 @@
 // The signed distance to a mesh that moves, near its surface: made anew in each step, by threads.
 //
-// Triangles are offered to all nodes around them, rows of eight nodes at a time, so that those next
+// Triangles are offered to all nodes around them, rows of nodes at a time, so that those next
 // to the surface know their distance exactly; from there on the eikonal equation carries distance
 // and triangle outwards, all nodes at once, pass by pass, and last the distance to that triangle
 // counts where it is less. A node's value comes from its triangles in their order and from its

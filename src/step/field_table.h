@@ -101,7 +101,7 @@ typedef enum StageId {
     F(solid_volume, float, 1, CELL, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                           \
       "part of the cell inside solids")                                                            \
     F(solid_part, float, 1, CELL, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                             \
-      "part inside solids of the weight of the cell's trilinear kernel")                           \
+      "part inside solids of the weight of the density's kernel")                           \
     F(wall_speed, float, 3, CELL, SOLIDS, MOVING, ALWAYS_LIVE, NO, "m/s",                          \
       "velocity of the solid at the face")                                                         \
     F(fine_at, int32_t, 1, TILE, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                              \
