@@ -70,6 +70,11 @@ static double apply_tile(BrimSim *s, int slot, int thread, float *const *vector)
     return s->viscosity.kernels->apply(&t, s->dim, block, q);
 }
 
+/// q = A u. A loop of its own: neighbours read this tile's u, which the next one stores again.
+static void start_tile(BrimSim *s, int slot, int thread, void *context) {
+    if (s->viscous_used[slot]) apply_tile(s, slot, thread, s->viscous_u);
+}
+
 /// r -= A u, and with the diagonal as preconditioner the first product.
 static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     const int n = s->grid.tile_cells;
@@ -77,7 +82,6 @@ static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     ViscousSums *sums = &s->viscous_sums[slot];
     *sums = (ViscousSums){0};
     if (!s->viscous_used[slot]) return;
-    apply_tile(s, slot, thread, s->viscous_u);
     for (int a = 0; a < s->dim; a++) // nothing is added to u: p is zero
         sums->rz += s->viscosity.kernels->step(n, 1, s->viscous_p[a] + at, s->viscous_q[a] + at,
                                                s->viscous_diagonal[a] + at, s->viscous_u[a] + at,
@@ -198,7 +202,11 @@ static bool prepare_cycles(BrimSim *s) {
 /// Of the start value from u, later that of the recurrence: the right-hand side is gone by then.
 static double residual(void *context) {
     Solve *solve = context;
-    if (!solve->begun) tiles_for(solve->s, begin_tile, NULL), solve->sums = sum_tiles(solve->s);
+    if (!solve->begun) {
+        tiles_for(solve->s, start_tile, NULL);
+        tiles_for(solve->s, begin_tile, NULL);
+        solve->sums = sum_tiles(solve->s);
+    }
     solve->begun = true;
     return solve->sums.pq == solve->sums.pq ? (double)solve->sums.most[0] : NAN;
 }
