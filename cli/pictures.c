@@ -24,33 +24,6 @@ static BrimFrame frame_of(const BrimSim *sim) {
                        .id = (uint32_t *)p.id};
 }
 
-/// The frame with the vertices of bodies as particles besides, in new memory; NULL when there is
-/// none.
-static float *add_vertices(const BrimSim *sim, BrimFrame *frame) {
-    size_t all = frame->count, at = frame->count;
-    BrimBodySurface s;
-    for (int k = 0; k < brim_sim_body_count(sim); k++)
-        if (brim_sim_body_surface(sim, k, &s, NULL) == BRIM_OK) all += s.vertex_count;
-    float *memory = malloc(7 * (all + 1) * sizeof *memory);
-    if (!memory) return NULL;
-    float *from[6] = {frame->x, frame->y, frame->z, frame->vx, frame->vy, frame->vz};
-    float **to[6] = {&frame->x, &frame->y, &frame->z, &frame->vx, &frame->vy, &frame->vz};
-    uint32_t *id = (uint32_t *)(void *)(memory + 6 * all);
-    for (int a = 0; a < 6; a++) {
-        *to[a] = memory + (size_t)a * all;
-        if (at) memcpy(*to[a], from[a], at * sizeof *memory);
-    }
-    for (size_t i = 0; i < all; i++) id[i] = (uint32_t)i;
-    for (int k = 0; k < brim_sim_body_count(sim); k++) {
-        if (brim_sim_body_surface(sim, k, &s, NULL) != BRIM_OK) continue;
-        for (size_t i = 0; i < s.vertex_count; i++, at++)
-            for (int a = 0; a < 3; a++)
-                (*to[a])[at] = s.position[i][a], (*to[a + 3])[at] = s.velocity[i][a];
-    }
-    frame->count = all, frame->id = id;
-    return memory;
-}
-
 void picture_take(Result *r, const BrimSim *sim, const char *colour, double high) {
     if (r->code != EXIT_DONE || r->no_pictures) return;
     BrimFrame frame = frame_of(sim);
@@ -61,17 +34,9 @@ void picture_take(Result *r, const BrimSim *sim, const char *colour, double high
     picture.low = 0, picture.high = high;
     picture.threads = r->threads;
     const char *bodies = result_path(r, "-bodies.ply");
-    BrimError error;
-    float *points = NULL;
-    if (brim_sim_body_count(sim) > 0 && brim_write_bodies(sim, bodies, &error) == BRIM_OK) {
-        // a surface with an edge of more than two triangles has no inside: its vertices then
+    if (brim_sim_body_count(sim) > 0 && brim_write_bodies(sim, bodies, NULL) == BRIM_OK)
         picture.bodies = bodies;
-        if (brim_write_picture(r->def, &frame, NULL, brim_sim_time(sim), &picture,
-                               part_path(r, r->picture_count), &error) == BRIM_ERROR_INPUT)
-            picture.bodies = NULL, points = add_vertices(sim, &frame);
-    }
     picture_write(r, r->def, &frame, brim_sim_time(sim), NULL, &picture);
-    free(points);
     unlink(bodies);
 }
 

@@ -1,6 +1,7 @@
 // Meshes: three file types, damaged files, and distances against exact shapes.
 #include "scratch.h"
 #include "solid/distance_near.h"
+#include "solid/mesh_frames.h"
 #include "solid/solid.h"
 #include "solid/triangle.h"
 #include "test.h"
@@ -297,6 +298,56 @@ TEST(mesh_open_and_crowded_are_refused) {
     CHECK(trimesh_close(&m, "two.obj", &error) == BRIM_ERROR_INPUT);
     CHECK(strstr(error.message, "1 edges of more than two"));
     trimesh_free(&m);
+}
+
+TEST(mesh_of_bodies_that_touch_is_read_by_its_indices) {
+    // as a frame of bodies: two that share an edge, and one whose vertex met another of its own
+    BrimError error;
+    Trimesh m = unit_box();
+    add_box(&m, (double[3]){0.5, 0.5, -0.5}, (double[3]){1.5, 1.5, 0.5});
+    Trimesh folded = ball(0.4, 2);
+    CHECK_OK(trimesh_close(&folded, "ball", &error), error);
+    memcpy(folded.vertices[folded.triangles[5][0]], folded.vertices[folded.triangles[100][0]],
+           sizeof *folded.vertices);
+    for (int i = 0; i < 2; i++) {
+        const Trimesh *t = i ? &folded : &m;
+        const char *path = at(i ? "folded-1.ply" : "bodies-1.ply");
+        BrimMesh mesh = {.vertex_count = t->vertex_count,
+                         .triangle_count = t->triangle_count,
+                         .position = t->vertices,
+                         .triangle = t->triangles};
+        CHECK_OK(brim_write_mesh(&mesh, 0, 0, BRIM_MESH_PLY, path, &error), error);
+        Trimesh read = {0};
+        CHECK_OK(trimesh_load(path, &read, &error), error);
+        CHECK(read.vertex_count == t->vertex_count && read.triangle_count == t->triangle_count);
+        CHECK_NEAR(trimesh_volume(&read), trimesh_volume(t), 1e-6);
+        trimesh_free(&read);
+
+        BrimSimDef def = brim_default_sim_def(); // what `brim render` does with such a frame
+        BrimPictureDef picture = brim_default_picture_def();
+        BrimFrame none = {0};
+        def.dim = 3, def.size = (BrimVec3){2, 2, 2};
+        for (int a = 0; a < 3; a++) def.cells[a] = 8;
+        picture.width = picture.height = 32, picture.samples = 1, picture.bodies = path;
+        CHECK_OK(brim_write_picture(&def, &none, NULL, 0, &picture, at("bodies.png"), &error),
+                 error);
+    }
+    BrimMesh second = {.vertex_count = m.vertex_count,
+                       .triangle_count = m.triangle_count,
+                       .position = m.vertices,
+                       .triangle = m.triangles};
+    CHECK_OK(brim_write_mesh(&second, 0, 0, BRIM_MESH_PLY, at("bodies-2.ply"), &error), error);
+    BrimShapeDef shape = {.kind = BRIM_SHAPE_MESH, .frames = at("bodies-#.ply"), .frame_rate = 1};
+    MeshFrames *frames = NULL;
+    CHECK_OK(mesh_frames_new(&shape, 3, &frames, &error), error);
+    mesh_frames_free(&frames);
+    m.triangle_count--; // a hole stays a hole
+    second.triangle_count--;
+    CHECK_OK(brim_write_mesh(&second, 0, 0, BRIM_MESH_PLY, at("hole.ply"), &error), error);
+    Trimesh read = {0};
+    CHECK(trimesh_load(at("hole.ply"), &read, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "3 open edges"));
+    trimesh_free(&read), trimesh_free(&m), trimesh_free(&folded);
 }
 
 TEST(mesh_concave_polygon_keeps_its_outline) {

@@ -34,9 +34,11 @@ bool trimesh_add_vertex(Trimesh *m, const double position[3]) {
 
 static BrimResult parse(MeshFormat format, const uint8_t *data, size_t size, const char *name,
                         Trimesh *mesh, BrimError *error) {
-    return format == MESH_OBJ   ? trimesh_parse_obj(data, size, name, mesh, error)
-           : format == MESH_PLY ? trimesh_parse_ply(data, size, name, mesh, error)
-                                : trimesh_parse_stl(data, size, name, mesh, error);
+    BrimResult r = format == MESH_OBJ   ? trimesh_parse_obj(data, size, name, mesh, error)
+                   : format == MESH_PLY ? trimesh_parse_ply(data, size, name, mesh, error)
+                                        : trimesh_parse_stl(data, size, name, mesh, error);
+    mesh->joined = r == BRIM_OK && mesh->joined && trimesh_balanced(mesh);
+    return r;
 }
 
 BrimResult trimesh_parse(MeshFormat format, const uint8_t *data, size_t size, const char *name,

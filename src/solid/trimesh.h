@@ -9,6 +9,7 @@ typedef struct Trimesh {
     uint32_t (*triangles)[3]; ///< indices of vertices
     size_t triangle_count, triangle_capacity;
     bool oriented; ///< set by trimesh_close: neighbours agree which side is out
+    bool joined;   ///< set by a reader: the indices alone say which vertices are one, and close it
 } Trimesh;
 
 typedef enum MeshFormat { MESH_OBJ, MESH_PLY, MESH_STL } MeshFormat;
@@ -29,14 +30,19 @@ double trimesh_volume(const Trimesh *mesh);
 void trimesh_free(Trimesh *mesh);
 
 /// Welds vertices at equal positions, drops triangles that this leaves without three corners,
-/// and refuses a mesh with edges that do not join exactly two triangles.
+/// and refuses a mesh with edges that do not join exactly two triangles. A joined mesh is taken as
+/// it is: where a body touches itself, two of its vertices may be at one place.
 BrimResult trimesh_close(Trimesh *mesh, const char *name, BrimError *error);
 /// The same where `same` [vertices] says which vertices are one.
 BrimResult trimesh_close_as(Trimesh *mesh, const uint32_t *same, const char *name,
                             BrimError *error);
 /// same [vertices]: vertices with equal numbers may be one => the lowest of those that are at the
-/// same place. False when out of memory.
+/// same place; in a joined mesh each is by itself. False when out of memory.
 bool trimesh_same(const Trimesh *mesh, uint32_t *same);
+
+/// Whether every edge is passed as often the one way as the other: then the winding number tells
+/// the inside, whatever meets whatever. False also when out of memory.
+bool trimesh_balanced(const Trimesh *mesh);
 
 /// The three parsers of trimesh_parse, without trimesh_close.
 BrimResult trimesh_parse_obj(const uint8_t *data, size_t size, const char *name, Trimesh *mesh,

@@ -1,4 +1,5 @@
-// Welding, and the check that every edge joins two triangles: only then is there an inside.
+// Welding, and the check that every edge joins two triangles: only then is there an inside. Files
+// of Brim itself join their triangles by indices and need neither.
 #include "base/error.h"
 #include "base/memory.h"
 #include "solid/trimesh.h"
@@ -29,6 +30,8 @@ static int compare_keys(const void *pa, const void *pb) {
 }
 
 bool trimesh_same(const Trimesh *m, uint32_t *first) {
+    for (size_t i = 0; i < m->vertex_count && m->joined; i++) first[i] = (uint32_t)i;
+    if (m->joined) return true;
     Corner *corners = memory_new(m->vertex_count * sizeof *corners);
     if (!corners) return false;
     for (size_t i = 0; i < m->vertex_count; i++) {
@@ -59,6 +62,7 @@ static void weld(Trimesh *m, const uint32_t *first) {
 
 typedef struct EdgeCount {
     size_t open, crowded, flipped; ///< of one triangle; of more than two; of two that disagree
+    size_t uneven;                 ///< passed more often one way than the other
     uint64_t example;              ///< first edge that is open or crowded
 } EdgeCount;
 
@@ -74,6 +78,7 @@ static EdgeCount count_edges(const uint64_t *keys, size_t count) {
         c.open += sides == 1;
         c.crowded += sides > 2;
         c.flipped += sides == 2 && backward != 1;
+        c.uneven += 2 * backward != sides;
     }
     return c;
 }
@@ -90,6 +95,11 @@ static bool check_edges(const Trimesh *m, EdgeCount *count) {
     *count = count_edges(keys, 3 * m->triangle_count);
     free(keys);
     return true;
+}
+
+bool trimesh_balanced(const Trimesh *m) {
+    EdgeCount count;
+    return check_edges(m, &count) && count.uneven == 0;
 }
 
 static BrimResult refuse_edges(const Trimesh *m, const EdgeCount *c, const char *name,
@@ -111,7 +121,8 @@ BrimResult trimesh_close_as(Trimesh *mesh, const uint32_t *same, const char *nam
     if (mesh->triangle_count == 0)
         return fail(error, BRIM_ERROR_INPUT, "%s: the mesh has no triangles", name);
     if (!check_edges(mesh, &count)) return trimesh_out_of_memory(name, error);
-    if (count.open || count.crowded) return refuse_edges(mesh, &count, name, error);
+    bool crowded = count.crowded && !(mesh->joined && count.uneven == 0);
+    if (count.open || crowded) return refuse_edges(mesh, &count, name, error);
     mesh->oriented = count.flipped == 0;
     return BRIM_OK;
 }

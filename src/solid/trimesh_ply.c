@@ -172,7 +172,9 @@ static BrimResult read_header(Ply *p) {
             result = header_property(p);
         else if (word_is(word, "end_header"))
             break;
-        else if (!word_is(word, "comment") && !word_is(word, "obj_info"))
+        else if (word_is(word, "comment")) // "comment brim 1.2": frames of bodies, surfaces
+            p->mesh->joined |= text_word(&p->text, &word) && word_is(word, "brim");
+        else if (!word_is(word, "obj_info"))
             result = bad(p, "expected format, element, property, comment or end_header");
         if (result != BRIM_OK) return result;
     }
