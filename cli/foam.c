@@ -26,7 +26,7 @@ typedef struct Job {
     FrameFiles files;
     BrimFoam *foam;
     double frame_rate;
-    int most;
+    int most, per_cell; ///< particles: of foam; of the liquid in a full cell
     Totals totals;
 } Job;
 
@@ -102,6 +102,7 @@ static int prepare(Job *job, const char *from) {
     BrimFoamDef foam = def->foam;
     foam.threads = (int)a->threads;
     job->frame_rate = def->frame_rate, job->most = foam.most;
+    job->per_cell = def->particles_per_cell;
     BrimError error;
     if (brim_foam_create(def, &foam, &job->foam, &error) != BRIM_OK)
         return report_result(&error, a->json);
@@ -153,8 +154,8 @@ static int make_frame(Job *job, int index) {
     if (result != BRIM_OK) return report_result(&error, job->arguments->json);
     double seconds = wall_clock() - began;
     Totals *t = &job->totals;
-    t->made++, t->particles += (int64_t)particles.count, t->born += foam.counts.born;
-    t->seconds += seconds;
+    t->made++, t->born += foam.counts.born, t->seconds += seconds;
+    t->particles += (int64_t)(particles.count + particles.interior_count * (size_t)job->per_cell);
     t->full = t->full || foam.count + (size_t)foam.counts.gone >= (size_t)job->most;
     tell_frame(job, &foam, path, seconds);
     return EXIT_DONE;

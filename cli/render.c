@@ -424,7 +424,7 @@ static int prepare_surface(Job *job) {
     if (brim_mesher_create(&job->def, &mesh, &job->mesher, &error) == BRIM_OK) return EXIT_DONE;
     if (job->def.band_width == 0 || job->a->style) return report_result(&error, false);
     report_warning("drawn as particles: frames of a narrow band hold none below it; for water run "
-                   "with --set output.surface=ply");
+                   "with --set output.interior=true");
     job->surface = false;
     job->picture.style = BRIM_STYLE_PARTICLES;
     return EXIT_DONE;

@@ -269,8 +269,9 @@ static double body_frame(const BrimSim *s) {
     return s->dim == 2 ? 2 * sum : sum; // 2D: slices with two sides
 }
 
-/// Bytes of frames, of checkpoints as at the end, and of statistics.
-static double disk_bytes(const BrimSim *s, const Forecast *f, double tiles, double steps) {
+/// Bytes of frames, of checkpoints as at the end, and of statistics. `hidden`: cells below a band
+static double disk_bytes(const BrimSim *s, const Forecast *f, double tiles, double steps,
+                         double hidden) {
     double particles = f->particles;
     const BrimOutputDef *o = &s->def.output;
     double frames = floor(brim_sim_frame_count(s) / fmax(1, o->every)) + 1;
@@ -280,6 +281,7 @@ static double disk_bytes(const BrimSim *s, const Forecast *f, double tiles, doub
         if (attribute_rows[row].frame && particles_carry(&s->particles, row))
             numbers += attribute_rows[row].numbers;
     double frame = (o->particles ? 4 * numbers * particles : 0) + (o->fields ? 24 * cells : 0);
+    if (o->particles && (o->interior || o->foam)) frame += sizeof(BrimInterior) * hidden;
     frame += body_frame(s);
     // of spray, foam and bubbles 41 bytes each, for ParaView as many again
     if (o->foam) frame += (o->paraview ? 82 : 41) * f->foam;
@@ -322,7 +324,7 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     uint8_t *tiles = memory_zero(grid_box(&s->grid));
     double *rate = calloc((size_t)s->source_count + 1, sizeof *rate);
     if (!tiles || !rate) r = fail(error, BRIM_ERROR_MEMORY, "out of memory");
-    double particles = 0, emitted = 0, mean = 0;
+    double particles = 0, hidden = 0, emitted = 0, mean = 0;
     for (int i = 0; i < def->liquid_count && r == BRIM_OK; i++) {
         int64_t seeded = emit_count(s, &def->liquid[i], (const Shape *const *)shapes, i, 0, tiles);
         if (seeded == 0) warn_if_buried(s, shapes[i], i, estimate);
@@ -343,7 +345,8 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         BrimError none;
         if (has_band(s) && sim_check_memory(s, 0, tile_count, &none) == BRIM_OK &&
             band_start(s, def->liquid, (const Shape *const *)shapes, def->liquid_count, tiles))
-            particles -= band_hidden_particles(s);
+            hidden = band_hidden_particles(s);
+        particles -= hidden;
         // What is emitted fills tiles of its own.
         tile_count += 2 * emitted / ((double)s->grid.tile_cells * s->def.particles_per_cell);
         Forecast f = {count_steps(s), particles + mean, particles + emitted, -1, 0};
@@ -357,7 +360,8 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         estimate->particles = whole(all);
         estimate->tiles = whole(tile_count);
         estimate->memory_bytes = whole(sim_memory(s, all, tile_count));
-        estimate->disk_bytes = whole(disk_bytes(s, &f, tile_count, steps));
+        estimate->disk_bytes =
+            whole(disk_bytes(s, &f, tile_count, steps, hidden / def->particles_per_cell));
         estimate->steps = whole(steps);
         if (!(all > 0)) warn(estimate, "there is no water before the end");
         warn_of_thin_walls(s, estimate);

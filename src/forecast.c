@@ -2,6 +2,7 @@
 #include "sim.h"
 #include "step/stream.h"
 #include <math.h>
+#include <stdlib.h>
 
 enum {
     PARTICLES_2D = 1500,
@@ -109,12 +110,16 @@ static void add_frame(Sums *s, const BrimSim *sim, BrimFoam *foam) {
     const BrimOutputDef *o = &s->def->output;
     int frame = brim_sim_frame(sim), all = brim_sim_frame_count(sim);
     BrimParticles p = brim_sim_particles(sim);
+    BrimInterior *below = NULL;
+    if (foam && brim_sim_interior(sim, &below, &p.interior_count, NULL) == BRIM_OK)
+        p.interior = below;
     if (foam && brim_foam_advance(foam, &p, frame, brim_sim_time(sim), NULL) == BRIM_OK) {
         // born in the uppermost layers of particles
         double count = s->wider * s->wider * (double)brim_foam_frame(foam).count;
         s->foam += fmin(count, s->def->foam.most);
         s->frames++;
     }
+    free(below);
     bool surface = o->surface != BRIM_SURFACE_OUTPUT_NONE || o->vdb;
     if (!surface || frame % (all / SURFACES + 1)) return;
     BrimMeshDef def = brim_default_mesh_def();

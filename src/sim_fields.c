@@ -1,6 +1,7 @@
 // Fields as dense arrays, for output and hosts.
 #include "band/band.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "projection/weight.h"
 #include "sim.h"
 #include "warp/space.h"
@@ -103,6 +104,40 @@ bool brim_sim_bounds(const BrimSim *sim, int low[3], int high[3]) {
             any = true;
         }
     return any;
+}
+
+/// The hidden cells in storage order, how many there are; with NULL only that.
+static size_t list_interior(const BrimSim *s, BrimInterior *out) {
+    size_t n = 0;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        TileMask hidden = mask_load(&s->grid, s->hidden, t);
+        TileCoord c = s->grid.coord[t];
+        for (int z = 0; z < s->grid.tile_depth; z++)
+            for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1, n++) {
+                if (!out) continue;
+                const int k = __builtin_ctzll(bits);
+                const int at[3] = {c.x * TILE + (k & 7), c.y * TILE + (k >> 3), c.z * TILE + z};
+                for (int a = 0; a < 3; a++) {
+                    out[n].position[a] = a < s->dim ? space_middle(s->space, at[a]) : 0;
+                    out[n].velocity[a] = centre_velocity(s, a, at);
+                }
+            }
+    }
+    return n;
+}
+
+BrimResult brim_sim_interior(const BrimSim *sim, BrimInterior **cells, size_t *count,
+                             BrimError *error) {
+    NEED(cells, error);
+    NEED(count, error);
+    *cells = NULL, *count = 0;
+    NEED(sim, error);
+    size_t n = has_band(sim) ? list_interior(sim, NULL) : 0;
+    *cells = memory_new((n + 1) * sizeof **cells);
+    if (!*cells)
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the %zu cells below the band", n);
+    *count = n ? list_interior(sim, *cells) : 0;
+    return BRIM_OK;
 }
 
 /// Adds what particles would give to the cells around one below a band, were it full of them.

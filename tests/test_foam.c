@@ -699,10 +699,6 @@ TEST(foam_refuses_bad_settings) {
     CHECK(strstr(error.message, "foam.life"));
     CHECK(brim_foam_create(&def, &low, &f, &error) == BRIM_ERROR_INPUT && !f);
     CHECK(strstr(error.message, "foam.bubble_time"));
-    def.band_width = 3;
-    BrimFoamDef plain = brim_default_foam_def();
-    CHECK(brim_foam_create(&def, &plain, &f, &error) == BRIM_ERROR_INPUT && !f);
-    CHECK(strstr(error.message, "band"));
 }
 
 TEST(foam_files_are_checked) {

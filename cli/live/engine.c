@@ -201,13 +201,13 @@ static double until_frame(Engine *e) {
 }
 
 /// Begins a surface when one is waited for and the last one is done.
-static void publish_surface(Engine *e, const BrimParticles *particles) {
+static void publish_surface(Engine *e) {
     const BrimSimDef *def = brim_scene_def(e->scene);
     if (!is_new(e, SLOT_SURFACE) || !surfacer_can(def)) return;
     if (!e->surfacer) e->surfacer = surfacer_new(def, e->hub);
     if (!e->surfacer || !surfacer_idle(e->surfacer)) return;
     FrameHead head = frame_head(e);
-    if (!surfacer_give(e->surfacer, &head, particles)) return;
+    if (!surfacer_give(e->surfacer, &head, e->sim)) return;
     e->shown[SLOT_SURFACE] = e->state;
     e->wanted &= ~(1u << SLOT_SURFACE);
 }
@@ -220,7 +220,7 @@ static void publish(Engine *e) {
         hub_publish(e->hub, SLOT_STATS, describe_stats(e->sim));
     }
     BrimParticles particles = brim_sim_particles(e->sim);
-    publish_surface(e, &particles);
+    publish_surface(e);
     int values = VALUES_OWN + particles.extra_count;
     for (int slot = SLOT_VALUE; e->wanted && slot < SLOT_VALUE + values; slot++) {
         if (!is_new(e, slot) || now - e->published[slot] < FRAME_GAP) continue;

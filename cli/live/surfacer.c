@@ -16,12 +16,14 @@ struct Surfacer {
     FrameHead head;
     float *values; ///< [ARRAYS][count]
     size_t count, capacity;
+    BrimInterior *interior;
+    size_t interior_count;
     BrimSolidState *solids;
     BrimBodySurface *bodies; ///< positions are the surfacer's own
 };
 
 bool surfacer_can(const BrimSimDef *def) {
-    return def->dim == 3 && def->band_width == 0 && !(def->warp > 0) && !def->nodal;
+    return def->dim == 3 && !(def->warp > 0) && !def->nodal;
 }
 
 static void make_surface(Surfacer *s) {
@@ -33,7 +35,9 @@ static void make_surface(Surfacer *s) {
                                .z = v + 2 * n,
                                .vx = v + 3 * n,
                                .vy = v + 4 * n,
-                               .vz = v + 5 * n};
+                               .vz = v + 5 * n,
+                               .interior = s->interior,
+                               .interior_count = s->interior_count};
     BrimMesh mesh;
     if (brim_mesher_mesh(s->mesher, &particles, s->head.time, &mesh, NULL) != BRIM_OK) return;
     hub_publish(s->hub, SLOT_SURFACE, frame_surface(&s->head, &mesh));
@@ -64,6 +68,7 @@ Surfacer *surfacer_new(const BrimSimDef *def, Hub *hub) {
     if (!s) return NULL;
     water.solids = NULL, water.solid_count = 0;
     water.bodies = NULL, water.body_count = 0;
+    water.output.interior = true; // of a band; it is given
     mesh.resolution = 1, mesh.threads = 1;
     s->hub = hub;
     pthread_mutex_init(&s->lock, NULL);
@@ -111,9 +116,12 @@ static bool copy_head(Surfacer *s, const FrameHead *head) {
     return true;
 }
 
-bool surfacer_give(Surfacer *s, const FrameHead *head, const BrimParticles *p) {
+bool surfacer_give(Surfacer *s, const FrameHead *head, const BrimSim *sim) {
+    const BrimParticles all = brim_sim_particles(sim), *p = &all;
     const float *arrays[ARRAYS] = {p->x, p->y, p->z, p->vx, p->vy, p->vz};
     if (!copy_head(s, head)) return false;
+    free(s->interior);
+    if (brim_sim_interior(sim, &s->interior, &s->interior_count, NULL) != BRIM_OK) return false;
     if (ARRAYS * p->count > s->capacity) {
         free(s->values);
         s->capacity = ARRAYS * (p->count + p->count / 8) + 1;
@@ -143,7 +151,7 @@ void surfacer_free(Surfacer **surfacer) {
     brim_mesher_destroy(&s->mesher);
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);
-    free(s->values);
+    free(s->values), free(s->interior);
     free(s);
     *surfacer = NULL;
 }

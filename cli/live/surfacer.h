@@ -5,13 +5,13 @@
 
 typedef struct Surfacer Surfacer;
 
-/// Whether a scene has surfaces that frames can show: 3D, and particles all through the water.
+/// Whether a scene has surfaces that frames can show: 3D, on a regular grid.
 bool surfacer_can(const BrimSimDef *def);
 /// NULL when it cannot be had.
 Surfacer *surfacer_new(const BrimSimDef *def, Hub *hub);
 /// Whether it could begin another one.
 bool surfacer_idle(Surfacer *surfacer);
 /// Copies what is given and publishes its surface when that is done. False when out of memory.
-bool surfacer_give(Surfacer *surfacer, const FrameHead *head, const BrimParticles *particles);
+bool surfacer_give(Surfacer *surfacer, const FrameHead *head, const BrimSim *sim);
 /// Waits for its end.
 void surfacer_free(Surfacer **surfacer);

@@ -494,6 +494,7 @@ typedef struct BrimFoamDef {
 
 typedef struct BrimOutputDef {
     bool particles;            ///< DIR/particles/NNNNNN.ply
+    bool interior;             ///< these hold the cells below a narrow band too; so with foam
     bool foam;                 ///< DIR/foam/NNNNNN.ply, made with BrimSimDef.foam from particles
     bool fields;               ///< DIR/fields/NNNNNN.vti
     BrimSurfaceOutput surface; ///< DIR/surface/NNNNNN.ply or .obj; 3D
@@ -678,6 +679,12 @@ typedef struct BrimAttribute {
 } BrimAttribute;
 enum { BRIM_EXTRA_MAX = 8 };
 
+/// A cell that is full of liquid but holds no particles: it lies below a narrow band.
+typedef struct BrimInterior {
+    float position[3]; ///< of its middle, m
+    float velocity[3]; ///< of the liquid there, m/s
+} BrimInterior;
+
 /// The particles where they are, without copying. Valid until the next call that changes the
 /// simulation. Velocities may be written before the first step and between steps. With a narrow
 /// band there are none below it. Particles are in storage order; `id` is stable, unique and counts
@@ -690,9 +697,14 @@ typedef struct BrimParticles {
     size_t spray;    ///< the last so many fly by themselves and are no part of the liquid's surface
     int extra_count; ///< attributes that the def asked for
     BrimAttribute extra[BRIM_EXTRA_MAX];
+    const BrimInterior *interior; ///< [interior_count]; NULL: not known. Not set by a simulation
+    size_t interior_count;
 } BrimParticles;
 
 BRIM_API BrimParticles brim_sim_particles(const BrimSim *sim);
+/// The cells below a narrow band, in storage order => new array, for free(); empty without a band.
+BRIM_API BrimResult brim_sim_interior(const BrimSim *sim, BrimInterior **cells, size_t *count,
+                                      BrimError *error);
 
 typedef enum BrimField {
     BRIM_FIELD_PRESSURE,  ///< Pa, 1 component
@@ -1079,6 +1091,8 @@ typedef struct BrimFrame {
     int extra_count; ///< what else they carry: of brim_frame_read_all
     BrimAttribute extra[BRIM_EXTRA_MAX];
     char extra_name[BRIM_EXTRA_MAX][32];
+    BrimInterior *interior; ///< [interior_count]; NULL: the file does not tell
+    size_t interior_count;
 } BrimFrame;
 
 BRIM_API BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error);
@@ -1124,8 +1138,8 @@ typedef struct BrimMesh {
     uint32_t (*triangle)[3]; ///< [triangle_count]
 } BrimMesh;
 
-/// Makes surfaces for the frames of one scene: holds its solids. 3D only; not with a narrow band,
-/// whose frames lack the water below it: brim_sim_mesh knows it.
+/// Makes surfaces for the frames of one scene: holds its solids. 3D only. With a narrow band frames
+/// must hold the cells below it (BrimOutputDef.interior).
 typedef struct BrimMesher BrimMesher;
 
 BRIM_API BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def,
@@ -1248,8 +1262,8 @@ typedef struct BrimFoamCounts {
 
 BRIM_API BrimFoamDef brim_default_foam_def(void);
 
-/// Foam of the frames of one scene, taken in order; seeded by the scene's seed. Not with a narrow
-/// band, whose frames lack the water below it.
+/// Foam of the frames of one scene, taken in order; seeded by the scene's seed. With a narrow band
+/// frames must hold the cells below it (BrimOutputDef.interior).
 typedef struct BrimFoam BrimFoam;
 
 BRIM_API BrimResult brim_foam_create(const BrimSimDef *def, const BrimFoamDef *foam_def,

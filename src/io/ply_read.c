@@ -45,6 +45,9 @@ typedef struct After {
     int properties;
 } After;
 
+/// Numbers of a cell below a narrow band in an element of its own, first after the vertices.
+enum { INTERIOR_WORDS = 6 };
+
 typedef struct Reader {
     FILE *in;
     const char *path;
@@ -63,6 +66,7 @@ typedef struct Reader {
     int other_count;
     After after[MAX_AFTER];
     int after_count;
+    bool interior; ///< the first of them are the cells below a narrow band
     Property after_properties[MAX_PROPERTIES]; ///< of all elements in `after`
     int after_property_count;
     PlyNotes notes;
@@ -149,6 +153,7 @@ static BrimResult read_element(Reader *r, Element *e, const char *line, BrimErro
     *e = (Element){.section = section, .count = strtoull(digits, NULL, 10)};
     if (section == OTHER_AFTER) {
         if (r->after_count == MAX_AFTER) return bad(r, "it has too many elements", error);
+        r->interior |= r->after_count == 0 && strcmp(name, "interior") == 0;
         r->after[r->after_count++] = (After){.count = e->count};
     }
     if (strcmp(name, "face") == 0) r->notes.surface = true, r->notes.faces = e->count;
@@ -468,10 +473,40 @@ static bool skip_element(const Reader *r, const After *e, const Property *proper
     return true;
 }
 
+static BrimResult bad_interior(const Reader *r, BrimError *error) {
+    return bad(r, "its element interior does not have x, y, z, vx, vy, vz as float", error);
+}
+
+/// The cells below a narrow band, right behind the vertices.
+static BrimResult read_interior(const Reader *r, BrimFrame *frame, BrimError *error) {
+    enum { BYTES = INTERIOR_WORDS * 4 };
+    if (r->after[0].properties != INTERIOR_WORDS) return bad_interior(r, error);
+    for (int i = 0; i < INTERIOR_WORDS; i++)
+        if (r->after_properties[i].list || r->after_properties[i].type != FLOAT32)
+            return bad_interior(r, error);
+    uint64_t count = r->after[0].count;
+    off_t start = ftello(r->in);
+    if (start < 0) return file_fail(error, "read", r->path, errno);
+    if (count > (r->bytes - (uint64_t)start) / BYTES) return ends_early(r, error);
+    frame->interior = memory_new((size_t)(count + 1) * sizeof *frame->interior);
+    if (!frame->interior)
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the cells below the band of '%s'",
+                    r->path);
+    frame->interior_count = (size_t)count;
+    if (fread(frame->interior, BYTES, (size_t)count, r->in) != count) return ends_early(r, error);
+    for (uint64_t i = 0; i < count * INTERIOR_WORDS; i++) {
+        unsigned char *at = (unsigned char *)frame->interior + 4 * i;
+        uint32_t word = (uint32_t)load(at, 4, r->big_endian);
+        memcpy(at, &word, sizeof word);
+    }
+    return BRIM_OK;
+}
+
 /// Whether what follows the vertices is what the header names, no less and no more.
 static BrimResult check_rest(const Reader *r, BrimError *error) {
-    const Property *properties = r->after_properties;
-    for (int i = 0; i < r->after_count; properties += r->after[i++].properties)
+    const int read = r->interior ? 1 : 0;
+    const Property *properties = r->after_properties + (read ? r->after[0].properties : 0);
+    for (int i = read; i < r->after_count; properties += r->after[i++].properties)
         if (!skip_element(r, &r->after[i], properties)) return ends_early(r, error);
     off_t end = ftello(r->in);
     if (end < 0) return file_fail(error, "read", r->path, errno);
@@ -489,6 +524,7 @@ BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame
     BrimResult result = read_header(&r, error);
     if (result == BRIM_OK) result = find_vertices(&r, error);
     if (result == BRIM_OK) result = read_vertices(&r, frame, error);
+    if (result == BRIM_OK && r.interior) result = read_interior(&r, frame, error);
     if (result == BRIM_OK && notes) result = check_rest(&r, error);
     if (result != BRIM_OK) brim_frame_free(frame);
     if (notes) *notes = r.notes;
@@ -526,6 +562,7 @@ BrimResult brim_frame_read_all(const char *path, BrimFrame *frame, BrimError *er
     result = read_header(&r, error);
     if (result == BRIM_OK) result = find_vertices(&r, error);
     if (result == BRIM_OK) result = read_vertices(&r, frame, error);
+    if (result == BRIM_OK && r.interior) result = read_interior(&r, frame, error);
     if (result != BRIM_OK) brim_frame_free(frame);
     fclose(r.in);
     return result;
@@ -606,7 +643,7 @@ void brim_frame_free(BrimFrame *frame) {
     if (!frame) return;
     free(frame->x), free(frame->y), free(frame->z);
     free(frame->vx), free(frame->vy), free(frame->vz);
-    free(frame->id);
+    free(frame->id), free(frame->interior);
     for (int i = 0; i < frame->extra_count; i++) free((void *)frame->extra[i].values);
     *frame = (BrimFrame){0};
 }
@@ -622,7 +659,9 @@ BrimParticles brim_frame_particles(const BrimFrame *frame) {
                        .vy = frame->vy,
                        .vz = frame->vz,
                        .id = frame->id,
-                       .extra_count = frame->extra_count};
+                       .extra_count = frame->extra_count,
+                       .interior = frame->interior,
+                       .interior_count = frame->interior_count};
     for (int i = 0; i < frame->extra_count; i++) {
         p.extra[i] = frame->extra[i];
         p.extra[i].name = frame->extra_name[i];

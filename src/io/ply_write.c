@@ -183,6 +183,17 @@ static BrimResult write_records(FileWriter *w, const BrimParticles *p, int threa
     return BRIM_OK;
 }
 
+/// The cells below a narrow band: position and velocity, as of particles.
+static void write_interior(FileWriter *w, const BrimParticles *p) {
+    enum { WORDS = 6, AT_ONCE = 1024 };
+    uint32_t words[AT_ONCE * WORDS];
+    for (size_t at = 0; at < p->interior_count; at += AT_ONCE) {
+        size_t n = p->interior_count - at < AT_ONCE ? p->interior_count - at : AT_ONCE;
+        for (size_t i = 0; i < n * WORDS; i++) words[i] = word_at(p->interior + at, i);
+        file_write(w, words, n * WORDS * sizeof *words);
+    }
+}
+
 BrimResult ply_write(const char *path, const BrimParticles *particles, double time, int frame,
                      int threads, BrimError *error) {
     FileWriter *w;
@@ -197,8 +208,13 @@ BrimResult ply_write(const char *path, const BrimParticles *particles, double ti
     for (int i = 0; i < particles->extra_count; i++)
         file_print(w, "property %s %s\n", particles->extra[i].whole ? "uint" : "float",
                    particles->extra[i].name);
+    if (particles->interior) {
+        file_print(w, "element interior %zu\n", particles->interior_count);
+        for (int i = 0; i < 6; i++) file_print(w, "property float %s\n", names[i]);
+    }
     file_print(w, "end_header\n");
     result = write_records(w, particles, threads > 1 ? threads : 1, error);
+    if (result == BRIM_OK) write_interior(w, particles);
     if (result != BRIM_OK) {
         file_abort(&w);
         return result;
@@ -210,6 +226,15 @@ BrimResult brim_write_particles(const BrimSim *sim, const char *path, BrimError 
     NEED(sim, error);
     NEED(path, error);
     BrimParticles particles = brim_sim_particles(sim);
-    return ply_write(path, &particles, brim_sim_time(sim), brim_sim_frame(sim),
-                     brim_sim_threads(sim), error);
+    const BrimSimDef *def = brim_sim_def(sim);
+    BrimInterior *interior = NULL;
+    BrimResult result = BRIM_OK;
+    if (def->band_width && (def->output.interior || def->output.foam))
+        result = brim_sim_interior(sim, &interior, &particles.interior_count, error);
+    particles.interior = interior;
+    if (result == BRIM_OK)
+        result = ply_write(path, &particles, brim_sim_time(sim), brim_sim_frame(sim),
+                           brim_sim_threads(sim), error);
+    free(interior);
+    return result;
 }

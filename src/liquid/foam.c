@@ -52,13 +52,9 @@ BrimResult brim_foam_create(const BrimSimDef *def, const BrimFoamDef *foam_def, 
         !(def->size.x + def->size.y + def->size.z < 1e30f) || def->particles_per_cell < 1)
         return fail(error, BRIM_ERROR_INPUT,
                     "foam needs a domain of finite size and particles in its cells");
-    if (def->band_width)
-        return fail(error, BRIM_ERROR_INPUT,
-                    "frames of a run with a narrow band (band.width) do not hold the water below "
-                    "it, which bubbles rise through: foam needs a run with band.width: 0");
     BrimFoam *f = calloc(1, sizeof *f);
     if (!f) return no_memory(error);
-    f->def = *foam_def, f->frame = -1;
+    f->def = *foam_def, f->frame = -1, f->band = def->band_width > 0;
     result = prepare(f, def, error);
     if (result == BRIM_OK)
         *foam = f;
@@ -128,6 +124,18 @@ static void commit(BrimFoam *f, FoamWork *w) {
     w->particle = NULL;
 }
 
+/// => next
+static BrimResult take_liquid(BrimFoam *f, const BrimParticles *liquid, int frame,
+                              BrimError *error) {
+    if (f->band && !liquid->interior)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "frame %d does not hold the water below the narrow band, which bubbles rise "
+                    "through: run with output.interior: true (or output.foam: true), or with "
+                    "band.width: 0",
+                    frame);
+    return foam_liquid_set(&f->next, &f->scale, liquid, frame, error);
+}
+
 /// The next frame becomes the present one.
 static void step_on(BrimFoam *f, int frame, double time) {
     FoamLiquid before = f->liquid;
@@ -143,7 +151,7 @@ BrimResult brim_foam_advance(BrimFoam *f, const BrimParticles *liquid, int frame
         return fail(error, BRIM_ERROR_INPUT,
                     "foam goes forward: frame %d at %g s comes after frame %d at %g s", frame, time,
                     f->frame, f->time);
-    BrimResult result = foam_liquid_set(&f->next, &f->scale, liquid, frame, error);
+    BrimResult result = take_liquid(f, liquid, frame, error);
     if (result != BRIM_OK) return result;
     if (f->begun) {
         FoamWork work = {.foam = f};
@@ -174,7 +182,7 @@ BrimResult brim_foam_restore(BrimFoam *f, const BrimParticles *liquid, int frame
                       "'%s' was made with other settings of foam: continue with the same ones, or "
                       "make all frames again (brim foam DIR --overwrite)",
                       path);
-    if (result == BRIM_OK) result = foam_liquid_set(&f->next, &f->scale, liquid, frame, error);
+    if (result == BRIM_OK) result = take_liquid(f, liquid, frame, error);
     if (result == BRIM_OK) {
         free(f->particle);
         f->particle = stored.particle, f->count = f->capacity = stored.count;

@@ -30,6 +30,8 @@ typedef struct FoamScale {
     float radius;     ///< h, of the kernel, m
     float rest;       ///< sum of the kernel in full water, in this dimension
     float size[3];    ///< of the domain, m
+    float cell;       ///< edge of the simulation's cells, m
+    int stand;        ///< stand-ins along the edge of a cell below a narrow band
     float inv_radius; ///< of the bins' cells as of the kernel, 1/m
     int cells[3];     ///< of the bins
     /// Share of a kernel on the near side of a plane at distance (i / FOAM_WALL_STEPS) h.
@@ -48,9 +50,12 @@ typedef struct FoamLiquid {
     size_t count, capacity;
     float *x[3], *v[3]; ///< m, m/s; inside the domain
     uint32_t *id;
+    BrimInterior *interior; ///< cells below a narrow band
+    size_t interior_count, interior_capacity;
 } FoamLiquid;
 
-/// Copies particles; BRIM_ERROR_INPUT when one has values that are not numbers.
+/// Copies particles, and cells below a band; BRIM_ERROR_INPUT when one has values that are not
+/// numbers.
 BrimResult foam_liquid_set(FoamLiquid *liquid, const FoamScale *scale,
                            const BrimParticles *particles, int frame, BrimError *error);
 void foam_liquid_free(FoamLiquid *liquid);
@@ -77,21 +82,27 @@ typedef struct FoamBins {
     float *x[3], *u[3];      ///< [count] m, m/s
     float *n[3];             ///< [count] normals, 0 away from the surface; NULL: not asked for
     uint32_t *source;        ///< [count] index of the particle in what was sorted
+    uint32_t *chosen;        ///< [chosen_count] interior cells near the tiles that are wanted
     uint8_t *want;           ///< [tile box] tiles whose particles are sorted in
     uint8_t *have;           ///< [tile box] tiles that exist; kept for grid_rebuild
     uint32_t *key, *by_tile; ///< [particles]
     uint32_t *first;         ///< [tile box + 1]
     int32_t *spare;          ///< [tile box]
-    size_t count, capacity, key_capacity, start_capacity;
+    size_t count, capacity, key_capacity, start_capacity, chosen_count, chosen_capacity;
 } FoamBins;
 
 /// Where particles are: x + t w of those that `halves` has a bit of `half` for; NULL: of all.
+/// Below a narrow band a lattice of stand-ins fills each cell and goes with its velocity: kernels
+/// see full water there. They come behind the particles, and bear nothing.
 typedef struct FoamPlaces {
     size_t count;
     float *const *x, *const *w;
     float time;
     const uint8_t *halves;
     uint8_t half;
+    const BrimInterior *interior;
+    size_t interior_count;
+    float interior_time; ///< s since the frame that the cells are of
 } FoamPlaces;
 
 BrimResult foam_bins_init(FoamBins *bins, const FoamScale *scale, BrimError *error);
@@ -199,6 +210,7 @@ struct BrimFoam {
     uint64_t settings; ///< hash of all that a later frame depends on, but for the liquid
     uint32_t seed;
 
+    bool band; ///< frames must tell of the cells below it
     bool begun;
     int frame;   ///< of `liquid` and of the particles
     double time; ///< s

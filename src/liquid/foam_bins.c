@@ -26,7 +26,7 @@ void foam_bins_free(FoamBins *b) {
     grid_free(&b->grid);
     for (int a = 0; a < 3; a++) free(b->x[a]), free(b->u[a]), free(b->n[a]);
     free(b->start), free(b->source), free(b->want), free(b->have), free(b->key), free(b->by_tile);
-    free(b->first), free(b->spare);
+    free(b->first), free(b->spare), free(b->chosen);
     *b = (FoamBins){0};
 }
 
@@ -72,22 +72,75 @@ typedef struct Sorting {
     bool normals;
 } Sorting;
 
-static void place(const FoamPlaces *p, size_t i, float x[3]) {
-    for (int a = 0; a < 3; a++) x[a] = p->x[a][i] + (p->time != 0 ? p->time * p->w[a][i] : 0);
+static int stand_ins(const FoamScale *s) {
+    return s->dim == 2 ? s->stand * s->stand : s->stand * s->stand * s->stand;
+}
+
+/// The cell of a stand-in, `i` counted from the first one on.
+static const BrimInterior *cell_of(const Sorting *s, size_t i) {
+    return &s->places->interior[s->bins->chosen[i / (size_t)stand_ins(s->scale)]];
+}
+
+static void place(const Sorting *s, size_t i, float x[3]) {
+    const FoamPlaces *p = s->places;
+    if (i < p->count) {
+        for (int a = 0; a < 3; a++) x[a] = p->x[a][i] + (p->time != 0 ? p->time * p->w[a][i] : 0);
+        return;
+    }
+    i -= p->count;
+    const BrimInterior *c = cell_of(s, i);
+    const int n = s->scale->stand, k = (int)(i % (size_t)stand_ins(s->scale));
+    const int at[3] = {k % n, k / n % n, k / n / n};
+    for (int a = 0; a < 3; a++) {
+        float off = a < s->scale->dim ? ((float)at[a] + 0.5f) / (float)n - 0.5f : 0;
+        x[a] = c->position[a] + off * s->scale->cell + p->interior_time * c->velocity[a];
+    }
+}
+
+static float velocity(const Sorting *s, size_t i, int axis) {
+    const FoamPlaces *p = s->places;
+    return i < p->count ? p->w[axis][i] : cell_of(s, i - p->count)->velocity[axis];
+}
+
+/// All that is sorted: particles, and stand-ins of the cells that are chosen.
+static size_t sorted_count(const Sorting *s) {
+    return s->places->count + s->bins->chosen_count * (size_t)stand_ins(s->scale);
+}
+
+/// The cells below a band in tiles that are wanted or beside one. False when out of memory.
+static bool choose_interior(const Sorting *s) {
+    FoamBins *b = s->bins;
+    const FoamPlaces *p = s->places;
+    b->chosen_count = 0;
+    if (!p->interior_count) return true;
+    if (!memory_fit((void **)&b->chosen, &b->chosen_capacity, sizeof *b->chosen, p->interior_count))
+        return false;
+    spread(&b->grid, b->want, b->have);
+    for (size_t i = 0; i < p->interior_count; i++) {
+        const BrimInterior *c = &p->interior[i];
+        float x[3];
+        uint32_t cell;
+        for (int a = 0; a < 3; a++) x[a] = c->position[a] + p->interior_time * c->velocity[a];
+        if (b->have[foam_cell(s->scale, &b->grid, x, &cell)])
+            b->chosen[b->chosen_count++] = (uint32_t)i;
+    }
+    return sorted_count(s) < NOWHERE;
 }
 
 static void find_keys(void *context, int chunk, int thread) {
     const Sorting *s = context;
     const FoamPlaces *p = s->places;
     FoamBins *b = s->bins;
-    size_t first = (size_t)chunk * CHUNK, end = first + CHUNK < p->count ? first + CHUNK : p->count;
+    size_t count = sorted_count(s), first = (size_t)chunk * CHUNK;
+    size_t end = first + CHUNK < count ? first + CHUNK : count;
     (void)thread;
     for (size_t i = first; i < end; i++) {
         float x[3];
         uint32_t cell;
-        place(p, i, x);
+        place(s, i, x);
         uint32_t tile = foam_cell(s->scale, &b->grid, x, &cell);
-        bool there = b->want[tile] && (!p->halves || p->halves[i] & p->half);
+        bool path = p->halves && i < p->count;
+        bool there = b->want[tile] && (!path || p->halves[i] & p->half);
         b->key[i] = there ? tile * (uint32_t)b->grid.tile_cells + cell : NOWHERE;
     }
 }
@@ -109,7 +162,6 @@ static void sort_by_tile(FoamBins *b, size_t count) {
 static void sort_tile(void *context, int slot, int thread) {
     const Sorting *s = context;
     FoamBins *b = s->bins;
-    const FoamPlaces *p = s->places;
     TileCoord c = b->grid.coord[slot];
     uint32_t box = (uint32_t)grid_box_index(&b->grid, c.x, c.y, c.z);
     uint32_t cells = (uint32_t)b->grid.tile_cells, first = b->first[box], end = b->first[box + 1];
@@ -124,9 +176,9 @@ static void sort_tile(void *context, int slot, int thread) {
     for (uint32_t i = first; i < end; i++) {
         uint32_t from = b->by_tile[i], to = at[b->key[from] % cells]++;
         float x[3];
-        place(p, from, x);
+        place(s, from, x);
         b->source[to] = from;
-        for (int a = 0; a < 3; a++) b->x[a][to] = x[a], b->u[a][to] = p->w[a][from];
+        for (int a = 0; a < 3; a++) b->x[a][to] = x[a], b->u[a][to] = velocity(s, from, a);
     }
 }
 
@@ -158,9 +210,11 @@ static bool fit(FoamBins *b, size_t count, bool normals) {
 
 bool foam_bins_sort(FoamBins *b, const FoamScale *scale, const FoamPlaces *places, bool normals,
                     Team *team) {
-    size_t count = places->count, box = grid_box(&b->grid);
-    if (!fit(b, count ? count : 1, normals)) return false;
+    size_t box = grid_box(&b->grid);
     Sorting s = {b, scale, places, normals};
+    if (!choose_interior(&s)) return false;
+    size_t count = sorted_count(&s);
+    if (!fit(b, count ? count : 1, normals)) return false;
     team_for(team, (int)((count + CHUNK - 1) / CHUNK), 1, find_keys, &s);
     sort_by_tile(b, count);
     for (size_t t = 0; t < box; t++) b->have[t] = b->first[t + 1] > b->first[t];

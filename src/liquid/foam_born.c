@@ -172,6 +172,7 @@ static void rate_tile(void *context, int slot, int thread) {
         for (uint32_t i = start[c]; i < start[c + 1]; i++) {
             FoamSelf self;
             FoamPair pair;
+            if (b->source[i] >= f->liquid.count) continue; // deep in the water
             for (int a = 0; a < 3; a++)
                 self.x[a] = b->x[a][i], self.u[a] = b->u[a][i], self.n[a] = b->n[a][i];
             float square = self.u[0] * self.u[0] + self.u[1] * self.u[1] + self.u[2] * self.u[2];
@@ -219,7 +220,11 @@ static bool find_rates(Potentials *p) {
     foam_spread(b);
     memcpy(p->near, b->want, box);
     foam_spread(b);
-    FoamPlaces places = {.count = n, .x = f->liquid.x, .w = f->liquid.v};
+    FoamPlaces places = {.count = n,
+                         .x = f->liquid.x,
+                         .w = f->liquid.v,
+                         .interior = f->liquid.interior,
+                         .interior_count = f->liquid.interior_count};
     if (!foam_bins_sort(b, &f->scale, &places, true, f->team)) return false;
     for (int a = 0; a < 3; a++) {
         memset(b->n[a], 0, b->count * sizeof(float));

@@ -40,6 +40,7 @@ void foam_scale_init(FoamScale *s, const BrimSimDef *def) {
     double cell = (double)def->size.x / def->cells[0], per_cell = def->particles_per_cell;
     double spacing = cell / (def->dim == 2 ? sqrt(per_cell) : cbrt(per_cell));
     s->spacing = (float)spacing, s->radius = (float)(2 * spacing);
+    s->cell = (float)cell, s->stand = (int)ceil(cell / spacing - 1e-6);
     s->inv_radius = 1 / s->radius;
     // integral of 1 - d / h, h = 2, over the ball or the disk
     s->rest = (float)(M_PI / 3 * (def->dim == 2 ? 4 : 8));
@@ -56,7 +57,7 @@ void foam_scale_init(FoamScale *s, const BrimSimDef *def) {
 
 void foam_liquid_free(FoamLiquid *l) {
     for (int a = 0; a < 3; a++) free(l->x[a]), free(l->v[a]);
-    free(l->id);
+    free(l->id), free(l->interior);
     *l = (FoamLiquid){0};
 }
 
@@ -114,6 +115,27 @@ static bool take(FoamLiquid *l, const FoamScale *s, const BrimParticles *p, size
     return sum == 0;
 }
 
+/// The cells below a band.
+static BrimResult take_interior(FoamLiquid *l, const BrimParticles *p, int frame,
+                                BrimError *error) {
+    l->interior_count = p->interior ? p->interior_count : 0;
+    if (!l->interior_count) return BRIM_OK;
+    if (!memory_fit((void **)&l->interior, &l->interior_capacity, sizeof *l->interior,
+                    l->interior_count))
+        return no_memory(l->interior_count, error);
+    memcpy(l->interior, p->interior, l->interior_count * sizeof *l->interior);
+    for (size_t i = 0; i < l->interior_count; i++) {
+        const float *x = l->interior[i].position, *v = l->interior[i].velocity;
+        if (x[0] * 0 + x[1] * 0 + x[2] * 0 + v[0] * 0 + v[1] * 0 + v[2] * 0 == 0) continue;
+        return fail(error, BRIM_ERROR_INPUT,
+                    "frame %d: the cell below the band at (%g, %g, %g) has velocity (%g, %g, %g): "
+                    "foam needs finite numbers",
+                    frame, (double)x[0], (double)x[1], (double)x[2], (double)v[0], (double)v[1],
+                    (double)v[2]);
+    }
+    return BRIM_OK;
+}
+
 BrimResult foam_liquid_set(FoamLiquid *l, const FoamScale *s, const BrimParticles *p, int frame,
                            BrimError *error) {
     ById *order;
@@ -140,7 +162,7 @@ BrimResult foam_liquid_set(FoamLiquid *l, const FoamScale *s, const BrimParticle
                           l->id[i]);
     }
     free(order);
-    return result;
+    return result == BRIM_OK ? take_interior(l, p, frame, error) : result;
 }
 
 // ----------------------------------------------------------------------------------------- paths
@@ -182,6 +204,13 @@ static void add_path(FoamPaths *p, const FoamLiquid *a, size_t i, const FoamLiqu
     p->fastest = fmaxf(p->fastest, speed); // squared, until all are there
 }
 
+static void mark_interior(FoamPaths *p, const FoamLiquid *l) {
+    for (size_t i = 0; i < l->interior_count; i++) {
+        const float *v = l->interior[i].velocity;
+        p->fastest = fmaxf(p->fastest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    }
+}
+
 bool foam_paths_make(FoamPaths *p, const FoamLiquid *a, const FoamLiquid *b, double duration) {
     if (!paths_fit(p, a->count + b->count + 1)) return false;
     p->count = 0, p->fastest = 0, p->duration = (float)duration;
@@ -192,6 +221,7 @@ bool foam_paths_make(FoamPaths *p, const FoamLiquid *a, const FoamLiquid *b, dou
         add_path(p, a, first ? i : SIZE_MAX, b, second ? j : SIZE_MAX);
         i += first, j += second;
     }
+    mark_interior(p, a), mark_interior(p, b);
     p->fastest = sqrtf(p->fastest);
     return true;
 }

@@ -286,12 +286,17 @@ static bool find_liquid(const Move *m) {
     }
     foam_spread(b);
     const FoamPaths *p = &f->paths;
+    bool early = m->begin < 0.5f * p->duration;
+    const FoamLiquid *l = early ? &f->liquid : &f->next;
     FoamPlaces places = {.count = p->count,
                          .x = p->x,
                          .w = p->w,
                          .time = m->begin,
                          .halves = p->halves,
-                         .half = m->begin < 0.5f * p->duration ? 1 : 2};
+                         .half = early ? 1 : 2,
+                         .interior = l->interior,
+                         .interior_count = l->interior_count,
+                         .interior_time = early ? m->begin : m->begin - p->duration};
     return foam_bins_sort(b, &f->scale, &places, false, f->team);
 }
 

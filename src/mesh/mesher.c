@@ -308,10 +308,11 @@ BrimResult brim_mesher_create(const BrimSimDef *def, const BrimMeshDef *mesh_def
     NEED(mesh_def, error);
     BrimResult result = mesh_check(def, mesh_def, error);
     if (result != BRIM_OK) return result;
-    if (def->band_width)
+    if (def->band_width && !def->output.interior && !def->output.foam)
         return fail(error, BRIM_ERROR_INPUT,
-                    "frames of a run with a narrow band (band.width) do not hold the water below "
-                    "it: let the run itself make surfaces (output.surface: ply)");
+                    "frames of this run with a narrow band (band.width) do not hold the water "
+                    "below it: run with output.interior: true, or let the run itself make "
+                    "surfaces (output.surface: ply)");
     BrimMesher *m = calloc(1, sizeof *m);
     if (!m) return no_memory(error);
     m->def = *def, m->mesh = *mesh_def;
@@ -332,6 +333,47 @@ void brim_mesher_destroy(BrimMesher **mesher) {
     *mesher = NULL;
 }
 
+/// The cell of a point; false outside the domain, and for what is no number.
+static bool cell_at(const Grid *g, float inv, const float x[3], int at[3]) {
+    for (int a = 0; a < 3; a++) {
+        float c = x[a] * inv;
+        if (!(c >= 0 && c < (float)g->cells[a])) return false;
+        at[a] = (int)c;
+    }
+    return true;
+}
+
+/// The cells below a band of a frame, on a grid of their tiles. => grid, mask [tiles * 64], new
+static BrimResult fill_cells(const BrimMesher *m, const BrimParticles *p, Grid *grid,
+                             uint8_t **mask, BrimError *error) {
+    if (!p->interior)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "a frame of a run with a narrow band does not hold the water below it: run "
+                    "with output.interior: true");
+    const float inv = (float)m->def.cells[0] / m->def.size.x;
+    BrimResult result = grid_init(grid, 3, m->def.cells, error);
+    if (result != BRIM_OK) return result;
+    size_t box = grid_box(grid);
+    uint8_t *want = memory_zero(box);
+    int32_t *from = memory_new(box * sizeof *from);
+    for (size_t i = 0; want && from && i < p->interior_count; i++) {
+        int at[3];
+        if (cell_at(grid, inv, p->interior[i].position, at))
+            want[grid_box_index(grid, at[0] >> TILE_SHIFT, at[1] >> TILE_SHIFT,
+                                at[2] >> TILE_SHIFT)] = 1;
+    }
+    bool ready = want && from && grid_rebuild(grid, want, from, NULL) &&
+                 (*mask = memory_zero((size_t)grid->tile_count * 64 + 1));
+    for (size_t i = 0; ready && i < p->interior_count; i++) {
+        int at[3];
+        if (!cell_at(grid, inv, p->interior[i].position, at)) continue;
+        int64_t cell = grid_cell(grid, at[0], at[1], at[2]);
+        (*mask)[cell >> 3] |= (uint8_t)(1 << (cell & 7));
+    }
+    free(want), free(from);
+    return ready ? BRIM_OK : no_memory(error);
+}
+
 BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, double time,
                             BrimMesh *mesh, BrimError *error) {
     NEED(mesh, error);
@@ -347,8 +389,15 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
     }
     BrimParticles liquid = *particles;
     liquid.count -= liquid.spray < liquid.count ? liquid.spray : liquid.count;
-    return mesh_make(&m->def, &m->mesh, m->present, present, &liquid, (FilledCells){0}, mesh,
-                     error);
+    Grid grid = {0};
+    uint8_t *mask = NULL;
+    BrimResult result = m->def.band_width ? fill_cells(m, particles, &grid, &mask, error) : BRIM_OK;
+    if (result == BRIM_OK)
+        result = mesh_make(&m->def, &m->mesh, m->present, present, &liquid,
+                           (FilledCells){&grid, mask}, mesh, error);
+    grid_free(&grid);
+    free(mask);
+    return result;
 }
 
 void brim_mesh_free(BrimMesh *mesh) {

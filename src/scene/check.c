@@ -513,10 +513,10 @@ static bool check_foam(Problem *problem, const BrimSimDef *def) {
         return found(problem, "output", "foam",
                      "is made from the frames of particles: needs "
                      "output.particles: true");
-    return def->output.foam && def->band_width &&
-           found(problem, "output", "foam",
-                 "needs band.width: 0, since there are no particles "
-                 "below a narrow band for bubbles to rise through");
+    return def->output.interior && !def->band_width &&
+           found(problem, "output", "interior",
+                 "is for runs with a narrow band: without one (band.width: 0) frames hold all of "
+                 "the liquid as particles");
 }
 
 /// The layers of a band.

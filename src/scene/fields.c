@@ -355,6 +355,11 @@ static const Field sim_fields[] = {
     {{"output.particles", "flag", "true", "true, false", "", "write particles/NNNNNN.ply"},
      AT(FLAG, SIM(output.particles)),
      .flags = FIELD_ASIDE},
+    {{"output.interior", "flag", "false", "true, false", "",
+      "with a narrow band: frames hold the cells below it too, 24 bytes each, for brim mesh, foam "
+      "and render; so with output.foam"},
+     AT(FLAG, SIM(output.interior)),
+     .flags = FIELD_ASIDE},
     {{"output.foam", "flag", "false", "true, false", "",
       "write foam/NNNNNN.ply: spray, foam and bubbles, made by the keys of foam"},
      AT(FLAG, SIM(output.foam)),

@@ -46,6 +46,26 @@ test_foam_is_the_same_for_threads_and_while_running() {
     absent d/foam
 }
 
+# Below a band there are no particles; the frames tell of the cells, so foam is much the same.
+test_foam_of_a_narrow_band() {
+    write_splash
+    sed -i -e 's/cells: 16/cells: 24/' -e 's/0.4, 0.9/0.5, 0.95/' scene.yaml
+    brim_gives 0 run scene.yaml -o d --set output.foam=true --set band.width=3 --quiet
+    brim_gives 0 info d/particles/000003.ply
+    says out "cells below the band"
+    brim_gives 0 foam d -o again --threads 2 --quiet
+    diff -rq d/foam again || give_up "other bytes than while running"
+    brim_gives 0 run scene.yaml -o full --set output.foam=true --quiet
+    local band full
+    band=$(find d/foam -name '*12.ply' -size +0 -printf '%s')
+    full=$(find full/foam -name '*12.ply' -size +0 -printf '%s')
+    [ $((band * 10)) -gt $((full * 7)) ] && [ $((band * 7)) -lt $((full * 10)) ] ||
+        give_up "with a band $band bytes of foam, without $full"
+    brim_gives 0 run scene.yaml -o plain --set band.width=3 --quiet
+    brim_gives 2 foam plain
+    says err "output.interior"
+}
+
 test_foam_resumes_where_it_was_killed() {
     write_splash
     brim_gives 0 run scene.yaml -o d --quiet
@@ -108,8 +128,8 @@ test_foam_refuses_bad_input() {
     brim_gives 2 foam d --last 0 --first 3
     brim_gives 2 run scene.yaml -o e --set output.foam=true --set output.particles=false
     says err "output.foam"
-    brim_gives 2 run scene.yaml -o e --set output.foam=true --set band.width=3
-    says err "band.width"
+    brim_gives 2 run scene.yaml -o e --set output.interior=true
+    says err "output.interior"
     absent e
     mv d/particles/000007.ply aside
     brim_gives 2 foam d

@@ -130,7 +130,11 @@ test_mesh_is_for_3d() {
     write_scene_3d band.yaml
     brim_gives 0 run band.yaml -o f --quiet --frames 1 --set band.width=2
     brim_gives 2 mesh f
-    says err "band"
+    says err "output.interior"
+    brim_gives 0 run band.yaml -o g --quiet --frames 1 --set band.width=2 \
+        --set output.interior=true --set output.surface=ply
+    brim_gives 0 mesh g -o again --quiet
+    cmp g/surface/000001.ply again/000001.ply || give_up "not the surface that the run wrote"
 }
 
 test_mesh_stops_at_a_signal_and_goes_on() {

@@ -39,7 +39,7 @@ test_render_styles() {
     silent err
 }
 
-# Frames of a narrow band tell too little for a surface: the run's own, or particles.
+# Frames of a narrow band tell too little for a surface unless they hold the cells below it.
 # shellcheck disable=SC2086
 test_render_of_a_narrow_band() {
     make_run
@@ -51,9 +51,13 @@ test_render_of_a_narrow_band() {
     brim_gives 0 render band $small -o particles.png
     says err "drawn as particles"
     brim_gives 2 render band $small --style water -o water.png
-    says err "output.surface"
+    says err "output.interior"
     brim_gives 0 run deep.yaml --set output.surface=ply -o surface --quiet
     brim_gives 0 render surface $small --style water -o water.png
+    brim_gives 0 run deep.yaml --set output.interior=true -o interior --quiet
+    brim_gives 0 render interior $small --style water -o own.png
+    says_not err "drawn as particles"
+    there own.png
     brim_gives 0 info band/checkpoints/*.brim
     says out "by the narrow band"
 }
