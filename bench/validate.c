@@ -3,6 +3,7 @@
 #include "../tests/cases_bodies.h"
 #include "../tests/cases_random.h"
 #include "../tests/cases_walls.h"
+#include "../tests/cases_waves.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -143,6 +144,27 @@ static void validate_slosh(void) {
                      transfer_name(transfer));
             row("slosh", what, "period, s", period, runs[k].period, 0.01 * runs[k].period);
         }
+}
+
+/// Of each viscosity at several resolutions, the level set made anew and tracked.
+static void validate_viscous(void) {
+    for (int k = 0; k < 3; k++)
+        for (int cells = 64; cells <= 128; cells += 32)
+            for (int tracking = 0; tracking < 2; tracking++) {
+                Wave wave, theirs = wu_2001[k].wave;
+                BrimError error;
+                if (viscous_wave(cells, wu_2001[k].re, 0.025, (BrimTracking)tracking, &wave,
+                                 &error) != BRIM_OK)
+                    give_up(&error);
+                char what[64];
+                snprintf(what, sizeof what, "Re %g, %d cells%s", wu_2001[k].re, cells,
+                         tracking ? ", tracked" : "");
+                double period = 6.283185307 / theirs.frequency;
+                double limit = cells >= 96 ? 0.05 : 0; // the coarsest tells how errors fall
+                row("viscous", what, "period, s", 6.283185307 / wave.frequency, period,
+                    limit * period);
+                row("viscous", what, "decay, 1/s", wave.decay, theirs.decay, limit * theirs.decay);
+            }
 }
 
 static void validate_vortex(void) {
@@ -584,12 +606,13 @@ typedef struct Item {
 int main(int argc, char **argv) {
     static const Item items[] = {{"rest", validate_rest},         {"fall", validate_fall},
                                  {"spin", validate_spin},         {"slosh", validate_slosh},
-                                 {"vortex", validate_vortex},     {"dam", validate_dam},
-                                 {"v-tank", validate_v_tank},     {"cylinder", validate_cylinder},
-                                 {"u-tube", validate_u_tube},     {"walls", validate_walls},
-                                 {"solitary", validate_solitary}, {"random", validate_random},
-                                 {"gauge", validate_gauge},       {"bodies", validate_bodies},
-                                 {"friction", validate_friction}, {"warp", validate_warp}};
+                                 {"vortex", validate_vortex},     {"viscous", validate_viscous},
+                                 {"dam", validate_dam},           {"v-tank", validate_v_tank},
+                                 {"cylinder", validate_cylinder}, {"u-tube", validate_u_tube},
+                                 {"walls", validate_walls},       {"solitary", validate_solitary},
+                                 {"random", validate_random},     {"gauge", validate_gauge},
+                                 {"bodies", validate_bodies},     {"friction", validate_friction},
+                                 {"warp", validate_warp}};
     // Only a whole run replaces the results that are kept.
     const char *path = argc < 2 ? "bench/results/validation.csv" : "/dev/null";
     mkdir("bench/results", 0777);

@@ -1,6 +1,6 @@
 // Friction within the liquid against exact answers, stage by stage and in whole runs.
 #include "base/hash.h"
-#include "cases.h"
+#include "cases_waves.h"
 #include "step/stages.h"
 #include "test.h"
 #include <stdlib.h>
@@ -246,46 +246,17 @@ TEST(viscosity_damps_vortices_at_its_rate) {
     brim_sim_destroy(&sim);
 }
 
-/// Frequency and decay of the wave of Wu, Eatock Taylor and Greaves (2001), Re = 200, g = 1, over
-/// theirs: elevation at the wall has extremes of -0.862 and 0.539 at 1.792 and 7.151 s.
-static BrimResult viscous_wave(int cells, double *frequency, double *decay, BrimError *error) {
-    const double their_frequency = 3 * 3.14159265 / (7.151 - 1.792);
-    const double their_decay = log(0.862 / 0.539) / (7.151 - 1.792);
-    SloshHeights heights;
-    Case c = case_slosh(cells, 1, 0.02, &heights);
-    BrimSim *sim;
-    Ring *ring = calloc(1, sizeof *ring);
-    c.def.gravity = (BrimVec3){0, -1, 0};
-    c.def.viscosity = 5;
-    c.def.slip = BRIM_SLIP_FREE;
-    c.def.transfer = BRIM_TRANSFER_APIC;
-    c.def.step = 0.025;
-    BrimResult r = case_create(&c, &sim, error);
-    while (r == BRIM_OK && brim_sim_time(sim) < 8) {
-        double centre[3];
-        centre_of_mass(sim, centre);
-        ring_add(ring, brim_sim_time(sim), centre[0] - 0.5);
-        r = brim_sim_step(sim, error);
-    }
-    ring_fit(ring, their_frequency, their_decay);
-    *frequency = ring->frequency / their_frequency;
-    *decay = ring->decay / their_decay;
-    brim_sim_destroy(&sim);
-    free(ring);
-    return r;
-}
-
 TEST(a_viscous_wave_keeps_period_and_decay) {
     if (quick()) return;
     // How the surface lies in its cells changes the decay by some percent either way (0.92 to 1.01
     // from 80 to 144 cells): the mean of three resolutions tells.
     double sum = 0;
     for (int cells = 96; cells <= 112; cells += 8) {
-        double frequency, decay;
+        Wave wave;
         BrimError error;
-        CHECK_OK(viscous_wave(cells, &frequency, &decay, &error), error);
-        CHECK_NEAR(frequency, 1, 0.01);
-        sum += decay;
+        CHECK_OK(viscous_wave(cells, 200, 0.025, BRIM_TRACKING_OFF, &wave, &error), error);
+        CHECK_NEAR(wave.frequency / wu_2001[1].wave.frequency, 1, 0.01);
+        sum += wave.decay / wu_2001[1].wave.decay;
     }
     CHECK_NEAR(sum / 3, 1, 0.05);
 }
