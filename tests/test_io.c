@@ -273,7 +273,8 @@ static BrimFrame make_particles(size_t n, uint32_t (*id)(size_t)) {
 }
 
 static BrimParticles view(const BrimFrame *f) {
-    return (BrimParticles){f->count, f->x, f->y, f->z, f->vx, f->vy, f->vz, f->id, 0, 0, {{0}}};
+    return (BrimParticles){f->count, f->x, f->y, f->z,  f->vx, f->vy, f->vz,
+                           f->id,    0,    0,    {{0}}, NULL,  0};
 }
 
 /// Ids increase and each record is that of its id.
@@ -331,7 +332,7 @@ TEST(io_ply_bytes) {
     float x[2] = {1.5f, 2.5f}, y[2] = {3, 4}, v[2] = {-1, -2};
     uint32_t id[2] = {258, 1};
     // As in 2D: no z.
-    BrimParticles p = {2, x, y, NULL, v, v, NULL, id, 0, 0, {{0}}};
+    BrimParticles p = {2, x, y, NULL, v, v, NULL, id, 0, 0, {{0}}, NULL, 0};
     const char *path = at("bytes.ply");
     CHECK_OK(ply_write(path, &p, 0.25, 6, 1, &error), error);
     size_t bytes;
@@ -767,7 +768,7 @@ TEST(io_describe_files) {
 
     float x[2] = {1, 2}, v[2] = {3, 4};
     uint32_t id[2] = {5, 9};
-    BrimParticles p = {2, x, x, x, v, v, NULL, id, 0, 0, {{0}}};
+    BrimParticles p = {2, x, x, x, v, v, NULL, id, 0, 0, {{0}}, NULL, 0};
     CHECK_OK(ply_write(at("d.ply"), &p, 0.5, 12, 1, &error), error);
     CHECK_OK(brim_describe_file(at("d.ply"), text, sizeof text, &error), error);
     CHECK(strstr(text, "by Brim 0.1.0") && strstr(text, "12") && strstr(text, "0.5 s"));
