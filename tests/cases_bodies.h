@@ -24,13 +24,24 @@ static inline double swim_kinetic(const BrimSim *sim) {
     return energy;
 }
 
-/// The rest of their energy, J.
+/// The same with what deformation holds, which is told half a step ahead as well.
+static inline double swim_motion(const BrimSim *sim) {
+    double energy = swim_kinetic(sim);
+    for (int i = 0; i < brim_sim_body_count(sim); i++) {
+        BrimBodyState b;
+        brim_sim_body_state(sim, i, &b, NULL);
+        energy += b.elastic;
+    }
+    return energy;
+}
+
+/// Energy of their places, J.
 static inline double swim_potential(const BrimSim *sim) {
     double energy = brim_sim_stats(sim)->potential_energy;
     for (int i = 0; i < brim_sim_body_count(sim); i++) {
         BrimBodyState b;
         brim_sim_body_state(sim, i, &b, NULL);
-        energy += b.elastic + b.mass * 9.81 * (double)b.center.y;
+        energy += b.mass * 9.81 * (double)b.center.y;
     }
     return energy;
 }
@@ -48,12 +59,12 @@ static inline void swim_run(BrimSim *sim, double until, bool driven, SwimResult 
         }
         const BrimStats *s = brim_sim_stats(sim);
         // at the time of the positions: the mean of before and after
-        double kinetic = swim_kinetic(sim), energy = swim_potential(sim) + 0.5 * (kinetic + last);
-        last = kinetic;
+        double motion = swim_motion(sim), energy = swim_potential(sim) + 0.5 * (motion + last);
+        last = motion;
         if (isnan(start) && !isnan(energy)) {
             start = energy;
             // what falling by a tenth of the room would set free
-            free_energy = kinetic + 0.1 * s->potential_energy;
+            free_energy = motion + 0.1 * s->potential_energy;
             for (int i = 0; i < count; i++) {
                 BrimBodyState b;
                 brim_sim_body_state(sim, i, &b, NULL);

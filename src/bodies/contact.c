@@ -89,21 +89,31 @@ static bool may_touch(const BrimSim *s, const Solid *solid, int body, const floa
     return true;
 }
 
-/// The deepest wall for a vertex at x that moves with v, at the end of the step; false when there
-/// is none. Depths count from the skin on.
-static bool find_touch(const BrimSim *s, int me, const float x[3], const double v[3], double dn,
-                       Touch *touch) {
-    double skin = SKIN * s->dx;
-    *touch = (Touch){.body = -1};
+/// What a vertex may touch at once: the sides of the domain and each body count by themselves, of
+/// the solids, which may be parts of one wall, the deepest.
+enum { TOUCHES = 6 + 1 + 8 };
+
+/// The sides of the domain that a vertex at x that moves with v has beyond it at the end of the
+/// step.
+static int touch_sides(const BrimSim *s, const float x[3], const double v[3], double dn, Touch *t) {
+    int count = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         int a = n >> 1;
         double end = (double)s->grid.cells[a] * s->dx, p = x[a] + dn * v[a];
-        double depth = skin + (n & 1 ? p - end : -p);
-        if (s->sides.open[n] || depth <= touch->depth) continue;
-        *touch = (Touch){.depth = depth, .body = -1};
-        touch->normal[a] = n & 1 ? -1 : 1;
+        double depth = SKIN * s->dx + (n & 1 ? p - end : -p);
+        if (s->sides.open[n] || depth <= 0) continue;
+        t[count] = (Touch){.depth = depth, .body = -1};
+        t[count++].normal[a] = n & 1 ? -1 : 1;
     }
-    for (int k = 0; k < s->walls.solid_count; k++) {
+    return count;
+}
+
+/// All that a vertex at x that moves with v touches at the end of the step. Depths count from the
+/// skin on.
+static int find_touches(const BrimSim *s, int me, const float x[3], const double v[3], double dn,
+                        Touch *touch) {
+    int count = touch_sides(s, x, v, dn, touch), solid_at = -1;
+    for (int k = 0; k < s->walls.solid_count && count < TOUCHES; k++) {
         const Solid *solid = s->walls.solids[k];
         int body = k - s->bodies->first_solid;
         if (body < 0 || body >= s->bodies->count) body = -1;
@@ -112,10 +122,14 @@ static bool find_touch(const BrimSim *s, int me, const float x[3], const double 
         double way[3];
         wall_velocity(s, solid, body, x, t.speed);
         for (int a = 0; a < 3; a++) way[a] = dn * (v[a] - t.speed[a]);
-        t.depth = skin - way_to(s, solid, x, way, t.place, t.normal);
-        if (t.depth > touch->depth) *touch = t;
+        t.depth = SKIN * s->dx - way_to(s, solid, x, way, t.place, t.normal);
+        if (!(t.depth > 0) || (body < 0 && solid_at >= 0 && t.depth <= touch[solid_at].depth))
+            continue;
+        int to = body < 0 && solid_at >= 0 ? solid_at : count++;
+        touch[to] = t;
+        if (body < 0) solid_at = to;
     }
-    return touch->depth > 0;
+    return count;
 }
 
 void body_stiffen(Body *b, const double *row, const double m[9], double weight) {
@@ -184,25 +198,37 @@ static void act(Body *b, const float *row, const double force[3], double sign, c
     body_stiffen(b, exact, m, kick);
 }
 
-/// What touches a body is pushed, and pushes it back at the nearest point of its surface.
-static bool touch_vertex(BrimSim *s, int me, size_t vertex, double kick) {
+/// A body is pushed by what one of its vertices touches, and pushes it back at the nearest point of
+/// its surface.
+static bool push_back(BrimSim *s, int me, size_t vertex, const double v[3], const Touch *touch,
+                      double kick) {
     Body *b = &s->bodies->body[me];
-    const Elastic *e = b->elastic;
-    const float *row = b->row + vertex * (size_t)e->r, *x = b->surface.vertices[vertex];
-    double v[3] = {0}, force[3], m[9];
-    for (int i = 0; i < e->r; i++)
-        for (int a = 0; a < b->dim; a++) v[a] += row[i] * e->v[i * b->dim + a];
-    Touch touch;
-    if (!find_touch(s, me, x, v, e->dn, &touch) || !faces(b->normal[vertex], &touch)) return true;
-    touch_force(b, &touch, vertex_stiffness(s, b, vertex), v, s->dx, force, m);
+    const float *row = b->row + vertex * (size_t)b->elastic->r;
+    double force[3], m[9];
+    if (!faces(b->normal[vertex], touch)) return true;
+    touch_force(b, touch, vertex_stiffness(s, b, vertex), v, s->dx, force, m);
     act(b, row, force, 1, m, kick);
-    if (touch.body < 0) return true;
-    Body *other = &s->bodies->body[touch.body];
+    if (touch->body < 0) return true;
+    Body *other = &s->bodies->body[touch->body];
     float foot[3], other_row[ELASTIC_DOFS_MOST];
-    body_wall(other, touch.place, foot, other_row);
+    body_wall(other, touch->place, foot, other_row);
     act(other, other_row, force, -1, m, kick);
     for (int i = 0; i < 9; i++) m[i] *= kick;
-    return joint_meet(s->bodies, me, row, touch.body, other_row, m);
+    return joint_meet(s->bodies, me, row, touch->body, other_row, m);
+}
+
+static bool touch_vertex(BrimSim *s, int me, size_t vertex, double kick) {
+    const Body *b = &s->bodies->body[me];
+    const Elastic *e = b->elastic;
+    const float *row = b->row + vertex * (size_t)e->r;
+    double v[3] = {0};
+    for (int i = 0; i < e->r; i++)
+        for (int a = 0; a < b->dim; a++) v[a] += row[i] * e->v[i * b->dim + a];
+    Touch touch[TOUCHES];
+    int count = find_touches(s, me, b->surface.vertices[vertex], v, e->dn, touch);
+    for (int n = 0; n < count; n++)
+        if (!push_back(s, me, vertex, v, &touch[n], kick)) return false;
+    return true;
 }
 
 /// Whether a body may come to touch anything within the step, by its bounds.

@@ -244,6 +244,7 @@ static bool set_brake(Elastic *e, const double *z) {
     for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
     if (!dense_cholesky_by(e->params.team, e->a, n, n)) return false;
     dense_inverse(e->a, n, e->work, e->brake, e->params.team);
+    memcpy(e->slow, e->brake, (size_t)n * (size_t)n * sizeof *e->slow);
     for (int i = 0; i < n * n; i++) e->brake[i] = e->k[i] + (1 / c) * e->brake[i];
     for (int i = 0; i < n; i++) e->brake[i * (n + 1)] -= 1 / c;
     if (!e->pinned)
@@ -396,12 +397,51 @@ static void remove_torque(Elastic *e, const double *f) {
     }
 }
 
+static void project_out(const double *q, int count, int n, double *x) {
+    for (int k = 0; k < count; k++) {
+        double part = dense_dot(q + k * n, x, n);
+        for (int i = 0; i < n; i++) x[i] -= part * q[k * n + i];
+    }
+}
+
+/// Takes half of what j changed since the step before out of it, in vibrations that the step does
+/// not resolve: of those the second half of a kick undoes the first, so that j would change sign
+/// from step to step for ever, and give its energy to what the body does as it turns. A mode of x =
+/// (dn omega / 2)^2 loses (x / (1 + x))^2 / 2 of the change; a force that stays, the whole body's
+/// momentum and spin lose nothing. j before: [dofs]
+static void calm(Elastic *e, double *before) {
+    int n = e->dofs;
+    double dt = 2 * e->kick - e->dn, spin[3], momentum[3];
+    double slow[ELASTIC_DOFS_MOST], q[6 * ELASTIC_DOFS_MOST];
+    if (!(dt > 1e-3 * e->dn)) return;
+    if (!e->pinned) {
+        elastic_spin(e, momentum, spin);
+        for (int a = 0; a < 3; a++) spin[a] *= e->kick;
+        turn_velocity(e, spin, before);
+    }
+    for (int i = 0; i < n; i++) before[i] = e->j[i] - before[i] * e->dn / dt;
+    for (int i = 0; i < n; i++) slow[i] = e->d[i] + e->dn * e->v[i]; // where j acts
+    int motions = e->pinned ? 0 : rigid_motions(e, slow, q);
+    project_out(q, motions, n, before);
+    for (int k = 0; k < 2; k++) { // 1 - A_0^-1: x / (1 + x)
+        dense_apply(e->slow, n, n, before, slow);
+        for (int i = 0; i < n; i++) before[i] -= slow[i];
+    }
+    project_out(q, motions, n, before);
+    for (int i = 0; i < n; i++) e->j[i] -= 0.5 * fmin(1, dt / e->dn) * before[i];
+}
+
 void elastic_end(Elastic *e, const double *f, bool alone) {
+    double before[ELASTIC_DOFS_MOST];
     if (e->projective) return; // the whole impulse is in v
     if (alone && !e->pinned) remove_torque(e, f);
-    if (e->params.rigid) keep_momentum(e, e->z);
-    for (int i = 0; i < e->dofs && !e->params.rigid; i++)
-        e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
+    if (e->params.rigid) {
+        keep_momentum(e, e->z);
+        return;
+    }
+    memcpy(before, e->j, (size_t)e->dofs * sizeof *before);
+    for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
+    if (e->known) calm(e, before);
 }
 
 // ------------------------------------------------------------------------------------ measures

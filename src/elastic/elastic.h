@@ -10,7 +10,8 @@
 //   w = v + j,   v* - w = dn/2 [S f(S z) - tau dn K_d v*] + k f_ext,   z = d + dn/2 v*,
 //   j = v* - w - k f_ext
 // where S undoes that the middle of a chord lies inside its arc (free bodies), and K_d brakes only
-// vibrations that the step does not resolve.
+// vibrations that the step does not resolve. Of those, j loses half of what it changed since the step
+// before, or it would change sign for ever.
 // A rigid body has the functions 1, x, y, z alone, and A^-1 is the projection on rigid motions:
 // what it becomes for a body of endless stiffness. It has no j: w is the rigid motion about z with
 // the linear and angular momentum of v.
@@ -93,7 +94,8 @@ typedef struct Elastic {
     double soft;               ///< part of the stiffness that counts in this step
     double *w, *z, *force;     ///< [r][dim]
     double *k, *a, *brake;     ///< [dofs][dofs] stiffness, factor of A, K_d
-    double *at;                ///< [r][dim] the pose that k and brake belong to
+    double *slow;              ///< [dofs][dofs] A_0^-1: what of a motion the step resolves
+    double *at;                ///< [r][dim] the pose that k, brake and slow belong to
     bool known;                ///< they are of this step
     bool plain;                ///< a has nothing but those
     bool factored;             ///< a (rigid: brake) is the factor, not the matrix
