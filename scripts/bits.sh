@@ -59,4 +59,5 @@ bits crates crates --set domain.cells=32 --frames 4
 bits immersed rim-drop --frames 2
 bits warp-drop warp-drop --set domain.cells=24 --frames 3
 bits warp-comb warp-comb --set domain.cells=24 --frames 3
+bits warp-band warp-comb --set domain.cells=24 --set band.width=3 --frames 3
 bits warp-dam warp-dam --set domain.cells=24 --frames 3

@@ -27,3 +27,4 @@ scene band-dam-cylinders --set domain.cells=50 --frames 2
 scene crates --set domain.cells=24 --frames 1
 scene rim-drop --frames 1
 scene warp-drop --set domain.cells=24 --frames 1
+scene warp-comb --set domain.cells=24 --set band.width=3 --frames 1

@@ -329,7 +329,7 @@ static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimEr
     s->max_speed = seeded_speed(s);
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
     if (!sort_particles(s)) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the grid");
-    if (has_band(s)) band_start_velocity(s, def->liquid, regions, def->liquid_count);
+    if (has_band(s) && !s->warp) band_start_velocity(s, def->liquid, regions, def->liquid_count);
     if (s->warp && (r = warp_start(s, def->liquid, regions, def->liquid_count, error)) != BRIM_OK)
         return r;
     if (s->tracking.kernels) track_start(s, regions, def->liquid_count);

@@ -10,6 +10,7 @@
 #include "step/system.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
+#include "warp/stage_band.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -678,7 +679,8 @@ BrimResult brim_sim_load(const BrimSimDef *def, const char *path, BrimSim **sim,
     r = sim_build(def, sim, &shapes, error);
     if (r == BRIM_OK) r = read_all(c, *sim, path, error);
     if (r == BRIM_OK && has_band(*sim) && !(*sim)->primed)
-        band_start_velocity(*sim, def->liquid, (const Shape *const *)shapes, def->liquid_count);
+        ((*sim)->warp ? warp_start_velocity : band_start_velocity)(
+            *sim, def->liquid, (const Shape *const *)shapes, def->liquid_count);
     checkpoint_close(&c);
     sim_free_shapes(&shapes, def ? def->liquid_count : 0);
     if (r != BRIM_OK) brim_sim_destroy(sim);

@@ -161,6 +161,18 @@ static void add_below(const BrimSim *s, const Box *box, int slot, int cell) {
     }
 }
 
+/// Volume in a cell => part of the cell, on a warped grid.
+static void per_volume(const BrimSim *s, const Box *box) {
+    for (int z = box->low[2]; z < box->high[2]; z++)
+        for (int y = box->low[1]; y < box->high[1]; y++)
+            for (int x = box->low[0]; x < box->high[0]; x++) {
+                const double at[3] = {x + 0.5, y + 0.5, z + 0.5};
+                double J[3][3];
+                map_jacobian(&s->warp->mesh.map, at, J);
+                box->out[box_index(box, x, y, z)] /= (float)matrix_determinant(J);
+            }
+}
+
 /// Trilinear density at cell centres relative to the full seeding; what falls beyond the domain
 /// counts for the cell before it, as for a mirror image.
 static void density(const BrimSim *s, const Box *box, size_t floats) {
@@ -188,24 +200,13 @@ static void density(const BrimSim *s, const Box *box, size_t floats) {
                     part * weight[0][k & 1] * weight[1][k >> 1 & 1] * weight[2][k >> 2];
         }
     }
+    if (s->warp) per_volume(s, box);
     for (int t = 0; t < s->grid.tile_count && has_band(s); t++) {
         TileMask hidden = mask_load(&s->grid, s->hidden, t);
         for (int z = 0; z < s->grid.tile_depth; z++)
             for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1)
                 add_below(s, box, t, z * 64 + __builtin_ctzll(bits));
     }
-}
-
-/// Volume in a cell => part of the cell, on a warped grid.
-static void per_volume(const BrimSim *s, const Box *box) {
-    for (int z = box->low[2]; z < box->high[2]; z++)
-        for (int y = box->low[1]; y < box->high[1]; y++)
-            for (int x = box->low[0]; x < box->high[0]; x++) {
-                const double at[3] = {x + 0.5, y + 0.5, z + 0.5};
-                double J[3][3];
-                map_jacobian(&s->warp->mesh.map, at, J);
-                box->out[box_index(box, x, y, z)] /= (float)matrix_determinant(J);
-            }
 }
 
 /// Distance to the solids at the centres of a row of cells of the box.
@@ -279,7 +280,6 @@ BrimResult brim_sim_field_box(const BrimSim *sim, BrimField field, const int low
                     out_floats);
     if (field == BRIM_FIELD_DENSITY) {
         density(sim, &box, need);
-        if (sim->warp) per_volume(sim, &box);
         return BRIM_OK;
     }
     Reading reading = {sim, &box, field};

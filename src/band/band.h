@@ -71,6 +71,11 @@ void band_below(BrimSim *s);
 /// over a cell when not NULL. 0 where none is known.
 float band_velocity(const BrimSim *s, int axis, const float node[3], float *gradient);
 
+/// The masks of a tile that no deep liquid can reach. => next masks, path
+void band_leave_tile(BrimSim *s, int slot, const BandNext *next);
+/// phi [cells]: the level set carried along. => next masks of a tile
+void band_mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *next);
+
 /// Paths of a tile's cells that would cross a wall stay on their side of it, and the level set is
 /// carried along from that side alone. (back, phi) => back, phi [cells]; phi as carried along
 void band_keep_sides(const BrimSim *s, int slot, float back[3][BAND_CELLS], float *phi);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "step/emit.h"
 #include "step/stream.h"
+#include "warp/space.h"
 #include <math.h>
 
 /// Depth of liquid at a port, cells.
@@ -25,10 +26,11 @@ static bool in_reach(const BrimSim *s, int slot, const float low[3], const float
     TileCoord c = s->grid.coord[slot];
     const int16_t tile[3] = {c.x, c.y, c.z};
     float around = (port_reach(s) + band_cut(s) + more) * s->dx, edge = TILE * s->dx;
-    for (int a = 0; a < s->dim; a++) {
-        float first = (float)tile[a] * edge;
-        if (low[a] > first + edge + around || high[a] < first - around) return false;
-    }
+    float first[3], last[3];
+    for (int a = 0; a < 3; a++) first[a] = (float)tile[a] * edge, last[a] = first[a] + edge;
+    if (s->warp) warp_tile_box(s, slot, 0, first, last);
+    for (int a = 0; a < s->dim; a++)
+        if (low[a] > last[a] + around || high[a] < first[a] - around) return false;
     return true;
 }
 
@@ -110,7 +112,13 @@ bool band_port_near(const BrimSim *s, int slot) {
 /// Cell centres of a row of a tile, m.
 static void row_centres(const BrimSim *s, int slot, int row, float at[3][TILE]) {
     TileCoord c = s->grid.coord[slot];
-    for (int x = 0; x < TILE; x++) {
+    for (int x = 0; x < TILE && s->warp; x++) {
+        float p[3] = {(float)(c.x * TILE + x) + 0.5f, (float)(c.y * TILE + (row & 7)) + 0.5f,
+                      s->dim == 3 ? (float)(c.z * TILE + (row >> 3)) + 0.5f : 0};
+        warp_to_place(s, p);
+        for (int a = 0; a < 3; a++) at[a][x] = p[a] * s->dx;
+    }
+    for (int x = 0; x < TILE && !s->warp; x++) {
         at[0][x] = space_middle(s->space, c.x * TILE + x);
         at[1][x] = space_middle(s->space, c.y * TILE + (row & 7));
         at[2][x] = s->dim == 3 ? space_middle(s->space, c.z * TILE + (row >> 3)) : 0;

@@ -12,6 +12,7 @@
 #include "particles/seed.h"
 #include "step/stream.h"
 #include "walls/solid_masks.h"
+#include "warp/space.h"
 #include <math.h>
 #include <string.h>
 
@@ -59,9 +60,7 @@ static void give_velocity(BrimSim *s, int slot, const float from[3], uint32_t i)
     }
 }
 
-/// What the grid does not carry along below a band, particle i takes from the nearest particle of
-/// the cells around it; from none it is as new.
-static void inherit(BrimSim *s, uint32_t i) {
+void band_inherit(BrimSim *s, uint32_t i) {
     Particles *p = &s->particles;
     const Grid *g = &s->grid;
     float least = INFINITY;
@@ -94,9 +93,19 @@ static void fill_point(BrimSim *s, int slot, const Risen *risen, uint32_t i) {
     for (int a = 0; a < 3; a++)
         p->attr[ATTR_X + a][i] = a < s->dim ? ((float)tile[a] + risen->at[a]) * s->dx : 0;
     give_velocity(s, slot, risen->from, i);
-    if (particles_inherit(p)) inherit(s, i);
+    if (particles_inherit(p)) band_inherit(s, i);
     p->key[i] =
         cell_key(&s->grid, s->space, p->attr[ATTR_X][i], p->attr[ATTR_Y][i], p->attr[ATTR_Z][i]);
+}
+
+/// Where a particle is in space, m.
+static void place_of(const BrimSim *s, uint32_t i, float *x, float *y, float *z) {
+    float *const *attr = s->particles.attr, at[3];
+    for (int a = 0; a < 3; a++) at[a] = attr[ATTR_X + a][i];
+    for (int a = 0; a < 3 && s->warp; a++) at[a] = space_to_grid(s->space, at[a]);
+    if (s->warp) warp_to_place(s, at);
+    for (int a = 0; a < 3 && s->warp; a++) at[a] *= s->dx;
+    *x = at[0], *y = at[1], *z = at[2];
 }
 
 /// What a drain's shape holds of the particles in [first, end) is gone at once.
@@ -108,9 +117,10 @@ static void drain_new(BrimSim *s, uint32_t first, uint32_t end) {
         if (now < d->def.start || now > d->def.stop || drain_limits(d)) continue;
         for (uint32_t i = first; i < end; i += SEED_BATCH) {
             int n = end - i < SEED_BATCH ? (int)(end - i) : SEED_BATCH;
-            float distance[SEED_BATCH];
-            port_distance(d->shape, d->mover, n, p->attr[ATTR_X] + i, p->attr[ATTR_Y] + i,
-                          p->attr[ATTR_Z] + i, distance);
+            float distance[SEED_BATCH], at[3][SEED_BATCH];
+            for (int m = 0; m < n; m++)
+                place_of(s, i + (uint32_t)m, &at[0][m], &at[1][m], &at[2][m]);
+            port_distance(d->shape, d->mover, n, at[0], at[1], at[2], distance);
             for (int m = 0; m < n; m++)
                 if (distance[m] < 0) p->key[i + (uint32_t)m] = KEY_DRAINED;
         }
@@ -141,7 +151,7 @@ static void fill_tile(BrimSim *s, int slot, int thread, void *context) {
     const RisenTile *t = &r->risen[slot];
     for (uint32_t k = 0; k < t->count; k++) {
         uint32_t place = t->place + k;
-        fill_point(s, slot, &s->scratch[t->thread].risen[t->first + k], r->first + place);
+        r->e->fill(s, slot, &s->scratch[t->thread].risen[t->first + k], r->first + place);
         particle_words(&s->particles, ATTR_ID)[r->first + place] = s->next_id + place;
     }
 }
@@ -239,15 +249,22 @@ static int64_t take_all(BrimSim *s, const BandExchange *e) {
            take(s, e, (uint32_t)s->particles.sorted, (uint32_t)s->particles.count);
 }
 
+bool band_exchange(BrimSim *s, const BandExchange *e, int64_t *taken) {
+    const int64_t gone = take_all(s, e);
+    if (!make(s, e)) return false;
+    memcpy(s->interior, s->next_interior, sim_rows(s));
+    memcpy(s->hidden, s->next_hidden, sim_rows(s));
+    if (taken) *taken = gone;
+    return true;
+}
+
 /// False when out of memory.
 static bool exchange(BrimSim *s) {
     if (!s->grid.tile_count) return true; // no liquid yet, and no fields
-    BandNext next = band_next(s);
-    BandExchange e = {next.hidden, next.rim, next.edge, 0, crosses_tiles(s)};
-    int64_t taken = take_all(s, &e);
-    if (!make(s, &e)) return false;
-    memcpy(s->interior, next.interior, sim_rows(s));
-    memcpy(s->hidden, next.hidden, sim_rows(s));
+    const BandNext next = band_next(s);
+    BandExchange e = {next.hidden, next.rim, next.edge, 0, crosses_tiles(s), fill_point};
+    int64_t taken;
+    if (!band_exchange(s, &e, &taken)) return false;
     e.extra = surplus(s, &e, taken);
     if (e.extra < 0) take_all(s, &e);
     return e.extra <= 0 || make(s, &e);

@@ -193,9 +193,8 @@ static void carry(const BrimSim *s, int slot, int halo, const float *field, cons
                                pairs, back, missing, out);
 }
 
-/// A tile that no deep liquid can reach. Paths are read around tiles into which particles rise;
-/// none do without deep liquid somewhere.
-static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
+/// Paths are read around tiles into which particles rise; none do without deep liquid somewhere.
+void band_leave_tile(BrimSim *s, int slot, const BandNext *next) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
     memset(next->interior + rows, 0, (size_t)g->tile_rows);
@@ -206,8 +205,7 @@ static void leave_tile(BrimSim *s, int slot, const BandNext *next) {
         for (int i = 0; i < g->tile_cells; i++) s->path[a][base + (size_t)i] = NAN;
 }
 
-/// (level set carried along) => next masks of a tile
-static void mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *next) {
+void band_mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *next) {
     const Grid *g = &s->grid;
     float width = (float)s->def.band_width, depth[BAND_CELLS];
     bool port = band_port_near(s, slot);
@@ -275,7 +273,7 @@ static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
     const BandNext *next = context;
     s->traced[slot] = TRACED_NONE;
     if (!next->far && !carried_to(s, slot)) {
-        leave_tile(s, slot, next);
+        band_leave_tile(s, slot, next);
         return;
     }
     const size_t base = (size_t)slot * (size_t)s->grid.tile_cells;
@@ -297,7 +295,7 @@ static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     if (!deep && fine_near(s, slot)) band_keep_sides(s, slot, back, phi);
     uint32_t pairs = wanted_pairs(s, phi);
-    mask_tile(s, slot, phi, next);
+    band_mask_tile(s, slot, phi, next);
     // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.
     bool rising = !deep || reach >= 2;
     for (int a = 0; a < s->dim && rising; a++)

@@ -54,6 +54,36 @@ static double hidden_flow(const BrimSim *s, const Gate *g, int slot, int cell) {
     return v[g->normal] == v[g->normal] ? part * v[g->normal] : 0;
 }
 
+/// The same on a warped grid, by points as particles would be.
+static double hidden_flow_warped(const BrimSim *s, const Gate *g, int slot, int cell) {
+    enum { POINTS = 4 };             // along each axis
+    static const double LONGEST = 4; // cells are not longer, in those of the regular grid
+    const TileCoord c = s->grid.coord[slot];
+    const int at[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
+                       c.z * TILE + (cell >> 6)};
+    const double middle[3] = {at[0] + 0.5, at[1] + 0.5, at[2] + 0.5};
+    const double plane = g->from[g->normal] * s->inv_dx;
+    double x[3], sum = 0;
+    map_to_space(&s->warp->mesh.map, middle, x);
+    if (fabs(x[g->normal] - plane) > LONGEST + 1) return 0;
+    const int count = s->dim == 3 ? POINTS * POINTS * POINTS : POINTS * POINTS;
+    for (int k = 0; k < count; k++) {
+        const int place[3] = {k % POINTS, k / POINTS % POINTS, k / POINTS / POINTS};
+        double xi[3] = {0}, J[3][3], u[3];
+        bool inside = true;
+        for (int a = 0; a < s->dim; a++) xi[a] = at[a] + (place[a] + 0.5) / POINTS;
+        map_point(&s->warp->mesh.map, xi, x, J);
+        for (int a = 0; a < s->dim; a++) {
+            const double here = x[a] * (double)s->dx;
+            inside = inside && (a == g->normal || (here >= g->from[a] && here < g->to[a]));
+        }
+        const double way = fabs(x[g->normal] - plane);
+        if (!inside || way >= 1 || !warp_sample(s, s->velocity, xi, u)) continue;
+        sum += matrix_determinant(J) * u[g->normal] * (1 - way);
+    }
+    return sum * (double)band_part(s, slot, cell) * s->cell_volume * s->inv_dx / count;
+}
+
 /// What a particle adds, m^3/s.
 static double particle_flow(const BrimSim *s, const Gate *g, size_t i) {
     const Particles *p = &s->particles;
@@ -84,7 +114,8 @@ static void share_of_tile(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
         share->value[0] += particle_flow(s, &g, i);
     for (int cell = 0; has_band(s) && cell < s->grid.tile_cells; cell++)
         if (cell_in(s->hidden, (int64_t)slot * s->grid.tile_cells + cell))
-            share->value[0] += hidden_flow(s, &g, slot, cell);
+            share->value[0] +=
+                s->warp ? hidden_flow_warped(s, &g, slot, cell) : hidden_flow(s, &g, slot, cell);
     share->value[0] *= g.scale;
 }
 

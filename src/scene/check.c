@@ -652,8 +652,9 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
                found(problem, "solver", "volume", "control needs a warped grid: see grid.warp");
     bool force = false;
     for (int i = 0; i < def->gauge_count; i++) force |= def->gauges[i].kind == BRIM_GAUGE_FORCE;
-    const char *other = def->band_width > 0       ? "band.width"
-                        : def->body_count > 0     ? "bodies"
+    const bool blend = def->band_width > 0 && def->band_combine == BRIM_BAND_DENSITY;
+    const char *other = def->body_count > 0       ? "bodies"
+                        : blend                   ? "band.combine: density"
                         : def->force_count > 0    ? "forces"
                         : force                   ? "gauges of force"
                         : def->spray_speed[1] > 0 ? "spray.speed"

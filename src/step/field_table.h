@@ -188,9 +188,9 @@ typedef enum StageId {
     F(air, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST, NO, "", "cells of air that are open")   \
     F(shut_off, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                            \
       "cells without liquid that solids shut off")                                                 \
-    F(fixed, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                               \
+    F(fixed, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "",                               \
       "cells whose depth the particles gave")                                                      \
-    F(lit, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                                \
+    F(lit, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "",                                \
       "tiles with a cell beside air")                                                              \
     F(near_lit, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                           \
       "tiles that depths may reach")                                                               \
@@ -198,7 +198,7 @@ typedef enum StageId {
       "those and the tiles around them whose depths are read")                                     \
     F(changed, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                            \
       "tiles whose depths the last pass changed")                                                  \
-    F(changing, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "", "this pass")              \
+    F(changing, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "", "this pass")              \
     F(depth, float, 1, CELL, WORK, BAND, AT_SURFACE_OR_REST, NO, "cells", "below the surface")     \
     F(deeper, float, 1, CELL, WORK, BAND, AT_SURFACE_OR_REST, NO, "cells",                         \
       "the same, a pass later")                                                                    \
@@ -311,6 +311,10 @@ typedef enum StageId {
       "distance to the surface in reference space, at nodes")                                      \
     F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                              \
       "nodes too near to the surface, which count as air")                                         \
+    F(cell_depth, float, 1, CELL, WORK, WARP_BAND, ONLY(TRACE) | ONLY(REST), NO, "cells",          \
+      "of cell centres below the surface; then the level set there")                               \
+    F(cell_deeper, float, 1, CELL, WORK, WARP_BAND, ONLY(TRACE) | ONLY(REST), NO, "cells",         \
+      "the same, a pass later")                                                                    \
     /* measure */                                                                                  \
     F(tile_sums, TileSums, 1, TILE, ALL, ALWAYS, SPAN(TO_PARTICLES, MEASURE) | ONLY(REST), NO, "", \
       "sums over a tile's particles and cells")

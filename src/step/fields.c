@@ -56,6 +56,8 @@ static bool is_wanted(const BrimSim *s, const FieldRow *row, bool some_day) {
         return has_friction(s);
     case WHEN_WARP:
         return s->def.warp > 0 || s->def.nodal;
+    case WHEN_WARP_BAND:
+        return (s->def.warp > 0 || s->def.nodal) && has_band(s);
     case WHEN_TRACKING:
         return s->tracking.kernels;
     case WHEN_MPM:

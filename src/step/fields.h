@@ -36,6 +36,7 @@ typedef enum FieldWhen {
     WHEN_FRICTION,    ///< walls have one
     WHEN_TENSION,     ///< its surface has one
     WHEN_WARP,        ///< pressure at nodes, with or without a grid that bends
+    WHEN_WARP_BAND,   ///< and a band
     WHEN_TRACKING,    ///< particles carry the surface along
     WHEN_MPM,         ///< there are MPM sub-steps
     WHEN_READ,        ///< gauges, or fields in frames, read the pressure

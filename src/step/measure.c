@@ -5,6 +5,7 @@
 #include "grid/mask.h"
 #include "walls/solid_masks.h"
 #include "warp/stage.h"
+#include "warp/stage_band.h"
 #include <math.h>
 #include <string.h>
 
@@ -172,6 +173,7 @@ static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
         *sums = (TileSums){0};
         warp_sum_tile(s, slot, thread, sums);
         count_cells(s, slot, sums);
+        if (has_band(s)) warp_add_hidden(s, slot, thread, sums);
         return;
     }
     if (!particles_measured(s)) measure_particles(s, slot);

@@ -15,7 +15,10 @@ static unsigned row_bits(const BrimSim *s, int slot, int y, int z, bool beyond) 
         const int32_t from = g->neighbour[slot][TILE_SELF + next + d];
         if (from < 0) continue;
         const size_t at_row = (size_t)from * (size_t)g->tile_rows + row;
-        unsigned in = s->particles.occupied[at_row];
+        unsigned in = full_cells(s)[at_row];
+        // a band's interior reaches into solids, but they are no liquid
+        if (has_band(s) && s->walls.solid_count)
+            in &= ~(s->rock[at_row] & ~(unsigned)s->particles.occupied[at_row]);
         if (beyond && s->walls.solid_count) in |= s->rock[at_row];
         bits |= d < 0 ? in >> (TILE - SEEN) : in << (SEEN + (d > 0 ? TILE : 0));
     }

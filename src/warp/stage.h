@@ -124,6 +124,8 @@ bool warp_sample_solids(BrimSim *s);
 bool warp_open_cells(BrimSim *s);
 /// Velocity in cells that are mostly inside solids: along their walls.
 void warp_slip(BrimSim *s);
+/// Takes such cells out of a mask.
+void warp_leave_cut(const BrimSim *s, int slot, TileMask *cells);
 /// Takes such cells out of a tile's known ones where a cell beside them says more.
 void warp_forget_cut(const BrimSim *s, int slot, TileMask *known);
 /// Particles of a tile that have moved, up to `reach` cells, out of solids.

@@ -2,6 +2,7 @@
 // The projection is that of a regular grid (volume/density.c), in reference space: displacements
 // with a wanted divergence there, however long a cell is. One unknown to a cell sees what
 // alternates from cell to cell; one to a node would not.
+#include "band/band.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "grid/mask.h"
@@ -59,6 +60,39 @@ static float *cell_volumes(const BrimSim *s, int slot) {
     return rest_block(s, s->grid.tile_count) + (size_t)slot * (size_t)s->grid.tile_cells;
 }
 
+/// With a band: what the points of hidden cells would give, behind those.
+static float *hidden_block(const BrimSim *s, int slot) {
+    return cell_volumes(s, s->grid.tile_count) + (size_t)slot * rest_cells(s);
+}
+
+/// Weights of points, n along each axis => out, a block; det is overwritten.
+static void spread_points(const BrimSim *s, int slot, int side, float *det, float *half,
+                          float *out) {
+    const int n = side * TILE;
+    const float part = 1 / (float)(s->dim == 3 ? side * side * side : side * side);
+    if (s->dim == 3) {
+        spread_axis(side, 1, n * n, det, half);
+        spread_axis(side, WARP_EDGE, n, half, det);
+        spread_axis(side, WARP_EDGE * WARP_EDGE, 1, det, out);
+    } else {
+        spread_axis(side, 1, n, det, half);
+        spread_axis(side, WARP_EDGE, 1, half, out);
+    }
+    for (size_t i = 0; i < rest_cells(s); i++) out[i] *= part;
+    warp_fold(s, slot, 1, out);
+}
+
+/// Points of the cells below a band alone, as far as they are open. det [points]
+static void keep_hidden(const BrimSim *s, int slot, int side, float *det) {
+    const int n = side * TILE;
+    float open[512];
+    for (int i = 0; i < s->grid.tile_cells; i++) open[i] = band_part(s, slot, i);
+    for (int z = 0; z < (s->dim == 3 ? n : 1); z++)
+        for (int y = 0; y < n; y++)
+            for (int x = 0; x < n; x++)
+                det[(z * n + y) * n + x] *= open[((z / side) * TILE + y / side) * TILE + x / side];
+}
+
 /// What the seeding lattice of a tile would give to cells: the sum of w |J| / N over its points.
 static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
     const int side = lattice_side(s), n = side * TILE;
@@ -71,6 +105,10 @@ static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
     for (int k = 0; k < 27 && !near; k++) {
         const int32_t from = s->grid.neighbour[slot][k];
         near = from >= 0 && s->block_at[from] >= 0;
+    }
+    if (!near && has_band(s)) { // cells before it without particles: hidden liquid is at rest
+        memset(out, 0, rest_cells(s) * sizeof *out);
+        memset(hidden_block(s, slot), 0, rest_cells(s) * sizeof *out);
     }
     if (!near) return;
     for (int a = 0; a < 3; a++) at[a] = (float)tile[a] + 0.5f / (float)side;
@@ -90,16 +128,17 @@ static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
             for (int x = 0; x < n; x++)
                 volume[((z / side) * TILE + y / side) * TILE + x / side] +=
                     part * det[(z * n + y) * n + x];
-    if (s->dim == 3) {
-        spread_axis(side, 1, n * n, det, half);
-        spread_axis(side, WARP_EDGE, n, half, det);
-        spread_axis(side, WARP_EDGE * WARP_EDGE, 1, det, out);
+    spread_points(s, slot, side, det, half, out);
+    if (!has_band(s)) return;
+    if (!mask_any(&s->grid, s->hidden, slot)) {
+        memset(hidden_block(s, slot), 0, rest_cells(s) * sizeof(float));
+    } else if (mask_full(&s->grid, s->hidden, slot) && !solid_here(s, slot)) {
+        memcpy(hidden_block(s, slot), out, rest_cells(s) * sizeof(float));
     } else {
-        spread_axis(side, 1, n, det, half);
-        spread_axis(side, WARP_EDGE, 1, half, out);
+        s->warp->kernels->points(&lattice, at, 1 / (float)side, n, NULL, det);
+        keep_hidden(s, slot, side, det); // those beyond the domain are not
+        spread_points(s, slot, side, det, half, hidden_block(s, slot));
     }
-    for (size_t i = 0; i < rest_cells(s); i++) out[i] *= part;
-    warp_fold(s, slot, 1, out);
 }
 
 /// Trilinear weights do not see particles that crowd and thin out within a cell's length: what the
@@ -119,7 +158,7 @@ static float own_volume(const BrimSim *s, int64_t cell) {
 static void add_own(const BrimSim *s, int slot, float *density) {
     const float *volume = cell_volumes(s, slot);
     TileMask near[6], here = mask_load(&s->grid, s->particles.occupied, slot);
-    mask_around(&s->grid, s->particles.occupied, slot, near);
+    mask_around(&s->grid, full_cells(s), slot, near);
     for (int n = 0; n < 2 * s->dim; n++) {
         const TileMask wall = mask_side(&s->grid, slot, n >> 1, n & 1 ? 1 : -1);
         TileMask rock = {{0}};
@@ -133,6 +172,7 @@ static void add_own(const BrimSim *s, int slot, float *density) {
         filled = s->solid_volume + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         if (!mask_has(&here, i)) continue;
+        if (has_band(s) && band_bit(s->hidden, (int64_t)slot * s->grid.tile_cells + i)) continue;
         float own = own_volume(s, (int64_t)slot * s->grid.tile_cells + i) / volume[i];
         if (filled) own += filled[i];
         density[i] += OWN_PART * (own - density[i]);
@@ -156,9 +196,18 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         any = t >= 0 && s->block_at[t] >= 0;
     }
     memset(density + base, 0, n * sizeof(float));
-    if (!any) return;
+    if (!any) { // below a band it is that at rest
+        for (size_t i = 0; has_band(s) && i < n; i++)
+            density[base + i] = band_bit(s->interior, (int64_t)(base + i)) ? 1 : 0;
+        return;
+    }
     warp_sum_blocks(s, slot, 1, s->work.at + s->warp->rest_at, NULL, rest);
     warp_sum_blocks(s, slot, WARP_NUMBERS, s->work.at, s->block_at, sum);
+    if (has_band(s)) {
+        float *hidden = s->scratch[thread].block[5];
+        warp_sum_blocks(s, slot, 1, hidden_block(s, 0), NULL, hidden);
+        for (size_t i = 0; i < n; i++) sum[WARP_NUMBERS * i] += hidden[i];
+    }
     for (size_t i = 0; i < n; i++)
         density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
     if (solid_here(s, slot)) {
@@ -170,7 +219,8 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
 
 /// Density of the cells: sum of v w over what the seeding lattice would give. False: out of memory.
 static bool measure_density(BrimSim *s, float *density, bool own) {
-    const size_t more = rest_cells(s) + (size_t)s->grid.tile_cells;
+    const size_t more = (has_band(s) ? 2 : 1) * rest_cells(s) + (size_t)s->grid.tile_cells;
+    if (has_band(s) && s->grid.tile_count) band_full(s);
     if (!warp_scatter(s, (size_t)s->grid.tile_count * more)) return false;
     tiles_for(s, rest_tile, NULL);
     tiles_for(s, gather_tile, &(Measured){density, own});
@@ -207,6 +257,9 @@ static bool find_compression(BrimSim *s) {
 
 BrimResult warp_weigh(BrimSim *s, BrimError *error) {
     s->stats.density_iterations = 0, s->stats.displaced_mean = s->stats.displaced_max = 0;
+    s->volume.waited += s->dt;
+    s->band.swallow_left = fmax(0, s->band.swallow_left - s->dt);
+    if (s->band.swallow_left == 0) s->band.swallowed_count = 0;
     s->volume.weighs = false;
     if (!pressure_acts(s)) return BRIM_OK;
     if (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED)

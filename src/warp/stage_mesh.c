@@ -3,11 +3,13 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "particles/seed.h"
+#include "sim.h"
 #include "step/emit.h"
 #include "step/stages.h"
 #include "warp/nodal_kernels.h"
 #include "warp/space.h"
 #include "warp/stage.h"
+#include "warp/stage_band.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,9 +300,30 @@ static bool append(BrimSim *s, const BrimLiquidDef *def, uint32_t origin, const 
     return true;
 }
 
+/// The seeding of a mesh.
+typedef struct Seeding {
+    const BrimLiquidDef *liquid;
+    const Shape *const *shapes;
+    int count;
+    uint8_t *filled; ///< [box tile][row] with a band, first: which cells hold points, were they in
+                     ///< solids or not. Else NULL
+    int64_t hidden;  ///< particles that a band does not hold
+} Seeding;
+
+/// Marks a cell as one that holds points.
+static void mark_filled(const BrimSim *s, const int cell[3], uint8_t *filled) {
+    const Grid *g = &s->grid;
+    const size_t tile = (size_t)grid_box_index(g, cell[0] >> TILE_SHIFT, cell[1] >> TILE_SHIFT,
+                                               cell[2] >> TILE_SHIFT);
+    const int row = (s->dim == 3 ? (cell[2] & 7) * TILE : 0) + (cell[1] & 7);
+    filled[tile * (size_t)g->tile_rows + (size_t)row] |= (uint8_t)(1 << (cell[0] & 7));
+}
+
 /// The particles of one cell of the mesh that lie in the regions.
-static bool seed_cell(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
-                      int count, const int cell[3]) {
+static bool seed_cell(BrimSim *s, Seeding *seeding, const int cell[3]) {
+    const Shape *const *shapes = seeding->shapes;
+    const int64_t place_in = has_band(s) ? grid_cell(&s->grid, cell[0], cell[1], cell[2]) : -1;
+    const bool hidden = place_in >= 0 && !seeding->filled && band_bit(s->hidden, place_in);
     const int side = seed_per_axis(s->dim, s->def.particles_per_cell);
     for (int k = 0; k < s->def.particles_per_cell; k++) {
         const int place[3] = {k % side, k / side % side, k / (side * side)};
@@ -309,7 +332,8 @@ static bool seed_cell(BrimSim *s, const BrimLiquidDef *liquid, const Shape *cons
         double xi[3] = {0}, x[3], plain[3] = {0};
         for (int a = 0; a < s->dim; a++) plain[a] = cell[a] + (place[a] + 0.5) / side;
         const uint64_t row = hash_3((uint64_t)cell[0], (uint64_t)cell[1], (uint64_t)cell[2]);
-        if (!warp_seed_beside(s, 1.0 / side, hash_3(s->def.seed, row, (uint64_t)k + 1), plain))
+        if (!seeding->filled &&
+            !warp_seed_beside(s, 1.0 / side, hash_3(s->def.seed, row, (uint64_t)k + 1), plain))
             continue;
         map_to_space(&s->warp->mesh.map, plain, x);
         for (int a = 0; a < s->dim; a++) {
@@ -317,8 +341,15 @@ static bool seed_cell(BrimSim *s, const BrimLiquidDef *liquid, const Shape *cons
             xi[a] = fmin(fmax(moved, 1e-3), s->grid.cells[a] - 1e-3);
         }
         const float at[3] = {(float)x[0] * s->dx, (float)x[1] * s->dx, (float)x[2] * s->dx};
-        for (int i = 0; i < count; i++)
-            if (in_region(shapes, i, at) && !append(s, &liquid[i], (uint32_t)i, xi)) return false;
+        for (int i = 0; i < seeding->count; i++) {
+            if (!in_region(shapes, i, at)) continue;
+            if (seeding->filled)
+                mark_filled(s, cell, seeding->filled);
+            else if (hidden)
+                seeding->hidden++;
+            else if (!append(s, &seeding->liquid[i], (uint32_t)i, xi))
+                return false;
+        }
     }
     return true;
 }
@@ -345,16 +376,33 @@ static bool near_region(const BrimSim *s, const Shape *const *shapes, int count,
     return false;
 }
 
-static bool seed_mesh(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
-                      int count) {
+static bool seed_mesh(BrimSim *s, Seeding *seeding) {
     int cell[3];
     for (cell[2] = 0; cell[2] < s->grid.cells[2]; cell[2]++)
         for (cell[1] = 0; cell[1] < s->grid.cells[1]; cell[1]++)
             for (cell[0] = 0; cell[0] < s->grid.cells[0]; cell[0]++)
-                if (near_region(s, shapes, count, cell) &&
-                    !seed_cell(s, liquid, shapes, count, cell))
+                if (near_region(s, seeding->shapes, seeding->count, cell) &&
+                    !seed_cell(s, seeding, cell))
                     return false;
     return true;
+}
+
+/// With a band: finds which cells hold liquid, and hides those below it.
+static bool hide_mesh(BrimSim *s, Seeding *seeding) {
+    const size_t box = grid_box(&s->grid), rows = (size_t)s->grid.tile_rows;
+    uint8_t *filled = memory_zero(box * rows), *tiles = memory_zero(box);
+    bool ok = filled && tiles;
+    seeding->filled = filled;
+    ok = ok && seed_mesh(s, seeding);
+    seeding->filled = NULL;
+    for (size_t i = 0; ok && i < box * rows; i++) tiles[i / rows] |= filled[i] != 0;
+    if (ok) sim_dilate(s, tiles);
+    for (size_t i = 0; ok && i < box; i++)
+        if (tiles[i]) s->sort.reach[i] |= 1u << TILE_SELF;
+    for (size_t r = 0; ok && r < sim_rows(s); r++) s->interior[r] = s->hidden[r] = 0;
+    ok = ok && sort_particles(s) && warp_hide(s, filled);
+    free(filled), free(tiles);
+    return ok;
 }
 
 BrimResult warp_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
@@ -376,8 +424,12 @@ BrimResult warp_start(BrimSim *s, const BrimLiquidDef *liquid, const Shape *cons
     s->particles.count = s->particles.sorted = 0;
     memset(s->particles.tile_start, 0, ((size_t)s->grid.tile_count + 1) * sizeof(uint32_t));
     s->seeded = 0, s->next_id = 0;
-    if (!seed_mesh(s, liquid, shapes, count) || !sort_particles(s) || !warp_place(s))
+    Seeding seeding = {.liquid = liquid, .shapes = shapes, .count = count};
+    if ((has_band(s) && !hide_mesh(s, &seeding)) || !seed_mesh(s, &seeding) || !sort_particles(s) ||
+        !warp_place(s))
         return fail(error, BRIM_ERROR_MEMORY, "out of memory for a warped grid");
+    s->seeded += seeding.hidden, s->band.resampled = -seeding.hidden;
+    if (has_band(s)) warp_start_velocity(s, liquid, shapes, count);
     return warp_surface(s, error);
 }
 

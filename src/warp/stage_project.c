@@ -91,6 +91,24 @@ static void add_divergence(BrimSim *s, const Projection *p, int slot) {
     }
 }
 
+/// What the liquid below a band swallowed flows on from there, as fast as it came.
+static void add_swallowed(BrimSim *s, const NodalOperator *op) {
+    const uint32_t cells = (uint32_t)s->grid.tile_cells;
+    const int corners = 1 << s->dim;
+    double flow = (double)s->dx / (s->band.swallow_time * s->def.particles_per_cell * corners);
+    flow *= fmin(1, s->band.swallow_left / s->dt_next); // in the next step
+    for (size_t k = 0; k < s->band.swallowed_count; k++) {
+        const int32_t slot = s->grid.slot_of[s->band.swallowed[k] / cells];
+        const int i = (int)(s->band.swallowed[k] % cells);
+        for (int c = 0; c < corners && slot >= 0; c++) {
+            const int64_t at = grid_near(&s->grid, slot, (i & 7) + (c & 1),
+                                         (i >> 3 & 7) + (c >> 1 & 1), (i >> 6) + (c >> 2));
+            if (at >= 0 && op->used[at / cells] && op->smooth[at] > 0)
+                s->nodal_rhs[at] += (float)flow;
+        }
+    }
+}
+
 static void rhs_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
     nodal_rhs(&p->problem, p->op, s->velocity, s->nodal_rhs, slot);
@@ -164,6 +182,7 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
         tiles_for(s, join_tile, &p);
         if (s->primed && s->def.volume == BRIM_VOLUME_CONTROL) p.divergence = control(s);
         tiles_for(s, rhs_tile, &p);
+        if (has_band(s)) add_swallowed(s, p.op);
     }
     if (!room || !nodal_prepare(w->solver, &w->op)) return step_out_of_memory(s, "project", error);
     NodalParams params = {.tolerance = s->def.tolerance / to_ratio(s),

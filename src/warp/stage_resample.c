@@ -123,12 +123,12 @@ static void split_tile(BrimSim *s, int slot, int thread, void *context) {
         }
 }
 
-/// What particles that go stand for. context: [tiles]
+/// What particles that go stand for; those that a band swallows stay. context: [tiles]
 static void sum_gone(BrimSim *s, int slot, int thread, void *context) {
     const Particles *p = &s->particles;
     double sum = 0;
     for (uint32_t i = tile_first(p, slot); i < tile_end(p, slot); i++)
-        if (p->key[i] >= KEY_GONE) sum += warp_volume(s, i);
+        if (p->key[i] >= KEY_GONE && p->key[i] != KEY_HIDDEN) sum += warp_volume(s, i);
     ((double *)context)[slot] = sum;
 }
 

@@ -217,6 +217,14 @@ void warp_slip(BrimSim *s) {
     if (s->walls.solid_count && s->warp->open) tiles_for(s, slip_tile, NULL);
 }
 
+void warp_leave_cut(const BrimSim *s, int slot, TileMask *cells) {
+    if (!solid_here(s, slot)) return;
+    const int n = s->grid.tile_cells;
+    const float *part = s->solid_volume + (size_t)(s->solid_at[slot] - 1) * (size_t)n;
+    for (int i = 0; i < n; i++)
+        if (part[i] > MOSTLY) cells->slice[i >> 6] &= ~((uint64_t)1 << (i & 63));
+}
+
 void warp_forget_cut(const BrimSim *s, int slot, TileMask *known) {
     if (!solid_here(s, slot)) return;
     const Grid *g = &s->grid;

@@ -1,5 +1,6 @@
 // The level set on a warped mesh: averaged positions in reference space at nodes, turned into
 // distances in space by the surface's foot below each node.
+#include "band/band.h"
 #include "grid/mask.h"
 #include "step/stages.h"
 #include "warp/nodal_cell.h"
@@ -83,8 +84,7 @@ static int tile_kind(const BrimSim *s, int slot) {
         }
         if (from < 0) all = 0;
         for (int r = 0; from >= 0 && r < g->tile_rows; r++) {
-            const uint8_t row =
-                s->particles.occupied[(size_t)from * (size_t)g->tile_rows + (size_t)r];
+            const uint8_t row = full_cells(s)[(size_t)from * (size_t)g->tile_rows + (size_t)r];
             any |= row, all &= row;
         }
     }
@@ -194,6 +194,7 @@ static bool full_around(const BrimSim *s, const int node[3]) {
         for (int a = 0; a < s->dim; a++) outside = outside || at[a] < 0 || at[a] >= g->cells[a];
         if (outside) continue;
         const int64_t i = grid_cell(g, at[0], at[1], at[2]);
+        if (has_band(s) && i >= 0 && band_bit(s->interior, i)) continue;
         double sum = 0, J[3][3];
         const double centre[3] = {at[0] + 0.5, at[1] + 0.5, at[2] + 0.5};
         const uint32_t *start = cell_starts_from(&s->particles, g, i);
@@ -243,6 +244,26 @@ static void add_images(const BrimSim *s, const int node[3], const Plane *p, floa
     for (int a = 0; a < s->dim; a++) sum[1 + a] += more[1 + a] - 2 * along * p->normal[a];
 }
 
+/// With a band: whether all that the image of a node inside a solid sees is liquid, which may have
+/// no particles.
+static bool image_deep(const BrimSim *s, const int node[3], const Plane *p) {
+    const Grid *g = &s->grid;
+    const uint8_t *full = full_cells(s);
+    int low[3] = {0}, high[3] = {1, 1, 1};
+    for (int a = 0; a < s->dim; a++) {
+        const int at = (int)lrintf((float)node[a] - 2 * p->distance * p->normal[a]);
+        low[a] = at - SEEN < 0 ? 0 : at - SEEN;
+        high[a] = at + SEEN < g->cells[a] ? at + SEEN : g->cells[a];
+    }
+    for (int z = low[2]; z < high[2]; z++)
+        for (int y = low[1]; y < high[1]; y++)
+            for (int x = low[0]; x < high[0]; x++) {
+                const int64_t i = grid_cell(g, x, y, z);
+                if (i < 0 || !(band_bit(full, i) || band_bit(s->rock, i))) return false;
+            }
+    return true;
+}
+
 static float node_distance(const BrimSim *s, const int node[3], bool among, const Plane *plane) {
     float sum[4];
     const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
@@ -278,7 +299,9 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         Plane plane;
         const bool wall = inside && near && find_plane(s, slot, i, &plane);
         if (inside && ((m.sees[r] & ~m.deep[r]) >> bit & 1 || (wall && plane.distance < 0)))
-            out = node_distance(s, node, m.among[r] >> bit & 1, wall ? &plane : NULL);
+            out = has_band(s) && wall && plane.distance < 0 && image_deep(s, node, &plane)
+                      ? -LEVEL_SET_CUT
+                      : node_distance(s, node, m.among[r] >> bit & 1, wall ? &plane : NULL);
         s->phibar[base + (size_t)i] = out;
         if (s->block_at[slot] == AWAY) s->phi[base + (size_t)i] = inside ? out : LEVEL_SET_CUT;
     }
@@ -466,6 +489,7 @@ static void drop_slivers(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult warp_surface(BrimSim *s, BrimError *error) {
+    if (has_band(s) && s->grid.tile_count) band_full(s);
     tiles_for(s, mark_tile, NULL);
     tiles_for(s, weigh_tile, NULL);
     tiles_for(s, gather_tile, NULL);

@@ -216,7 +216,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         const float part = here ? 1 / v[0] : 0;
         known.slice[i >> 6] |= (uint64_t)here << (i & 63);
         for (int a = 0; a < s->dim; a++) {
-            s->velocity[a][base + (size_t)i] = part * v[1 + a];
+            if (!has_band(s)) s->velocity[a][base + (size_t)i] = part * v[1 + a];
             if (s->old[a]) s->old[a][base + (size_t)i] = part * v[1 + a];
         }
     }
@@ -428,7 +428,7 @@ BrimResult warp_advect(BrimSim *s, BrimError *error) {
     for (size_t i = 0; s->particles.attr[ATTR_AGE] && i < s->particles.count; i++)
         s->particles.attr[ATTR_AGE][i] += (float)s->dt;
     tiles_for(s, advect_tile, NULL);
-    s->warp->walls_move = false; // the sort leaves them behind
+    if (!has_band(s)) s->warp->walls_move = false; // the sort leaves them behind
     return BRIM_OK;
 }
 

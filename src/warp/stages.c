@@ -1,6 +1,7 @@
 // One time step on a warped grid: the same list as step/step.c, with its own stages.
 #include "step/stages.h"
 #include "warp/stage.h"
+#include "warp/stage_band.h"
 
 static bool moves(const BrimSim *s) {
     return s->volume.weighs;
@@ -17,24 +18,37 @@ const Stage warped_stages[] = {
      "wall_speed fine_at fine_from fine_slot solid_fine"},
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, warp_advect, NULL,
      "velocity tile_speed tile_solid solid_at", "tile_reach"},
+    {AT_TRACE, "trace", BRIM_STAGE_BAND, warp_trace, has_band,
+     "velocity tile_speed tile_solid solid_at rock phi interior hidden",
+     "carried traced path next_interior next_hidden rim edge cell_depth cell_deeper fixed lit "
+     "changing deepest shallowest"},
     {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
-    {AT_EXCHANGE, "resample", BRIM_STAGE_BAND, warp_resample, NULL, "", ""},
+    {AT_EXCHANGE, "exchange", BRIM_STAGE_BAND, warp_exchange, NULL,
+     "velocity tile_solid solid_at rock solid_phi solid_volume path next_interior next_hidden rim "
+     "edge",
+     "interior hidden risen"},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
     {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, warp_weigh, NULL,
-     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine",
-     "density compression block_at scatter_at weighed errors push_at push push_depth pushed"},
+     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
+     "interior hidden",
+     "density compression block_at scatter_at full below rigid weighed errors push_at push "
+     "push_depth pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, moves,
-     "tile_solid solid_at shut cut open solid_volume density weighed push_at push push_depth",
+     "tile_solid solid_at shut cut open solid_volume below rigid density weighed push_at push "
+     "push_depth",
      "weighed_at errors potential coefficient diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, moves,
-     "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine weighed "
-     "weighed_at push_at push push_depth pushed potential",
+     "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
+     "weighed weighed_at push_at push push_depth pushed potential",
      "shift shift_known shift_most shift_sizes shift_sums"},
     {AT_SORT, "sort again", BRIM_STAGE_DENSITY, warp_sort_again, moves, "", ""},
+    {AT_SWAP, "swap", BRIM_STAGE_BAND, stage_swap, has_band, "", ""},
     {AT_TO_GRID, "to_grid", BRIM_STAGE_TO_GRID, warp_to_grid, NULL, "tile_solid solid_at solid_phi",
      "velocity old known block_at own"},
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, warp_surface, NULL,
-     "solid_at rock solid_phi solid_volume", "phi block_at phibar sliver"},
+     "solid_at rock solid_phi solid_volume interior", "phi full block_at phibar sliver"},
+    {AT_COMBINE, "combine", BRIM_STAGE_BAND, warp_combine, has_band,
+     "interior hidden traced solid_at solid_volume", "velocity old known own"},
     {AT_FORCES, "forces", BRIM_STAGE_FORCES, warp_forces, NULL, "known", "velocity"},
     {AT_TENSION, "tension", BRIM_STAGE_FORCES, warp_tension, tension_acts, "phibar",
      "tension_phi tension_next curvature curvature_next curved"},
@@ -48,9 +62,10 @@ const Stage warped_stages[] = {
     {AT_TO_PARTICLES, "to_particles", BRIM_STAGE_TO_PARTICLES, warp_to_particles, NULL,
      "velocity old solid_at", ""},
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, warp_weigh_after, NULL,
-     "tile_solid solid_at shut rock foreign solid_volume solid_part",
-     "settled pressed block_at weighed errors"},
-    {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, warp_measure, NULL, "phi", "tile_sums"},
+     "tile_solid solid_at shut rock foreign solid_volume solid_part interior hidden",
+     "settled pressed block_at full below rigid weighed errors"},
+    {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, warp_measure, NULL,
+     "velocity tile_solid solid_at rock solid_volume phi hidden", "tile_sums"},
 };
 const int warped_stage_count = sizeof warped_stages / sizeof *warped_stages;
 
