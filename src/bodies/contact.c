@@ -10,6 +10,10 @@ static const double WEIGHT_DEPTH = 0.01;
 /// Walls push from this far off on, softly at first, in cells: a body that comes and goes within a
 /// step then finds a middle.
 static const double SKIN = 0.1;
+/// A vertex alone stops all bodies within a step at one part in so many of the way.
+static const double STOP = 100;
+/// How well the place is known where a vertex meets a wall, in cells.
+static const double ENTRY = 0.02;
 /// Slip below which friction is in proportion to it, in cells a second.
 static const double SLIP = 0.01;
 
@@ -50,25 +54,40 @@ static void wall_velocity(const BrimSim *s, const Solid *solid, int body, const 
         for (int a = 0; a < b->dim; a++) out[a] += row[i] * b->elastic->v[i * b->dim + a];
 }
 
-/// How a vertex at x that moves with v comes to a solid, whose own motion is taken off: the
-/// distance at the end of the step, and where on the way there it meets the wall. A way through the
-/// whole of it counts from the face where it came in.
+static float distance_on(const Solid *solid, const float x[3], const double way[3], double t,
+                         float place[3]) {
+    float d;
+    for (int a = 0; a < 3; a++) place[a] = x[a] + (float)(way[a] * t);
+    solid_distance(solid, 1, &place[0], &place[1], &place[2], &d);
+    return d;
+}
+
+/// How a vertex at x comes to a solid on its way through the step, from which the solid's own
+/// motion is taken off: the distance at the end from the face where it came in, and where that is.
+/// It is the face that counts: below it, at a corner, the nearest one may be another, and would
+/// change with every pass.
 static double way_to(const BrimSim *s, const Solid *solid, const float x[3], const double way[3],
                      float place[3], double normal[3]) {
-    double length = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+    double length = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]), t = 0;
     int pieces = 1 + (int)fmin(64, length / (0.5 * s->dx));
-    for (int n = 1; n <= pieces; n++) {
-        float d;
-        for (int a = 0; a < 3; a++) place[a] = x[a] + (float)(way[a] * n / pieces);
-        if (n < pieces) {
-            solid_distance(solid, 1, &place[0], &place[1], &place[2], &d);
-            if (d >= 0) continue;
+    bool outside = distance_on(solid, x, way, 0, place) >= 0;
+    for (int n = 1; n <= pieces && outside; n++) {
+        double last = t;
+        t = (double)n / pieces;
+        outside = distance_on(solid, x, way, t, place) >= 0;
+        for (double in = t; !outside && (in - last) * length > ENTRY * s->dx;) {
+            double middle = 0.5 * (last + in);
+            if (distance_on(solid, x, way, middle, place) >= 0)
+                last = middle;
+            else
+                in = middle;
+            t = last;
         }
-        double distance = solid_normal(s, solid, place, normal);
-        for (int a = 0; a < 3; a++) distance += normal[a] * way[a] * (1 - (double)n / pieces);
-        return distance;
     }
-    return INFINITY;
+    for (int a = 0; a < 3; a++) place[a] = x[a] + (float)(way[a] * t);
+    double distance = solid_normal(s, solid, place, normal);
+    for (int a = 0; a < 3; a++) distance += normal[a] * way[a] * (1 - t);
+    return distance;
 }
 
 /// Bounds of a solid, and how far a vertex that moves with v may come near it within the step.
@@ -184,7 +203,8 @@ static double vertex_stiffness(const BrimSim *s, const Body *b, size_t vertex) {
     for (int k = 0; k < s->bodies->count; k++) mass += s->bodies->body[k].elastic->mass;
     double load = mass * 9.81 / (WEIGHT_DEPTH * s->dx);
     if (e->params.rigid) return fmax(load, e->mass / (e->dn * e->dn));
-    return fmax(10 * load * area / b->surface_area, 10 * e->params.young * area / s->dx);
+    double own = 10 * e->params.young * area / s->dx, stop = STOP * mass / (e->dn * e->dn);
+    return fmax(10 * load * area / b->surface_area, fmin(own, stop));
 }
 
 /// Adds a force at a row and what it adds to A.
