@@ -1,23 +1,34 @@
 #!/bin/bash
 # Two hashes for each scene, small and short: of its last frame, and of its statistics without timings and
-# memory (a new column changes the second). BITS_FLAGS holds further options of brim run. A change that only moves
-# code leaves all of them as they were:
+# memory (a new column changes the second). BITS_FLAGS holds further options of brim run, BITS_JOBS how many
+# scenes run at a time, on one thread each where that is more than one. A change that only moves code leaves
+# all of them as they were:
 #
 #   scripts/bits.sh build > before; ...; scripts/bits.sh build | diff before -
 set -eu
 cd "$(dirname "$0")/.."
 brim=${1:-build}/brim
+jobs=${BITS_JOBS:-1}
+[ "$jobs" -gt 1 ] && threads="--threads 1" || threads=
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'wait; rm -rf "$folder"' EXIT
 
-bits() { # bits NAME SCENE [--set ...]
-    local name=$1 scene=$2 out="$folder/run" columns
+hashes() { # hashes NAME SCENE [--set ...]
+    local name=$1 scene=$2 out="$folder/$1" columns
     shift 2
-    "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 ${BITS_FLAGS:-} "$@"
+    "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 $threads ${BITS_FLAGS:-} "$@"
     # columns named ms_* and memory_bytes are not part of the result
     columns=$(head -n 1 "$out/stats.csv" | tr ',' '\n' | grep -nvE '^(ms_|memory_bytes)' | cut -d: -f1 | paste -sd,)
     printf '%s %s %s\n' "$(sha256sum <"$(ls "$out"/particles/*.ply | tail -n 1)" | cut -c1-16)" \
         "$(cut -d, -f"$columns" "$out/stats.csv" | sha256sum | cut -c1-16)" "$name"
+    rm -rf "$out"
+}
+
+names=
+bits() { # as hashes, once a place is free
+    names="$names $1"
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || exit 1; done
+    hashes "$@" >"$folder/$1.bits" &
 }
 
 bits dam dam --set domain.cells=48 --frames 12
@@ -61,3 +72,9 @@ bits warp-drop warp-drop --set domain.cells=24 --frames 3
 bits warp-comb warp-comb --set domain.cells=24 --frames 3
 bits warp-band warp-comb --set domain.cells=24 --set band.width=3 --frames 3
 bits warp-dam warp-dam --set domain.cells=24 --frames 3
+
+for _ in $names; do wait -n || [ $? = 127 ] || exit 1; done
+for name in $names; do
+    [ -s "$folder/$name.bits" ] || { echo "scripts/bits.sh: $name gave nothing" >&2; exit 1; }
+    cat "$folder/$name.bits"
+done
