@@ -175,7 +175,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     r = build_numbers(s, def, error);
     if (r == BRIM_OK) r = grid_init(&s->grid, def->dim, cells, error);
     if (r == BRIM_OK) s->stage = AT_REST, fields_plan(s);
-    if (r == BRIM_OK && !sort_init(&s->sort, &s->grid))
+    if (r == BRIM_OK && !sort_init(&s->sort, &s->grid, s->isa))
         r = fail(error, BRIM_ERROR_MEMORY, "out of memory for a box of %zu tiles",
                  grid_box(&s->grid));
     if (r == BRIM_OK && (def->warp > 0 || def->nodal)) r = warp_create(s, error);

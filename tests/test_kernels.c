@@ -3,6 +3,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "kernels_ref.h"
+#include "particles/order.h"
+#include "particles/particles.h"
 #include "test.h"
 #include <math.h>
 #include <stdlib.h>
@@ -106,6 +108,59 @@ TEST(kernels_shift_equals_its_plain_twin) {
             free(c);
         }
         free(first);
+    }
+}
+
+TEST(kernels_largest_keeps_what_is_not_a_number) {
+    float values[64];
+    for (int n = 0; n < 3; n++) {
+        for (int i = 0; i < 64; i++) values[i] = 0.5f * unit(i, 3) - 0.25f;
+        values[37] = -3; // then NaN before a larger one, and after it
+        if (n > 0) values[n == 1 ? 3 : 51] = NAN;
+        EACH_ISA(isa) {
+            float most = density_kernels_for((BrimIsa)isa)->largest(values, 64);
+            CHECK(n ? isnan(most) : most == 3);
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------- sort
+
+TEST(kernels_of_the_sort_equal_plain_loops) {
+    enum { N = 203, CELLS = 64, LOW = 5 * CELLS, FIRST = 1000, ALL = 4000 };
+    static uint32_t key[N], table[CELLS], start[CELLS], place[N], order[ALL], plain[ALL];
+    static uint32_t taken[2][N], index[N], in[2][N];
+    uint32_t away[N], far[N], count[CELLS] = {0}, near = 0, found = 0;
+    for (int i = 0; i < CELLS; i++) table[i] = 1u << (int)(27 * unit(i, 1));
+    for (int i = 0; i < N; i++) { // in the tile, before and beyond it, and gone
+        float kind = unit(i, 2);
+        key[i] = kind < 0.8f ? LOW + (uint32_t)(CELLS * unit(i, 3)) : (uint32_t)(999 * unit(i, 4));
+        if (kind > 0.95f) key[i] = KEY_DRAINED;
+        uint32_t cell = key[i] - LOW;
+        if (cell < CELLS)
+            near |= table[cell], place[i] = count[cell]++;
+        else
+            far[found++] = FIRST + (uint32_t)i;
+        index[i] = (uint32_t)(N * unit(i, 5)), in[0][i] = key[i] * 3, in[1][i] = key[i] * 7;
+    }
+    for (uint32_t c = 0, sum = 2000; c < CELLS; c++) start[c] = sum, sum += count[c];
+    for (uint32_t i = 0; i < N; i++)
+        if (key[i] - LOW < CELLS) plain[start[key[i] - LOW] + place[i]] = FIRST + i;
+    EACH_ISA(isa) {
+        const OrderKernels *k = order_kernels_for((BrimIsa)isa);
+        const uint32_t *const from[2] = {in[0], in[1]};
+        uint32_t mask = 0, *const to[2] = {taken[0], taken[1]};
+        CHECK(k->survey(key, N, FIRST, LOW, CELLS, table, &mask, away) == found);
+        CHECK(mask == near && memcmp(away, far, found * sizeof *far) == 0);
+        memset(order, 0, sizeof order);
+        k->place(key, N, FIRST, LOW, CELLS, start, place, order);
+        CHECK(memcmp(order, plain, sizeof order) == 0);
+        for (int beyond = 0; beyond < 2; beyond++) { // with more than signed indices can tell, too
+            memset(taken, 0, sizeof taken);
+            k->take(index, N, beyond ? UINT32_MAX : N, from, to);
+            for (int i = 0; i < N; i++)
+                CHECK(taken[0][i] == in[0][index[i]] && taken[1][i] == in[1][index[i]]);
+        }
     }
 }
 

@@ -20,7 +20,8 @@ static bool world_init(World *w, int dim) {
     const int cells[3] = {50, 41, dim == 3 ? 22 : 1};
     BrimError error;
     *w = (World){.particles.carries = attributes_wanted(0, 0)};
-    return grid_init(&w->grid, dim, cells, &error) == BRIM_OK && sort_init(&w->sort, &w->grid) &&
+    return grid_init(&w->grid, dim, cells, &error) == BRIM_OK &&
+           sort_init(&w->sort, &w->grid, isa_choose(BRIM_ISA_AUTO)) &&
            particles_reserve(&w->particles, COUNT);
 }
 

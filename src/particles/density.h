@@ -26,6 +26,8 @@ typedef struct DensityKernels {
     /// A surface that particles carry stays where it is when they are shifted by so many cells:
     /// (normal) => phi. by [axis]: read up to a vector beyond the last.
     void (*stay)(const Span *p, const float *const by[3]);
+    /// Largest |value| of `count`, a multiple of 16.
+    float (*largest)(const float *values, int count);
 } DensityKernels;
 
 BRIM_KERNELS(DensityKernels, density_kernels)

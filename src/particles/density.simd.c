@@ -1,6 +1,8 @@
 // Weighing cannot go over particles (two may meet on a centre): it adds pairs of x-neighbours.
 // Shifting gathers for as many particles at once as a register holds.
 #include "particles/density.h"
+#include "base/lanes.h"
+#include "base/team.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
 #include "particles/normal_wide.h"
@@ -80,11 +82,33 @@ static void stay(const Span *p, const float *const by[3]) {
     p->dim == 3 ? stay_some(p, 0, p->count, by, 3) : stay_some(p, 0, p->count, by, 2);
 }
 
+/// The larger ones; what is not a number stays.
+static inline wide larger(wide most, wide v) {
+    return wide_select((v > most) | (v != v), v, most);
+}
+
+/// Lengths of a chunk, 0 beyond its end, join sums and largest ones.
+static inline void add_lengths(const float length[CHUNK], int n, Lanes sum, Lanes most) {
+    for (int i = 0; i < n; i += LANES)
+        for (int k = 0; k < LANE_PARTS; k++) {
+            wide v = wide_load(length + i + k * WIDE);
+            sum[k] += v;
+            most[k] = larger(most[k], v);
+        }
+}
+
+static inline float largest_lane(const Lanes v) {
+    float most = 0;
+    for (int k = 0; k < LANE_PARTS; k++)
+        for (int i = 0; i < WIDE; i++) most = (float)larger_of(most, v[k][i]);
+    return most;
+}
+
 static inline ShiftSums shift_dim(const Span *p, const float *const block[3], float scale,
                                   const float low[3], const float high[3], const int dim) {
     enum { EDGE = TILE + 2 };
     float at[3][CHUNK], by[3][CHUNK], length[CHUNK];
-    ShiftSums sums = {0};
+    Lanes sum = {0}, most = {0};
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
         chunk_positions(p, first, n, EDGE, 0, at, dim);
@@ -98,10 +122,8 @@ static inline ShiftSums shift_dim(const Span *p, const float *const block[3], fl
             }
             wide_store(length + i, length_of(d, dim));
         }
-        for (int i = 0; i < n; i++) {
-            sums.sum += length[i];
-            sums.largest = length[i] > sums.largest ? length[i] : sums.largest;
-        }
+        for (int i = n; i < CHUNK; i++) length[i] = 0;
+        add_lengths(length, n, sum, most);
         if (p->attr[ATTR_NORMAL])
             stay_some(p, first, n, (const float *const[3]){by[0], by[1], by[2]}, dim);
         for (int a = 0; a < dim; a++) {
@@ -113,7 +135,7 @@ static inline ShiftSums shift_dim(const Span *p, const float *const block[3], fl
             }
         }
     }
-    return sums;
+    return (ShiftSums){lanes_fold(sum), largest_lane(most)};
 }
 
 static ShiftSums shift(const Span *p, const float *const block[3], float scale, const float low[3],
@@ -122,4 +144,14 @@ static ShiftSums shift(const Span *p, const float *const block[3], float scale, 
                        : shift_dim(p, block, scale, low, high, 2);
 }
 
-const DensityKernels ISA(density_kernels) = {weigh, shift, stay};
+static float largest(const float *values, int count) {
+    Lanes most = {0};
+    for (int i = 0; i < count; i += LANES)
+        for (int k = 0; k < LANE_PARTS; k++) {
+            wide v = wide_load(values + i + k * WIDE);
+            most[k] = larger(most[k], wide_select(v < 0.0f, -v, v));
+        }
+    return largest_lane(most);
+}
+
+const DensityKernels ISA(density_kernels) = {weigh, shift, stay, largest};

@@ -42,9 +42,10 @@ static void reach_table(const Grid *g, int reach, uint32_t table[512]) {
     }
 }
 
-bool sort_init(SortScratch *s, const Grid *grid) {
+bool sort_init(SortScratch *s, const Grid *grid, BrimIsa isa) {
     size_t box = grid_box(grid);
-    *s = (SortScratch){.reach = memory_zero(box * sizeof *s->reach),
+    *s = (SortScratch){.kernels = order_kernels_for(isa),
+                       .reach = memory_zero(box * sizeof *s->reach),
                        .far = memory_zero(box),
                        .near = memory_new(TILE * sizeof *s->near),
                        .want = memory_new(box)};
@@ -80,19 +81,20 @@ enum { TILES_A_THREAD = 12, ROWS_A_THREAD = 16 };
 static uint32_t survey(Particles *p, const Grid *g, SortScratch *s, uint32_t first, uint32_t end,
                        int64_t home, int reach, SortCounts *gone) {
     const uint32_t *table = s->near[(reach < 1 ? 1 : reach < TILE ? reach : TILE) - 1];
-    uint32_t cells = (uint32_t)g->tile_cells, mask = 0, movers = 0;
-    uint32_t low = home < 0 ? 1 : (uint32_t)home * cells, high = home < 0 ? 0 : low + cells - 1;
-    for (uint32_t i = first; i < end; i++) {
-        uint32_t key = p->key[i];
-        if (key >= low && key <= high) {
-            mask |= table[key - low];
-            continue;
-        }
+    uint32_t cells = (uint32_t)g->tile_cells, mask = 0, movers = 0, away = 0;
+    uint32_t *order = p->order + first;
+    if (home >= 0)
+        away = s->kernels->survey(p->key + first, end - first, first, (uint32_t)home * cells, cells,
+                                  table, &mask, order);
+    else
+        for (uint32_t i = first; i < end; i++) order[away++] = i;
+    for (uint32_t i = 0; i < away; i++) {
+        uint32_t key = p->key[order[i]];
         if (key >= KEY_GONE) {
             key == KEY_LEFT ? gone->left++ : key == KEY_HIDDEN ? gone->hidden++ : gone->drained++;
             continue;
         }
-        p->order[first + movers++] = i;
+        order[movers++] = order[i];
         uint32_t bits = table[key % cells], *at = &s->reach[key / cells];
         if ((__atomic_load_n(at, __ATOMIC_RELAXED) & bits) != bits)
             __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
@@ -229,6 +231,20 @@ static bool sort_movers(Sorting *sorting, Team *team) {
     return true;
 }
 
+/// Counts of particles by cell => where each cell's begin, from `first` on; occupied.
+static void find_cell_starts(uint32_t count[512], uint32_t cells, uint32_t first, uint32_t *start,
+                             uint8_t *occupied) {
+    for (uint32_t cell = 0; cell < cells; cell += TILE) {
+        unsigned bits = 0;
+        for (uint32_t x = cell; x < cell + TILE; x++) {
+            bits |= (unsigned)(count[x] != 0) << (x - cell);
+            start[x] = first;
+            first += count[x];
+        }
+        occupied[cell / TILE] = (uint8_t)bits;
+    }
+}
+
 /// Puts a tile's particles in the order of its cells.
 /// (key, movers) => order, cell_start, occupied
 static void place_tile(void *context, int slot, int thread) {
@@ -236,8 +252,7 @@ static void place_tile(void *context, int slot, int thread) {
     Particles *p = sorting->p;
     const Grid *g = sorting->g;
     const SortScratch *s = sorting->s;
-    uint32_t first = p->tile_start[slot];
-    uint32_t cells = (uint32_t)g->tile_cells, next[512];
+    uint32_t cells = (uint32_t)g->tile_cells, count[512], next[512];
     uint8_t *occupied = p->occupied + (size_t)slot * (size_t)g->tile_rows;
     if (!tile_holds(p, slot)) {
         memset(occupied, 0, (size_t)g->tile_rows);
@@ -248,29 +263,24 @@ static void place_tile(void *context, int slot, int thread) {
     int32_t old = s->from[slot];
     uint32_t from = old < 0 ? 0 : s->old_start[old], end = old < 0 ? 0 : s->old_start[old + 1];
     uint32_t mover = s->mover_start[slot], last_mover = s->mover_start[slot + 1];
-    memset(next, 0, cells * sizeof *next);
-    for (uint32_t i = from; i < end; i++) {
-        uint32_t cell = p->key[i] - low;
-        if (cell < cells) next[cell]++;
+    // Neighbours are often in one cell, where each must wait for the count that the one before it
+    // left; so that happens once: what a particle found is its place among those of its cell.
+    const uint32_t *key = p->key + from;
+    uint32_t *restrict place = (uint32_t *)(void *)p->spare + from;
+    memset(count, 0, cells * sizeof *count);
+    for (uint32_t i = 0; i < end - from; i++) {
+        uint32_t cell = key[i] - low;
+        if (cell < cells) place[i] = count[cell]++;
     }
-    for (uint32_t i = mover; i < last_mover; i++) next[p->key[s->movers[i]] - low]++;
+    memcpy(next, count, cells * sizeof *next); // those that came are behind those that stayed
+    for (uint32_t i = mover; i < last_mover; i++) count[p->key[s->movers[i]] - low]++;
     uint32_t *start = p->cell_start + (size_t)p->start_at[slot] * cells;
-    for (uint32_t cell = 0; cell < cells; cell += TILE) {
-        unsigned bits = 0;
-        for (uint32_t x = cell; x < cell + TILE; x++) {
-            uint32_t count = next[x];
-            bits |= (unsigned)(count != 0) << (x - cell);
-            start[x] = next[x] = first;
-            first += count;
-        }
-        occupied[cell / TILE] = (uint8_t)bits;
+    find_cell_starts(count, cells, p->tile_start[slot], start, occupied);
+    s->kernels->place(key, end - from, from, low, cells, start, place, p->order);
+    for (uint32_t i = mover; i < last_mover; i++) {
+        uint32_t cell = p->key[s->movers[i]] - low;
+        p->order[start[cell] + next[cell]++] = s->movers[i];
     }
-    for (uint32_t i = from; i < end; i++) {
-        uint32_t cell = p->key[i] - low;
-        if (cell < cells) p->order[next[cell]++] = i;
-    }
-    for (uint32_t i = mover; i < last_mover; i++)
-        p->order[next[p->key[s->movers[i]] - low]++] = s->movers[i];
 }
 
 /// Where each tile's particles begin: those that stayed and those that came. Returns how many there
@@ -290,32 +300,23 @@ static uint32_t find_starts(Particles *p, const Grid *g, const SortScratch *s) {
 typedef struct Gathering {
     const uint32_t *in[2], *order;
     uint32_t *out[2];
-    size_t count;
+    size_t count, most;
+    const OrderKernels *kernels;
 } Gathering;
 
 enum { GATHER_PART = 2048 };
 
 static void gather_part(void *context, int index, int thread) {
     const Gathering *g = context;
-    const uint32_t *order = g->order, *in = g->in[0], *other_in = g->in[1];
-    uint32_t *restrict out = g->out[0], *restrict other_out = g->out[1];
     size_t first = (size_t)index * GATHER_PART, end = first + GATHER_PART;
     if (end > g->count) end = g->count;
-    if (other_in) {
-#pragma GCC unroll 8
-        for (size_t i = first; i < end; i++) {
-            const uint32_t from = order[i];
-            out[i] = in[from], other_out[i] = other_in[from];
-        }
-    } else {
-#pragma GCC unroll 8
-        for (size_t i = first; i < end; i++) out[i] = in[order[i]];
-    }
+    uint32_t *const out[2] = {g->out[0] + first, g->out[1] + first};
+    g->kernels->take(g->order + first, end - first, g->most, g->in, out);
 }
 
 /// Brings every attribute into the new order: two arrays at a time, one through the spare, one
 /// through that of the keys, which have served.
-static void gather_attributes(Particles *p, size_t count, Team *team) {
+static void gather_attributes(Particles *p, size_t count, const OrderKernels *kernels, Team *team) {
     int attributes[ATTR_MAX], n = 0;
     for (int a = 0; a < ATTR_MAX; a++)
         if (p->attr[a]) attributes[n++] = a;
@@ -325,7 +326,9 @@ static void gather_attributes(Particles *p, size_t count, Team *team) {
         Gathering g = {{particle_words(p, a), b < 0 ? NULL : particle_words(p, b)},
                        p->order,
                        {(uint32_t *)(void *)p->spare, p->key},
-                       count};
+                       count,
+                       p->count,
+                       kernels};
         team_for(team, team_parts(count, GATHER_PART), 1, gather_part, &g);
         p->spare = p->attr[a];
         p->attr[a] = (float *)(void *)g.out[0];
@@ -367,7 +370,7 @@ bool particles_sort(Particles *p, Grid *g, SortScratch *s, const uint8_t *reach,
     uint32_t sum = find_starts(p, g, s);
     if (!particles_fit_cells(p, g)) return false;
     team_for(team, g->tile_count, TILES_A_THREAD, place_tile, &sorting);
-    gather_attributes(p, sum, team);
+    gather_attributes(p, sum, s->kernels, team);
     p->count = p->sorted = sum;
     return true;
 }

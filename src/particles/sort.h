@@ -1,9 +1,11 @@
 // Sorts particles into tiles and cells after they moved, and makes the tiles that they need.
 #pragma once
 #include "base/team.h"
+#include "particles/order.h"
 #include "particles/particles.h"
 
 typedef struct SortScratch {
+    const OrderKernels *kernels;
     uint32_t *reach; ///< [tile box] bit n: the tile's neighbour n is within reach of a particle
     uint8_t *far;    ///< [tile box] farthest reach of a particle in the tile, cells
     uint32_t (*near)[512]; ///< [TILE] neighbours of a tile within 1, 2.. cells of each of its cells
@@ -23,7 +25,7 @@ typedef struct SortCounts {
     size_t drained, left, hidden;
 } SortCounts;
 
-bool sort_init(SortScratch *s, const Grid *grid);
+bool sort_init(SortScratch *s, const Grid *grid, BrimIsa isa);
 void sort_free(SortScratch *s);
 size_t sort_bytes(const SortScratch *s, const Grid *grid);
 

@@ -187,7 +187,8 @@ static void shut_below(const BrimSim *s, int slot, int axis, TileMask *faces) {
     for (int z = 0; z < s->grid.tile_depth; z++) faces->slice[z] |= here.slice[z] | below.slice[z];
 }
 
-/// q => displacement on a tile's lower faces, in `shift`; `shift_known` where it has a say.
+/// q => displacement on a tile's lower faces, in `shift`; `shift_known` where it has a say;
+/// `shift_most` of them.
 static void shift_faces(BrimSim *s, const float *q, int slot) {
     const Grid *g = &s->grid;
     Around around = look_around(s, slot);
@@ -220,6 +221,8 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
         }
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= faces.slice[z];
         mask_store(g, s->shift_known[a], slot, &known);
+        s->shift_most[slot] =
+            fmaxf(s->shift_most[slot], s->volume.kernels->largest(d, g->tile_cells));
     }
 }
 
@@ -239,25 +242,11 @@ static void extend_faces(BrimSim *s, int slot) {
         }
         if (!any) continue;
         TileView view = tile_view(g, slot, s->shift[a], tile_zeros);
-        s->faces->grow(&view, near, &wanted, s->dim,
-                       s->shift[a] + (size_t)slot * (size_t)g->tile_cells);
+        float *d = s->shift[a] + (size_t)slot * (size_t)g->tile_cells;
+        s->faces->grow(&view, near, &wanted, s->dim, d);
+        s->shift_most[slot] =
+            fmaxf(s->shift_most[slot], s->volume.kernels->largest(d, g->tile_cells));
     }
-}
-
-/// Largest displacement of a tile's faces, cells.
-static float largest_shift(const BrimSim *s, int slot) {
-    enum { LANES = 16 };
-    float most[LANES] = {0}, largest = 0;
-    for (int a = 0; a < s->dim; a++) {
-        const float *d = s->shift[a] + (size_t)slot * (size_t)s->grid.tile_cells;
-        for (int i = 0; i < s->grid.tile_cells; i += LANES)
-            for (int k = 0; k < LANES; k++) {
-                float size = fabsf(d[i + k]);
-                most[k] = size > most[k] ? size : most[k];
-            }
-    }
-    for (int k = 0; k < LANES; k++) largest = fmaxf(largest, most[k]);
-    return largest;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -380,13 +369,11 @@ static void shift_tile(BrimSim *s, int slot, int thread, void *context) {
 
 /// Displacements on a tile's faces from the solution q, then beyond them.
 static void find_shifts(BrimSim *s, int slot, int thread, void *context) {
+    s->shift_most[slot] = 0;
     matters(s, slot) ? shift_faces(s, ((const Shifting *)context)->q, slot) : forget_faces(s, slot);
 }
 static void extend_shifts(BrimSim *s, int slot, int thread, void *context) {
-    s->shift_most[slot] = 0;
-    if (!matters(s, slot)) return;
-    extend_faces(s, slot);
-    s->shift_most[slot] = largest_shift(s, slot);
+    if (matters(s, slot)) extend_faces(s, slot);
 }
 
 static void move_particles(BrimSim *s, const float *q) {
