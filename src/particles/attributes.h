@@ -30,6 +30,17 @@
     A(MATERIAL, "material", 1, WORD, MATERIAL, FRAME, ZERO, "",                                  \
       "0: liquid; else what it belongs to, counted from 1")
 
+/// Those choices, as the table of keys lists them: "age, source".
+#define ATTRIBUTE_CHOICES (PARTICLE_ATTRIBUTES(ATTRIBUTE_CHOICE_) + 2)
+#define ATTRIBUTE_CHOICE_(NAME, FILES, NUMBERS, TYPE, WHEN, ...) ATTRIBUTE_CHOICE_##WHEN(FILES)
+#define ATTRIBUTE_CHOICE_ASKED(FILES) ", " FILES
+#define ATTRIBUTE_CHOICE_ALWAYS(FILES) ""
+#define ATTRIBUTE_CHOICE_APIC(FILES) ""
+#define ATTRIBUTE_CHOICE_WARP(FILES) ""
+#define ATTRIBUTE_CHOICE_TRACKED(FILES) ""
+#define ATTRIBUTE_CHOICE_SPRAY(FILES) ""
+#define ATTRIBUTE_CHOICE_MATERIAL(FILES) ""
+
 /// Places of the numbers: ATTR_X, ATTR_Y, ATTR_Z, ...; all have four bytes.
 enum {
 #define PLACE(NAME, FILES, NUMBERS, ...) ATTR_##NAME, ATTR_END_##NAME = ATTR_##NAME + (NUMBERS)-1,
