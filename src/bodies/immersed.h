@@ -41,8 +41,6 @@ bool bodies_immersed(const BrimSim *s);
 /// The fastest vertex, m/s.
 double immersed_speed(const BrimSim *s);
 
-/// Twins come among the particles, unsorted; liquid inside bodies moves out. (bodies) => tail
-BrimResult stage_immerse(BrimSim *s, BrimError *error);
 /// Cells whose centres lie in a body, which no displacement enters. => rigid
 void immersed_rigid(BrimSim *s);
 /// Where the liquid is now, for what moves it out of bodies again. False when out of memory.
@@ -50,9 +48,3 @@ bool immersed_remember(BrimSim *s);
 /// Twins stand where they were before displacements, and liquid leaves bodies that it was moved
 /// into since it was remembered. (material, id) => (x, key)
 void immersed_restore(BrimSim *s);
-/// The elastic step. (bodies) => velocities of twins
-BrimResult stage_deform(BrimSim *s, BrimError *error);
-/// What the twins got goes back to the bodies; rules (14) and (15). (velocity, v) => (bodies, v)
-BrimResult stage_sync(BrimSim *s, BrimError *error);
-/// Twins go.
-BrimResult stage_emerge(BrimSim *s, BrimError *error);

@@ -2,48 +2,68 @@
 // release, byte counts, the memory estimate, sharing of memory, what follows its tiles in the sort,
 // and the sections of a checkpoint follow from this table.
 #pragma once
+#include <stdint.h>
 
-/// The parts of a step, in order, by which lives of fields are told; step.c says what each is.
+/// The parts of a step, in order, by which lives of fields are told: name, function (stage_ and
+/// that; declared in stages.h), what it does. step.c says when each runs and what it reads and
+/// writes.
+#define STAGE_LIST(S)                                                                              \
+    S(SOLIDS, solids,                                                                              \
+      "places the solids for the end of the step; samples them on the tiles that they touch")      \
+    S(ATOMISE, atomise,                                                                            \
+      "spray: takes fast particles of torn liquid, and flies. (x, v, phi) => flying")              \
+    S(ADVECT, advect, "moves particles through the flow and out of solids. (x, v) => (x, key)")    \
+    S(TRACE, trace, "band: carries velocity and depth along")                                      \
+    S(EMIT, emit, "appends what sources emit, marks what drains take. (x) => (tail, key)")         \
+    S(LAND, land,                                                                                  \
+      "spray: what took off goes from the liquid, what met something comes back. => (key, tail)")  \
+    S(EXCHANGE, exchange,                                                                          \
+      "band: takes particles below it, makes those that came up into it. => (key, tail)")          \
+    S(IMMERSE, immerse,                                                                            \
+      "twins of bodies come among the particles, unsorted; liquid inside moves out. => tail")      \
+    S(SORT, sort, "(x, key) => sorted particles, grid, fields on the new tiles")                   \
+    S(STRESS, stress,                                                                              \
+      "MPM sub-steps: pressure and friction between particles. (x, v) => (x, v, key)")             \
+    S(WEIGH, weigh,                                                                                \
+      "(x) => density, when it is due; what particles are to be moved for is spread and shifted")  \
+    S(SPREAD, spread,                                                                              \
+      "displacements that restore the rest density and lead out of solids. => potential")          \
+    S(SHIFT, shift, "moves particles by them; they are sorted again. (x) => (x, key)")             \
+    S(SWAP, swap, "band: what was carried along becomes the velocity")                             \
+    S(DEFORM, deform, "the elastic step. (bodies) => velocities of twins")                         \
+    S(TO_GRID, to_grid, "(x, v, affine) => velocity, with a band old")                             \
+    S(SURFACE, surface, "(x) => level set and liquid cells")                                       \
+    S(COMBINE, combine,                                                                            \
+      "band: velocity carried along and that of particles are joined by eq. (3) or (2)")           \
+    S(FORCES, forces, "gravity on known faces")                                                    \
+    S(VISCOSITY, viscosity, "friction within the liquid")                                          \
+    S(FRICTION, friction, "friction at walls")                                                     \
+    S(TENSION, tension, "surface tension, as a pull on the faces between liquid and air")          \
+    S(PRESSURE, pressure, "finds the pressure that makes the flow free of divergence")             \
+    S(SUBTRACT, subtract, "takes its gradient off")                                                \
+    S(EXTRAPOLATE, extrapolate,                                                                    \
+      "velocity into air and solids as far as a particle can travel in the next step")             \
+    S(TO_PARTICLES, to_particles, "=> (v, affine)")                                                \
+    S(SYNC, sync,                                                                                  \
+      "what twins got goes back to the bodies; rules (14) and (15). (velocity, v) => (bodies, v)") \
+    S(WEIGH_AFTER, weigh_after,                                                                    \
+      "statistics of the density as it is; at the end of a frame its errors")                      \
+    S(EMERGE, emerge, "twins go")                                                                  \
+    S(MEASURE, measure, "statistics; an error: a value is not a number, or particles are missing")
+
 /// AT_REST is between steps: output, checkpoints, the host.
 typedef enum StageId {
-    AT_SOLIDS,
-    AT_ATOMISE,
-    AT_ADVECT,
-    AT_TRACE,
-    AT_EMIT,
-    AT_LAND,
-    AT_EXCHANGE,
-    AT_IMMERSE,
-    AT_SORT,
-    AT_STRESS,
-    AT_WEIGH,
-    AT_SPREAD,
-    AT_SHIFT,
-    AT_SWAP,
-    AT_DEFORM,
-    AT_TO_GRID,
-    AT_SURFACE,
-    AT_COMBINE,
-    AT_FORCES,
-    AT_VISCOSITY,
-    AT_FRICTION,
-    AT_TENSION,
-    AT_PRESSURE,
-    AT_SUBTRACT,
-    AT_EXTRAPOLATE,
-    AT_TO_PARTICLES,
-    AT_SYNC,
-    AT_WEIGH_AFTER,
-    AT_EMERGE,
-    AT_MEASURE,
-    AT_REST,
+#define STAGE_ID(NAME, ...) AT_##NAME,
+    STAGE_LIST(STAGE_ID)
+#undef STAGE_ID
+        AT_REST,
     STAGE_IDS
 } StageId;
 
 /// Lives: stages in which a field has a value. FROM wraps around the end of the step.
-#define ONLY(A) (1u << AT_##A)
-#define UPTO(A) ((2u << AT_##A) - 1u)
-#define ALL_STAGES ((1u << STAGE_IDS) - 1u)
+#define ONLY(A) (UINT64_C(1) << AT_##A)
+#define UPTO(A) ((UINT64_C(2) << AT_##A) - 1)
+#define ALL_STAGES ((UINT64_C(1) << STAGE_IDS) - 1)
 #define SPAN(A, B) ((UPTO(B) & ~UPTO(A)) | ONLY(A))
 #define FROM(A, B) ((ALL_STAGES & ~UPTO(A)) | ONLY(A) | UPTO(B))
 #define ALWAYS_LIVE ALL_STAGES
@@ -101,7 +121,7 @@ typedef enum StageId {
     F(solid_volume, float, 1, CELL, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                           \
       "part of the cell inside solids")                                                            \
     F(solid_part, float, 1, CELL, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                             \
-      "part inside solids of the weight of the density's kernel")                           \
+      "part inside solids of the weight of the density's kernel")                                  \
     F(wall_speed, float, 3, CELL, SOLIDS, MOVING, ALWAYS_LIVE, NO, "m/s",                          \
       "velocity of the solid at the face")                                                         \
     F(fine_at, int32_t, 1, TILE, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                              \

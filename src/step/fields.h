@@ -55,7 +55,7 @@ typedef struct FieldRow {
     FieldShape shape;
     FieldWhere where;
     FieldWhen when;
-    uint32_t life; ///< stages, as bits
+    uint64_t life; ///< stages, as bits
     FieldKeep keep;
     const char *unit, *meaning;
 } FieldRow;
@@ -75,7 +75,7 @@ typedef struct FieldBuffer {
     void *at;       ///< NULL while none of them is wanted
     size_t a_tile;  ///< bytes
     size_t tiles;   ///< capacity
-    uint32_t lives; ///< of all of them
+    uint64_t lives; ///< of all of them
     FieldWhere where;
 } FieldBuffer;
 
@@ -105,7 +105,7 @@ bool fields_take(BrimSim *s, int field);
 /// Gives back what many more tiles needed.
 void fields_release(BrimSim *s);
 void fields_free(BrimSim *s);
-/// Bytes that are allocated; and that a wet tile far from solids needs of fields.
+/// Bytes that are allocated; and that a wet tile needs of fields, in the mean.
 size_t fields_bytes(const BrimSim *s);
 size_t fields_bytes_a_tile(const BrimSim *s);
 

@@ -126,12 +126,12 @@ void guard_enter(BrimSim *s) {
         watched = s;
         s->guarded = 0;
     }
-    uint32_t before = s->guarded;
+    uint64_t before = s->guarded;
     for (int f = 0; f < FIELD_COUNT; f++) {
         bool was = before && field_rows[f].life & before, is = field_rows[f].life >> s->stage & 1;
         if (was && !is) forget(s, f);
     }
-    s->guarded = 1u << s->stage;
+    s->guarded = UINT64_C(1) << s->stage;
     protect(s, false);
 }
 

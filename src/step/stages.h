@@ -18,63 +18,17 @@ double step_for_tension(const BrimSim *s);
 /// each; with omega^2 = g k and dt^2 = 2 dx / g these are waves shorter than pi cells, as rough as
 /// the grid.
 double step_for_waves(const BrimSim *s);
-// Stages, in the order of the step; step.c tells when they run and what they read and write. An
-// error loses the simulation.
 
-/// Places the solids for the end of the step; samples them on the tiles that they touch.
-BrimResult stage_solids(BrimSim *s, BrimError *error);
-/// Spray: takes fast particles of torn liquid, and flies. (x, v, phi) => flying
-BrimResult stage_atomise(BrimSim *s, BrimError *error);
-/// Spray: what took off goes from the liquid, what met something comes back. => (key, tail)
-BrimResult stage_land(BrimSim *s, BrimError *error);
-/// Moves particles through the flow and out of solids. (x, v) => (x, key)
-BrimResult stage_advect(BrimSim *s, BrimError *error);
-/// Band: carries velocity and depth along.
-BrimResult stage_trace(BrimSim *s, BrimError *error);
-/// Appends what sources emit, marks what drains take. (x) => (tail, key)
-BrimResult stage_emit(BrimSim *s, BrimError *error);
-/// Band: takes particles below it, makes those that came up into it. => (key, tail)
-BrimResult stage_exchange(BrimSim *s, BrimError *error);
-/// (x, key) => sorted particles, grid, fields on the new tiles.
-BrimResult stage_sort(BrimSim *s, BrimError *error);
+/// stage_solids and so on, as the list in field_table.h tells. An error loses the simulation.
+#define STAGE_FUNCTION(NAME, FUNCTION, ...) \
+    BrimResult stage_##FUNCTION(BrimSim *s, BrimError *error);
+STAGE_LIST(STAGE_FUNCTION)
+#undef STAGE_FUNCTION
+
 bool sort_particles(BrimSim *s);
-/// MPM sub-steps: pressure and friction between particles. (x, v) => (x, v, key)
-BrimResult stage_stress(BrimSim *s, BrimError *error);
-/// (x) => density, when it is due. What of it is to be corrected by moving particles, is: they are
-/// spread, shifted by displacements that restore the rest density and lead out of solids, and
-/// sorted again.
-BrimResult stage_weigh(BrimSim *s, BrimError *error);
-BrimResult stage_spread(BrimSim *s, BrimError *error);
-BrimResult stage_shift(BrimSim *s, BrimError *error);
 bool density_moves(const BrimSim *s);
-/// Band: what was carried along becomes the velocity.
-BrimResult stage_swap(BrimSim *s, BrimError *error);
-/// (x, v, affine) => velocity, with a band old
-BrimResult stage_to_grid(BrimSim *s, BrimError *error);
-/// (x) => level set and liquid cells
-BrimResult stage_surface(BrimSim *s, BrimError *error);
 /// False, and nothing happened: out of memory.
 bool find_surface(BrimSim *s);
-/// Band: velocity carried along and that of particles are joined by eq. (3) or (2).
-BrimResult stage_combine(BrimSim *s, BrimError *error);
-/// Gravity on known faces.
-BrimResult stage_forces(BrimSim *s, BrimError *error);
-/// Friction within the liquid and at walls.
-BrimResult stage_viscosity(BrimSim *s, BrimError *error);
-BrimResult stage_friction(BrimSim *s, BrimError *error);
-/// Surface tension, as a pull on the faces between liquid and air.
-BrimResult stage_tension(BrimSim *s, BrimError *error);
-/// Finds the pressure that makes the flow free of divergence, then takes its gradient off.
-BrimResult stage_pressure(BrimSim *s, BrimError *error);
-BrimResult stage_subtract(BrimSim *s, BrimError *error);
-/// Velocity into air and solids as far as a particle can travel in the next step.
-BrimResult stage_extrapolate(BrimSim *s, BrimError *error);
-/// => (v, affine)
-BrimResult stage_to_particles(BrimSim *s, BrimError *error);
-/// Statistics of the density as it is: how much liquid there is; at the end of a frame its errors.
-BrimResult stage_weigh_after(BrimSim *s, BrimError *error);
-/// Statistics. An error: a value is not a number, or particles are missing.
-BrimResult stage_measure(BrimSim *s, BrimError *error);
 /// Sums over a tile's particles for it. => tile_sums
 void measure_particles(BrimSim *s, int slot);
 

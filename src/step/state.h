@@ -196,7 +196,7 @@ struct BrimSim {
     // fields, by the table
     StageId stage;      ///< at work; AT_REST between steps
     FieldMemory memory; ///< what the members below point to
-    uint32_t guarded;   ///< build for tests: the stage before, as a bit
+    uint64_t guarded;   ///< build for tests: the stage before, as a bit
 #define FIELD_MEMBER_1(NAME, TYPE) TYPE *NAME;
 #define FIELD_MEMBER_3(NAME, TYPE) TYPE *NAME[3];
 #define FIELD_MEMBER(NAME, TYPE, PARTS, ...) FIELD_MEMBER_##PARTS(NAME, TYPE)
