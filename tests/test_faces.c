@@ -1,6 +1,8 @@
 // Row kernels on cells and faces against plain loops over cells, on every instruction set.
 #include "base/hash.h"
+#include "cases.h"
 #include "projection/faces.h"
+#include "step/stages.h"
 #include "surface/level_set.h"
 #include "test.h"
 #include <stdlib.h>
@@ -285,5 +287,25 @@ TEST(faces_speeds_equal_plain_loops) {
             }
         }
         field_free(f);
+    }
+}
+
+TEST(faces_that_are_not_a_number_are_an_error) {
+    for (int last = 0; last < 2; last++) { // in the first tile, with larger values after it
+        Case c = case_tank(3, 16, 0.5f);
+        BrimSim *s = NULL;
+        BrimError error;
+        CHECK_OK(case_create(&c, &s, &error), error);
+        CHECK_OK(brim_sim_step(s, &error), error);
+        size_t rows = sim_rows(s), cells = sim_cells(s), at = last ? cells - 300 : 300;
+        for (int a = 0; a < 3; a++) {
+            memset(s->known[a], 0xff, rows);
+            for (size_t i = 0; i < cells; i++) s->velocity[a][i] = 1;
+        }
+        CHECK_OK(stages_run(s, AT_EXTRAPOLATE, AT_EXTRAPOLATE, &error), error);
+        s->velocity[1][at] = NAN;
+        memset(s->known[1], 0xff, rows);
+        CHECK(stages_run(s, AT_EXTRAPOLATE, AT_EXTRAPOLATE, &error) == BRIM_LOST_DIVERGED);
+        brim_sim_destroy(&s);
     }
 }

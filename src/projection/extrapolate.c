@@ -1,6 +1,7 @@
 // Stage 11: velocity beyond the liquid. Layer by layer a face that touches known ones takes their
 // mean; then faces on walls get the walls' velocity. What stays unknown is marked as not a number:
 // a particle that gets there flies on by itself.
+#include "base/error.h"
 #include "step/stages.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -280,7 +281,8 @@ static float finish_component(BrimSim *s, int slot, int axis, bool near) {
 static void finish_tile(BrimSim *s, int slot, int thread, void *context) {
     float fastest = 0;
     bool near = particles_near(s, slot);
-    for (int a = 0; a < s->dim; a++) fastest = fmaxf(fastest, finish_component(s, slot, a, near));
+    for (int a = 0; a < s->dim; a++)
+        fastest = (float)larger_of(fastest, finish_component(s, slot, a, near));
     s->tile_speed[slot] = fastest;
 }
 
@@ -293,5 +295,11 @@ BrimResult stage_extrapolate(BrimSim *s, BrimError *error) {
     grow_layers(s, layers);
     if (s->walls.solid_count) tiles_for(s, slide_tile, NULL);
     tiles_for(s, finish_tile, NULL);
+    for (int t = 0; t < s->grid.tile_count; t++) // a particle would take it for air, and fly on
+        if (isnan(s->tile_speed[t]))
+            return fail(error, BRIM_LOST_DIVERGED,
+                        "step %lld (t = %.6g s), stage extrapolate: a velocity of the flow is not "
+                        "a number",
+                        (long long)s->step + 1, s->time);
     return BRIM_OK;
 }
