@@ -10,6 +10,7 @@
 #include "scene/def_hash.h"
 #include "sim_cache.h"
 #include "step/guard.h"
+#include "step/scatter.h"
 #include "step/stream.h"
 #include "surface/track.h"
 #include "volume/density.h"
@@ -218,19 +219,19 @@ void sim_free_shapes(Shape ***shapes, int count) {
 double sim_memory(const BrimSim *s, double particles, double tiles) {
     // fields; first particles of cells; the solver's coarser levels; tables and masks of particles
     double per_tile = (double)fields_bytes_a_tile(s) + (4 + 8) * s->grid.tile_cells + 160;
-    if (s->walls.solid_count)
-        per_tile += 4 * (s->dim + 1) * s->grid.tile_cells; // some tiles are near
     if (s->viscosity.kernels)
         per_tile += 4 * 9 * s->dim * s->grid.tile_cells; // solvers of its components
     // operator and vectors of the nodal pressure
     if (s->warp) per_tile += (s->dim == 3 ? 136 : 100) * s->grid.tile_cells;
     double block =
         4.0 * (s->dim == 3 ? SCATTER_3D + 6 * SCATTER_SIDE_3D : SCATTER_2D + 4 * SCATTER_SIDE_2D);
-    if (!s->warp) block *= fmin(1, 3.0 / s->grid.tiles[s->dim - 1]); // of three layers at a time
-    double work = fmax(block, 4.0 * POISSON_ROOM * s->grid.tile_cells);
+    // blocks of three layers at a time, or as many as keep the threads busy
+    double blocks = s->warp ? tiles : tiles * fmin(1, 3.0 / s->grid.tiles[s->dim - 1]);
+    blocks = fmax(blocks, fmin(tiles, (double)scatter_wave(s->threads_most)));
+    double work = fmax(blocks * block, tiles * 4.0 * POISSON_ROOM * s->grid.tile_cells);
     double per_particle =
         4 * particle_numbers(&s->particles) + 12 + 1; // attributes; key, order, spare; movers
-    return 9 * (double)grid_box(&s->grid) + tiles * (per_tile + work) + particles * per_particle +
+    return 9 * (double)grid_box(&s->grid) + tiles * per_tile + work + particles * per_particle +
            (double)s->threads_most * sizeof(ThreadScratch);
 }
 

@@ -75,6 +75,8 @@ typedef struct Sorting {
 
 /// A few tiles, or rows of the box of tiles, keep one thread busy.
 enum { TILES_A_THREAD = 12, ROWS_A_THREAD = 16 };
+/// Particles of a tile whose places stay in a thread's cache: a tile full of 8 in each cell.
+enum { PLACES = 4096 };
 
 /// Looks at the particles of one old tile (or of the tail, home = -1): marks what is within reach,
 /// counts those that leave the tile. => order, from the tile's first particle on: those
@@ -266,7 +268,8 @@ static void place_tile(void *context, int slot, int thread) {
     // Neighbours are often in one cell, where each must wait for the count that the one before it
     // left; so that happens once: what a particle found is its place among those of its cell.
     const uint32_t *key = p->key + from;
-    uint32_t *restrict place = (uint32_t *)(void *)p->spare + from;
+    uint32_t near[PLACES],
+        *place = end - from <= PLACES ? near : (uint32_t *)(void *)p->spare + from;
     memset(count, 0, cells * sizeof *count);
     for (uint32_t i = 0; i < end - from; i++) {
         uint32_t cell = key[i] - low;

@@ -264,13 +264,21 @@ size_t fields_bytes(const BrimSim *s) {
     return bytes;
 }
 
+/// Of so many tiles in three it is said that solids are near, where there are solids.
+enum { NEAR_IN_THREE = 2 };
+
 size_t fields_bytes_a_tile(const BrimSim *s) {
-    size_t bytes = 0;
-    for (int b = 0; b < s->memory.buffers; b++)
-        if ((s->memory.buffer[b].where == WHERE_ALL || s->memory.buffer[b].where == WHERE_WET) &&
-            buffer_wanted(s, b))
-            bytes += s->memory.buffer[b].a_tile; // all may be wet
-    return bytes;
+    size_t everywhere = 0, near_solids = 0;
+    for (int b = 0; b < s->memory.buffers; b++) {
+        const FieldBuffer *buffer = &s->memory.buffer[b];
+        if (!buffer_wanted(s, b)) continue;
+        if (buffer->where == WHERE_ALL || buffer->where == WHERE_WET) // all may be wet
+            everywhere += buffer->a_tile;
+        else if (buffer->where == WHERE_SOLIDS || buffer->where == WHERE_PUSHED)
+            near_solids += buffer->a_tile;
+    }
+    if (!s->walls.solid_count) near_solids = 0; // those that bodies may bring are not counted
+    return everywhere + near_solids * NEAR_IN_THREE / 3;
 }
 
 // ---------------------------------------------------------------------------------- moving about

@@ -14,8 +14,8 @@ static int layer_end(const Grid *g, int slot) {
     return end;
 }
 
-/// Numbers the blocks. => scatter_at; returns the most of three layers in a row, which a layer
-/// needs
+/// Numbers the blocks. => scatter_at; returns for how many there shall be room: the most of three
+/// layers in a row, which a layer needs, or as many as keep all threads busy in a wave
 static size_t number_blocks(BrimSim *s) {
     const Grid *g = &s->grid;
     size_t blocks = 0, begin[3] = {0}, most = 0; // where the last three layers begin
@@ -26,7 +26,8 @@ static size_t number_blocks(BrimSim *s) {
         s->scatter_at[t] = here ? (int32_t)blocks++ : -1;
         if (blocks - begin[0] > most) most = blocks - begin[0];
     }
-    return most;
+    size_t busy = scatter_wave(team_threads(s->team));
+    return busy <= most ? most : busy < blocks ? busy : blocks;
 }
 
 static size_t blocks_between(const BrimSim *s, int first, int end) {

@@ -17,6 +17,12 @@ typedef struct Scatter {
     void *context; ///< of both
 } Scatter;
 
+/// Blocks of a wave that keep so many threads busy.
+static inline size_t scatter_wave(int threads) {
+    enum { BLOCKS_A_THREAD = 16 };
+    return threads > 1 ? BLOCKS_A_THREAD * (size_t)threads : 0;
+}
+
 /// Numbers the tiles with particles, => scatter_at, and runs both for all tiles. Blocks are in
 /// `work`, and only as many at a time as memory that is there holds: layer by layer of tiles if it
 /// must be. False when out of memory.
