@@ -7,6 +7,7 @@
 #include "liquid/mpm.h"
 #include "band/band.h"
 #include "base/memory.h"
+#include "liquid/mpm_kernels.h"
 #include "step/scatter.h"
 #include "step/stages.h"
 #include <math.h>
@@ -20,24 +21,13 @@ enum { SUBSTEPS_MOST = 256 };
 /// Nodes with less have no velocity.
 static const float MASS_MIN = 1e-9f;
 
-/// Four nodes along x.
-typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-
 void mpm_free(BrimSim *s) {
     for (int a = 0; a < 3; a++) free(s->mpm.push[a]);
 }
 
-/// Weights of four nodes and their slopes, as polynomials in f.
-static inline void spline(float f, Four *weight, Four *slope) {
-    const Four a = {-1.0f / 6, 0.5f, -0.5f, 1.0f / 6}, b = {0.5f, -1, 0.5f, 0};
-    const Four c = {-0.5f, 0, 0.5f, 0}, d = {1.0f / 6, 2.0f / 3, 1.0f / 6, 0};
-    *weight = ((a * f + b) * f + c) * f + d;
-    *slope = (3 * a * f + 2 * b) * f + c;
-}
-
 void mpm_weights(float f, float weight[4], float slope[4]) {
-    Four w, d;
-    spline(f, &w, &d);
+    f4 w, d;
+    mpm_spline(f, &w, &d);
     for (int k = 0; k < 4; k++) weight[k] = w[k], slope[k] = d[k];
 }
 
@@ -45,25 +35,6 @@ int mpm_substeps(const BrimSim *s, double dt) {
     double friction = s->def.mpm_viscosity / s->def.density * dt / ((double)s->dx * s->dx);
     double need = fmax(s->def.mpm_sound / SOUND_MOST, friction / FRICTION_MOST);
     return (int)fmin(fmax(s->def.mpm_substeps, ceil(need - 1e-9)), SUBSTEPS_MOST);
-}
-
-/// The nodes that a particle reaches: the first of them in a block, weights and slopes.
-typedef struct Stencil {
-    int at;
-    Four w[3], d[3];
-} Stencil;
-
-static inline Stencil stencil_of(const Span *p, uint32_t i, const int dim) {
-    Stencil st;
-    int cell[3] = {0};
-    for (int a = 0; a < dim; a++) {
-        float x = span_at(p, a, i) - 0.5f;
-        x = x < 1 ? 1 : x < (float)MPM_EDGE - 2.001f ? x : (float)MPM_EDGE - 2.001f;
-        cell[a] = (int)x - 1;
-        spline(x - (float)(cell[a] + 1), &st.w[a], &st.d[a]);
-    }
-    st.at = (cell[2] * MPM_EDGE + cell[1]) * MPM_EDGE + cell[0];
-    return st;
 }
 
 /// Nodes of a block along z.
@@ -115,10 +86,9 @@ static void mirror_walls(const BrimSim *s, int slot, float *block, int first, in
 
 /// What a sub-step is.
 typedef struct SubStep {
-    float time, sound2; ///< s; (cells/s)^2
-    float friction;     ///< cells^2/s
-    float most;         ///< cells that it may move a particle
-    int parts;          ///< components of the first sums: momentum counts only with friction
+    MpmStress stress;
+    float time; ///< s
+    float most; ///< cells that it may move a particle
 } SubStep;
 
 static float *block_of(const BrimSim *s, int slot) {
@@ -131,33 +101,14 @@ static void clear_block(const BrimSim *s, float *block, int first, int end) {
                (size_t)(MPM_EDGE * MPM_EDGE * depth_of(s)) * sizeof *block);
 }
 
-static inline Four *row_of(float *nodes, const Stencil *st, int y, int z) {
-    return (Four *)(void *)(nodes + st->at + (z * MPM_EDGE + y) * MPM_EDGE);
-}
-static inline float dot(Four a, Four b) {
-    Four c = a * b;
-    return (c[0] + c[1]) + (c[2] + c[3]);
-}
-
 /// Mass, and with friction momentum, of a tile's particles. context: SubStep
 static void scatter_mass(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
-    const int parts = ((const SubStep *)context)->parts, dim = s->dim;
+    const int parts = ((const SubStep *)context)->stress.parts;
     float *block = block_of(s, slot);
     Span p = sim_span(s, slot, MPM_HALO);
-    const float mass = 1.0f / (float)s->def.particles_per_cell;
     clear_block(s, block, 0, parts);
-    for (int i = 0; i < p.count; i++) {
-        Stencil st = stencil_of(&p, (uint32_t)i, dim);
-        Four along = st.w[0] * mass;
-        float value[4] = {1, p.attr[ATTR_VX][i], p.attr[ATTR_VY][i], p.attr[ATTR_VZ][i]};
-        for (int z = 0; z < (dim == 3 ? 4 : 1); z++)
-            for (int y = 0; y < 4; y++) {
-                Four w = along * (dim == 3 ? st.w[1][y] * st.w[2][z] : st.w[1][y]);
-                for (int n = 0; n < parts; n++)
-                    *row_of(block + n * MPM_BLOCK, &st, y, z) += w * value[n];
-            }
-    }
+    mpm_kernels_for(s->isa)->mass(&p, 1.0f / (float)s->def.particles_per_cell, parts, block);
     mirror_walls(s, slot, block, 0, parts, true);
 }
 
@@ -174,7 +125,7 @@ static void gather_mass(BrimSim *s, int slot, int thread, void *context) {
     sum_blocks(s, slot, 0, mass);
     for (int i = 0; i < s->grid.tile_cells; i++)
         s->node_mass[base + (size_t)i] = mass[i] + s->node_rest[base + (size_t)i];
-    for (int n = 1; n < ((const SubStep *)context)->parts; n++) {
+    for (int n = 1; n < ((const SubStep *)context)->stress.parts; n++) {
         sum_blocks(s, slot, n, momentum);
         for (int i = 0; i < s->grid.tile_cells; i++)
             s->node_velocity[n - 1][base + (size_t)i] =
@@ -188,72 +139,22 @@ static void load_nodes(const BrimSim *s, int slot, const float *field, int part,
     mirror_walls(s, slot, block, part, part + 1, false);
 }
 
-/// A component where a particle is; of the mass: its density.
-static float mean_at(float *nodes, const Stencil *st, const int dim) {
-    Four sum = {0};
-    for (int z = 0; z < (dim == 3 ? 4 : 1); z++)
-        for (int y = 0; y < 4; y++)
-            sum += *row_of(nodes, st, y, z) * (dim == 3 ? st->w[1][y] * st->w[2][z] : st->w[1][y]);
-    return dot(sum, st->w[0]);
-}
-
-/// Slope of a component over a cell along each axis.
-static void slope_at(float *nodes, const Stencil *st, float slope[3], const int dim) {
-    Four plain = {0}, along_y = {0}, along_z = {0};
-    for (int z = 0; z < (dim == 3 ? 4 : 1); z++)
-        for (int y = 0; y < 4; y++) {
-            Four row = *row_of(nodes, st, y, z);
-            float wz = dim == 3 ? st->w[2][z] : 1, dz = dim == 3 ? st->d[2][z] : 0;
-            plain += row * (st->w[1][y] * wz);
-            along_y += row * (st->d[1][y] * wz);
-            along_z += row * (st->w[1][y] * dz);
-        }
-    slope[0] = dot(plain, st->d[0]);
-    slope[1] = dot(along_y, st->w[0]), slope[2] = dot(along_z, st->w[0]);
-}
-
-/// -V_a S_a of a particle, in cells^3/s^2. Returns whether there is any.
-static bool stress_at(const BrimSim *s, const SubStep *sub, float *nodes, const Stencil *st,
-                      float T[3][3]) {
-    float G[3][3] = {{0}}, density = mean_at(nodes, st, s->dim);
-    float pressure = density > 1 ? sub->sound2 * (density - 1) : 0;
-    if (!(pressure > 0) && sub->parts == 1) return false;
-    for (int a = 0; a + 1 < sub->parts; a++) {
-        slope_at(nodes + (a + 1) * MPM_BLOCK, st, G[a], s->dim);
-        for (int b = 0; b < 3; b++) G[a][b] *= s->inv_dx;
-    }
-    float volume = 1 / ((float)s->def.particles_per_cell * (density > 0.1f ? density : 0.1f));
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            T[a][b] = volume * ((a == b ? pressure : 0) - sub->friction * (G[a][b] + G[b][a]));
-    return true;
-}
-
 /// Forces of a tile's particles on nodes. context: SubStep
 static void scatter_force(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
     const SubStep *sub = context;
-    const int dim = s->dim;
+    const int count = MPM_EDGE * MPM_EDGE * depth_of(s);
     float *block = block_of(s, slot), *nodes = s->scratch[thread].block[0];
+    float force[4 * MPM_BLOCK];
     Span p = sim_span(s, slot, MPM_HALO);
     load_nodes(s, slot, s->node_mass, 0, nodes);
-    for (int n = 1; n < sub->parts; n++) load_nodes(s, slot, s->node_velocity[n - 1], n, nodes);
-    clear_block(s, block, 1, dim + 1);
-    for (int i = 0; i < p.count; i++) {
-        Stencil st = stencil_of(&p, (uint32_t)i, dim);
-        Four w = st.w[0], d = st.d[0];
-        float T[3][3];
-        if (!stress_at(s, sub, nodes, &st, T)) continue;
-        for (int z = 0; z < (dim == 3 ? 4 : 1); z++)
-            for (int y = 0; y < 4; y++) {
-                float wz = dim == 3 ? st.w[2][z] : 1, dz = dim == 3 ? st.d[2][z] : 0;
-                float wy = st.w[1][y], dy = st.d[1][y];
-                for (int a = 0; a < dim; a++)
-                    *row_of(block + (a + 1) * MPM_BLOCK, &st, y, z) +=
-                        d * (T[a][0] * wy * wz) + w * (T[a][1] * dy * wz + T[a][2] * wy * dz);
-            }
-    }
-    mirror_walls(s, slot, block, 1, dim + 1, true);
+    for (int n = 1; n < sub->stress.parts; n++)
+        load_nodes(s, slot, s->node_velocity[n - 1], n, nodes);
+    memset(force, 0, 4 * (size_t)count * sizeof *force);
+    mpm_kernels_for(s->isa)->force(&p, &sub->stress, nodes, force);
+    for (int n = 1; n <= s->dim; n++)
+        for (int i = 0; i < count; i++) block[n * MPM_BLOCK + i] = force[4 * i + n];
+    mirror_walls(s, slot, block, 1, s->dim + 1, true);
 }
 
 /// => node_push: force over mass, m/s^2
@@ -269,44 +170,60 @@ static void gather_force(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
+/// Where particles of a tile may go.
+typedef struct Reach {
+    float low[3], high[3]; ///< of the domain
+    bool solid;            ///< one is near
+} Reach;
+
 /// Moves a particle as far as nothing is in its way.
 static void shift_particle(const BrimSim *s, const Span *p, int i, const float way[3],
-                           const float low[3], const float high[3], bool solid) {
+                           const Reach *reach) {
     float at[3] = {0}, was[3] = {0}, slope[3];
     for (int a = 0; a < s->dim; a++) {
         was[a] = p->attr[ATTR_X + a][i];
         float to = was[a] + way[a];
-        at[a] = to < low[a] ? low[a] : to < high[a] ? to : high[a];
+        at[a] = to < reach->low[a] ? reach->low[a] : to < reach->high[a] ? to : reach->high[a];
     }
-    if (solid && solid_lookup(s, at, slope) < 0 &&
+    if (reach->solid && solid_lookup(s, at, slope) < 0 &&
         solid_lookup(s, at, slope) < solid_lookup(s, was, slope))
         return;
     for (int a = 0; a < s->dim; a++) p->attr[ATTR_X + a][i] = at[a];
 }
 
+/// What nodes give to a tile's particles goes to their velocities and positions.
+static void push_some(BrimSim *s, const SubStep *sub, const Span *p, uint32_t first, int i,
+                      const float more[4], const Reach *reach) {
+    float way[3] = {0}, most = sub->most * s->dx;
+    for (int a = 0; a < s->dim; a++) {
+        float *given = &s->mpm.push[a][first + (uint32_t)i], part = sub->time * more[a + 1];
+        p->attr[ATTR_VX + a][i] += part;
+        *given += part;
+        way[a] = sub->time * *given;
+        way[a] = way[a] < -most ? -most : way[a] < most ? way[a] : most;
+    }
+    shift_particle(s, p, i, way, reach);
+}
+
 /// Velocities and positions of a tile's particles. (node_push) => x, v, push
 static void push_particles(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
-    const SubStep *sub = context;
+    const int count = MPM_EDGE * MPM_EDGE * depth_of(s);
     float *nodes = s->scratch[thread].block[0];
+    float push[4 * MPM_BLOCK], more[MPM_MEANS][4];
     Span p = sim_span(s, slot, MPM_HALO);
-    uint32_t first = tile_first(&s->particles, slot);
-    float low[3], high[3], most = sub->most * s->dx;
-    bool solid = solid_near(s, slot);
-    domain_box(s, low, high);
-    for (int a = 0; a < s->dim; a++) load_nodes(s, slot, s->node_push[a], a + 1, nodes);
-    for (int i = 0; i < p.count; i++) {
-        Stencil st = stencil_of(&p, (uint32_t)i, s->dim);
-        float way[3] = {0};
-        for (int a = 0; a < s->dim; a++) {
-            float *given = &s->mpm.push[a][first + (uint32_t)i];
-            float more = sub->time * mean_at(nodes + (a + 1) * MPM_BLOCK, &st, s->dim);
-            p.attr[ATTR_VX + a][i] += more;
-            *given += more;
-            way[a] = sub->time * *given;
-            way[a] = way[a] < -most ? -most : way[a] < most ? way[a] : most;
-        }
-        shift_particle(s, &p, i, way, low, high, solid);
+    Reach reach = {.solid = solid_near(s, slot)};
+    domain_box(s, reach.low, reach.high);
+    memset(push, 0, 4 * (size_t)count * sizeof *push);
+    for (int n = 1; n <= s->dim; n++) {
+        load_nodes(s, slot, s->node_push[n - 1], n, nodes);
+        for (int i = 0; i < count; i++) push[4 * i + n] = nodes[n * MPM_BLOCK + i];
+    }
+    for (int from = 0; from < p.count; from += MPM_MEANS) {
+        int n = p.count - from < MPM_MEANS ? p.count - from : MPM_MEANS;
+        mpm_kernels_for(s->isa)->mean(&p, push, from, more);
+        for (int i = 0; i < n; i++)
+            push_some(s, context, &p, tile_first(&s->particles, slot), from + i, more[i], &reach);
     }
 }
 
@@ -365,8 +282,12 @@ BrimResult stage_stress(BrimSim *s, BrimError *error) {
     int count = mpm_substeps(s, s->dt);
     double sound = s->def.mpm_sound / s->dt; // cells/s
     double friction = s->def.mpm_viscosity / s->def.density / ((double)s->dx * s->dx);
-    SubStep sub = {(float)(s->dt / count), (float)(sound * sound), (float)friction,
-                   MOVED_MOST / (float)count, friction > 0 ? s->dim + 1 : 1};
+    SubStep sub = {.stress = {.sound2 = (float)(sound * sound),
+                              .friction = (float)friction,
+                              .per_cell = (float)s->def.particles_per_cell,
+                              .parts = friction > 0 ? s->dim + 1 : 1},
+                   .time = (float)(s->dt / count),
+                   .most = MOVED_MOST / (float)count};
     tiles_for(s, weigh_rest, NULL);
     for (int i = 0; i < count; i++) {
         if (!scatter_run(s, &(Scatter){4 * MPM_BLOCK, scatter_mass, gather_mass, &sub}) ||
