@@ -261,6 +261,38 @@ TEST(a_viscous_wave_keeps_period_and_decay) {
     CHECK_NEAR(sum / 3, 1, 0.05);
 }
 
+/// A thread of honey hangs from its source: it comes out as fast as the source gives it and stays
+/// whole, where one that falls freely would be seven times as fast and torn.
+TEST(a_thread_hangs_from_its_source) {
+    for (int dim = 2; dim <= 3; dim++) {
+        Case c = case_box(dim, 0.06, 40, 54, 40);
+        BrimError error;
+        BrimSim *sim;
+        BrimSourceDef *source = &c.sources[c.def.source_count++];
+        *source = brim_default_source_def();
+        source->shape = box_between((BrimVec3){0.025f, 0.071f, dim == 3 ? 0.025f : -1},
+                                    (BrimVec3){0.035f, 0.077f, dim == 3 ? 0.035f : 1});
+        source->velocity = (BrimVec3){0, -0.2f, 0};
+        c.def.density = 1400, c.def.viscosity = 60, c.def.cfl = 0.5;
+        c.def.transfer = BRIM_TRANSFER_APIC;
+        c.def.frame_rate = 50;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(run_until(sim, 0.12, &error), error);
+        BrimParticles p = brim_sim_particles(sim);
+        double count[18] = {0}, speed[18] = {0}; // three cells each
+        for (size_t i = 0; i < p.count; i++) {
+            int row = (int)((double)p.y[i] / 0.0045);
+            if (row >= 0 && row < 18) count[row]++, speed[row] -= (double)p.vy[i];
+        }
+        CHECK_NEAR(speed[16] / count[16], 0.2, 0.01); // in the source
+        for (int row = 12; row < 16; row++) {
+            CHECK_NEAR(speed[row] / speed[15], 1, 0.25); // as much passes everywhere, once begun
+            CHECK_BELOW(speed[row] / count[row], 0.4);
+        }
+        brim_sim_destroy(&sim);
+    }
+}
+
 /// A column that falls over, as thick as that.
 static Case case_column(int dim, double viscosity, double step) {
     Case c = case_box(dim, 1, dim == 2 ? 40 : 20, dim == 2 ? 24 : 12, dim == 2 ? 1 : 10);

@@ -1,5 +1,6 @@
 #include "liquid/viscosity_build.h"
 #include "step/stages.h"
+#include "step/stream.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>
@@ -13,10 +14,11 @@ static const float WALL_MIN = 0.25f;
 
 /// What a face is to the system.
 enum {
-    FACE_FREE,  ///< an unknown, if something ties it
-    FACE_SOLID, ///< inside a solid, or on a wall of the domain: it has the wall's velocity
-    FACE_GHOST, ///< beyond a wall of the domain that runs along it
-    FACE_NONE   ///< beyond an open side, or no tile is there
+    FACE_FREE,   ///< an unknown, if something ties it
+    FACE_SOLID,  ///< inside a solid, or on a wall of the domain: it has the wall's velocity
+    FACE_SOURCE, ///< in a source that runs: it has the velocity of what comes out
+    FACE_GHOST,  ///< beyond a wall of the domain that runs along it
+    FACE_NONE    ///< beyond an open side, or no tile is there
 };
 
 /// A tile and what is around it, on the lattice.
@@ -25,6 +27,7 @@ typedef struct Local {
     int slot, dim;
     int stride[3];
     bool solids, walls;     ///< whether solids are near; whether any face is not free
+    bool sources;           ///< whether a source that runs is near
     float strength;         ///< nu kick / dx^2
     float part[8][LATTICE]; ///< liquid part of each octant (2D: quarter) of a cell, by x + 2y + 4z
     float open[LATTICE];    ///< part of the cell outside solids; 0 outside the domain
@@ -173,6 +176,38 @@ static bool held_by_solid(const Local *l, int axis, const int p[3], int64_t cell
     return s->def.slip == BRIM_SLIP_NONE && wall_distance(l, axis, p) < 0;
 }
 
+/// Whether a source runs, and a tile and the cells around it may be in it.
+static bool source_near(const BrimSim *s, const Source *source, int slot) {
+    const TileCoord c = s->grid.coord[slot];
+    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
+    if (s->time + s->dt <= source->def.start || s->time >= source->def.stop) return false;
+    for (int a = 0; a < s->dim; a++)
+        if (source->low[a] * s->inv_dx > (float)(first[a] + TILE + 1) ||
+            source->high[a] * s->inv_dx < (float)(first[a] - 1))
+            return false;
+    return true;
+}
+
+/// The source that a face lies in: a thread hangs from it, and does not pull out more than it
+/// gives.
+static const Source *source_at(const Local *l, int axis, const int p[3], float x[3]) {
+    const BrimSim *s = l->s;
+    const TileCoord c = s->grid.coord[l->slot];
+    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
+    for (int a = 0; a < 3; a++) {
+        float at = (float)(first[a] + p[a]) + (a == axis ? 0 : 0.5f);
+        x[a] = a < s->dim ? space_from_grid(s->space, at) : 0;
+    }
+    for (int k = 0; k < s->source_count; k++) {
+        const Source *source = &s->sources[k];
+        float distance;
+        if (!source_near(s, source, l->slot)) continue;
+        port_distance(source->shape, source->mover, 1, &x[0], &x[1], &x[2], &distance);
+        if (distance <= 0) return source;
+    }
+    return NULL;
+}
+
 static uint8_t face_kind(const Local *l, int axis, const int p[3], int64_t cell) {
     const BrimSim *s = l->s;
     const TileCoord c = s->grid.coord[l->slot];
@@ -188,7 +223,9 @@ static uint8_t face_kind(const Local *l, int axis, const int p[3], int64_t cell)
     }
     if (kind != FACE_FREE) return kind;
     if (cell < 0) return FACE_NONE;
-    return l->solids && held_by_solid(l, axis, p, cell) ? FACE_SOLID : FACE_FREE;
+    if (l->solids && held_by_solid(l, axis, p, cell)) return FACE_SOLID;
+    float x[3];
+    return l->sources && source_at(l, axis, p, x) ? FACE_SOURCE : FACE_FREE;
 }
 
 static void find_kinds(Local *l) {
@@ -203,9 +240,23 @@ static void find_kinds(Local *l) {
             }
 }
 
+/// Velocity of what a source gives at a face, m/s.
+static float source_velocity(const Local *l, int axis, const int p[3]) {
+    float x[3];
+    const Source *source = source_at(l, axis, p, x);
+    if (!source) return 0;
+    const BrimVec3 v = source->def.velocity;
+    if (!source_varies(source)) return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+    const int b = (axis + 1) % 3, c = (axis + 2) % 3;
+    return source->stream[axis] + source->spin[b] * (x[c] - source->centre[c]) -
+           source->spin[c] * (x[b] - source->centre[b]);
+}
+
 /// Velocity of the wall on a face, m/s.
 static float wall_velocity(const Local *l, int axis, int x, int y, int z) {
     const BrimSim *s = l->s;
+    if (l->kind[axis][at_cell(l, x, y, z)] == FACE_SOURCE)
+        return source_velocity(l, axis, (const int[3]){x, y, z});
     if (!l->solids || !s->wall_speed[axis]) return 0;
     int64_t cell = grid_near(&s->grid, l->slot, x, y, z);
     if (cell < 0) return 0;
@@ -221,7 +272,9 @@ static float pair_distance(const Local *l, int a, int b, const int p[3]) {
     const int i = at_cell(l, p[0], p[1], p[2]), below = i - l->stride[b];
     bool free = l->kind[a][i] == FACE_FREE, free_below = l->kind[a][below] == FACE_FREE;
     if (free == free_below) return 1;
-    if (l->kind[a][free ? below : i] == FACE_GHOST) return 0.5f;
+    const uint8_t held = l->kind[a][free ? below : i];
+    if (held == FACE_SOURCE) return 1;
+    if (held == FACE_GHOST) return 0.5f;
     int q[3] = {p[0], p[1], p[2]};
     if (!free) q[b]--;
     float d = wall_distance(l, a, q);
@@ -240,11 +293,14 @@ static void mend_edge(Local *l, int a, int b, const int p[3]) {
     const int e = edge_of(a, b), i = at_cell(l, p[0], p[1], p[2]);
     const uint8_t kind[4] = {l->kind[a][i], l->kind[a][i - l->stride[b]], l->kind[b][i],
                              l->kind[b][i - l->stride[a]]};
-    bool free[4], none = false;
-    for (int n = 0; n < 4; n++) free[n] = kind[n] == FACE_FREE, none |= kind[n] == FACE_NONE;
+    bool free[4], none = false, wall = false;
+    for (int n = 0; n < 4; n++) {
+        free[n] = kind[n] == FACE_FREE, none |= kind[n] == FACE_NONE;
+        wall |= kind[n] == FACE_SOLID || kind[n] == FACE_GHOST;
+    }
     l->scale[e][0][i] = l->scale[e][1][i] = 1;
     if (none || !(free[0] | free[1] | free[2] | free[3])) l->edge[e][i] = 0;
-    if (l->edge[e][i] == 0 || (free[0] == free[1] && free[2] == free[3])) return;
+    if (l->edge[e][i] == 0 || !wall || (free[0] == free[1] && free[2] == free[3])) return;
     // Friction at a wall acts over the way to it: gradient u / d in the part d of the volume.
     float da = pair_distance(l, a, b, p), db = pair_distance(l, b, a, p);
     bool slips = l->s->def.slip == BRIM_SLIP_FREE;
@@ -361,7 +417,7 @@ static bool build_rows(BrimSim *s, const Local *l, ViscousBuild *build) {
         for (int a = 0; a < l->dim; a++) {
             uint8_t kind = l->walls ? l->kind[a][i] : FACE_FREE;
             if (kind == FACE_FREE) any |= build_face(s, l, a, p, build);
-            if (kind != FACE_SOLID) continue;
+            if (kind != FACE_SOLID && kind != FACE_SOURCE) continue;
             s->viscous_u[a][at] = wall_velocity(l, a, p[0], p[1], p[2]);
             s->viscous_mass[a][at] = VISCOUS_HELD;
         }
@@ -458,7 +514,9 @@ void viscous_build_tile(BrimSim *s, int slot, int thread, void *context) {
     clear_tile(s, slot);
     s->viscous_used[slot] = 0;
     block_load(&s->grid, slot, s->phi, PLACE_CELL, &s->sides, 2, LEVEL_SET_CUT, phi);
-    bool solids = s->walls.solid_count && solid_near(s, slot), walls = solids || !is_inner(s, slot);
+    bool solids = s->walls.solid_count && solid_near(s, slot), sources = false;
+    for (int i = 0; i < s->source_count; i++) sources |= source_near(s, &s->sources[i], slot);
+    bool walls = solids || sources || !is_inner(s, slot);
     int state = block_state(s, phi);
     if (state == BLOCK_AIR) return;
     if (state == BLOCK_DEEP && !walls && all_known(s, slot)) {
@@ -470,6 +528,6 @@ void viscous_build_tile(BrimSim *s, int slot, int thread, void *context) {
     _Static_assert(sizeof *l <= sizeof s->scratch[0].block[0] * 5, "room for the tile's lattices");
     l->s = s, l->slot = slot, l->dim = s->dim, l->strength = build->strength;
     l->stride[0] = 1, l->stride[1] = EDGE, l->stride[2] = EDGE * EDGE;
-    l->solids = solids, l->walls = walls;
+    l->solids = solids, l->sources = sources, l->walls = walls;
     s->viscous_used[slot] = build_mixed(s, l, phi, solid, build);
 }
