@@ -5,7 +5,7 @@ static const double GAP = 3;       ///< least time between two pictures, s
 static const double SHARE = 0.045; ///< most of the time that they take: below 5 %
 
 void preview_start(Preview *p, bool on, const char *folder, const BrimSimDef *def) {
-    *p = (Preview){.on = on, .def = def};
+    *p = (Preview){.on = on, .def = def, .started = wall_clock()};
     if (snprintf(p->path, sizeof p->path, "%s/preview.png", folder) >= (int)sizeof p->path)
         p->on = false;
 }
@@ -36,7 +36,8 @@ void preview_step(Preview *p, const BrimSim *sim) {
         brim_write_picture(p->def, &frame, NULL, brim_sim_time(sim), &picture, p->path, &error);
     double took = wall_clock() - start;
     p->spent += took, p->count++;
-    p->due = start + took + fmax(GAP, took * (1 - SHARE) / SHARE);
+    // the next one, if it takes as long, still leaves all of them within their share
+    p->due = fmax(start + took + GAP, p->started + (p->spent + took) / SHARE - took);
     if (r == BRIM_OK) return;
     report_warning("no more previews: %s", error.message);
     p->on = false;

@@ -194,9 +194,14 @@ static void read_file(Reader *r, const Field *field, const Node *node, const cha
     struct stat info;
     if (stat(path, &info) != 0 || access(path, R_OK) != 0)
         report_add(r->report, node, r->path, "%.200s cannot be read: %s", path, strerror(errno));
+    else if (S_ISDIR(info.st_mode))
+        report_add(r->report, node, r->path, "%.200s is a folder: name a file%s", path,
+                   strstr(r->path, "mesh.file")
+                       ? ", or use mesh.frames for a folder of a moving mesh's frames"
+                       : "");
     else if (!S_ISREG(info.st_mode))
-        report_add(r->report, node, r->path, "%.200s is %s: name a regular file", path,
-                   S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe");
+        report_add(r->report, node, r->path, "%.200s is a device or pipe: name a regular file",
+                   path);
 }
 
 static void read_files(Reader *r, const Field *field, const Node *node, const char **files) {

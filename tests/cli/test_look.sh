@@ -59,3 +59,12 @@ test_preview_is_drawn() {
     absent e/preview.png
     cmp d/particles/000002.ply e/particles/000002.ply || give_up "a preview changed the water"
 }
+
+# One at once, then only as many as their share of the time allows.
+test_previews_take_no_more_than_their_share() {
+    write_scene
+    brim_gives 0 run scene.yaml -o d --preview --threads 1 --set domain.cells=256 --set time.duration=30 --frames 60
+    grep -q 'libpng' err && { echo "skipped: built without libpng" && return 0; }
+    share=$(sed -n 's/.*previews took \([0-9.]*\) %.*/\1/p' err)
+    awk "BEGIN {exit !($share <= 5)}" || { cat err && give_up "previews took $share %"; }
+}

@@ -348,11 +348,20 @@ SCENE
                 code=$?
                 [ "$code" -eq 2 ] || give_up "$command with $shape: exit code $code, not 2"
                 says err "device.yaml:4: solids[0]"
-                says err "name a regular file"
+                says err ": name a "
             done
             absent d
         done
     done
+}
+
+test_a_folder_of_meshes_belongs_in_mesh_frames() {
+    write_scene
+    sed -i '/^solids/,$d' scene.yaml
+    echo 'solids: [{mesh: {file: .}}]' >>scene.yaml
+    brim_gives 2 check scene.yaml
+    says err "solids[0].mesh.file"
+    says err "is a folder: name a file, or use mesh.frames"
 }
 
 # Neither do what stands where a run's own files belong.
