@@ -177,10 +177,32 @@ TEST(mesh_volume_is_that_of_the_particles) {
                 CHECK_OK(make(&def, &md, &c, &mesh, &error), error);
                 CHECK_CLOSED(&mesh, 0.05);
                 double wanted = (double)c.count / per_cell[i] / pow(cells[shape], 3);
-                CHECK_NEAR(brim_mesh_volume(&mesh) / wanted, 1, 0.02);
+                CHECK_NEAR(brim_mesh_volume(&mesh) / wanted, 1, 0.005);
                 brim_mesh_free(&mesh);
                 cloud_free(&c);
             }
+}
+
+// Below a moving surface water is denser than deep in it, so that the surface of averaged positions
+// lies too far in: without their number the volume is 0.97 to 0.98.
+TEST(mesh_of_moving_water_holds_its_particles) {
+    Case c = case_box(3, 1, 24, 12, 12);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.3f, 0.35f, 0.5f}));
+    BrimSim *sim;
+    BrimError error;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    for (int frame = 1; frame <= 60; frame++) {
+        CHECK_OK(brim_sim_advance_frame(sim, &error), error);
+        if (frame % 20) continue;
+        BrimMeshDef md = brim_default_mesh_def();
+        BrimMesh mesh;
+        CHECK_OK(brim_sim_mesh(sim, &md, &mesh, &error), error);
+        CHECK_CLOSED(&mesh, 1.0 / 24);
+        double wanted = (double)brim_sim_particles(sim).count / 8 / pow(24, 3);
+        CHECK_NEAR(brim_mesh_volume(&mesh) / wanted, 1, 0.005);
+        brim_mesh_free(&mesh);
+    }
+    brim_sim_destroy(&sim);
 }
 
 TEST(mesh_of_lone_particles_is_a_ball_each) {

@@ -6,6 +6,7 @@
 //   nodes     the lattice nodes of a tile: which are in the water, and how far from its surface
 //   march     marching cubes over nodes: vertices, then triangles
 //   smooth    volume-preserving smoothing; normals
+//   groups    water that hangs together, and the volume of its particles
 //   sheet     thin sheets stay whole where their particles are far apart
 //   drops     a few particles far from all others, as ellipsoids without the lattice
 //
@@ -321,12 +322,26 @@ void march_triangles(const TileMesh *tiles, int index, const TileBox *box, const
 BrimResult mesh_normals(BrimMesh *mesh, const uint8_t *sides, Team *team, BrimError *error);
 /// What smoothing may not leave.
 typedef struct SmoothBounds {
-    const float *room; ///< [vertex_count] how far each may go from where it is, m
-    float spacing;     ///< of nodes, m
-    float size[3];     ///< of the domain, m
+    float *room;   ///< [vertex_count] how far each may go from where it is, m
+    float spacing; ///< of nodes, m
+    float cell;    ///< m
+    float size[3]; ///< of the domain, m
 } SmoothBounds;
 
-/// Smooths positions; vertices on sides stay on them, those on solids stay, and none leaves its
-/// room. Each piece of the surface keeps its volume to a third of a percent.
+/// Pieces of the surface around water that hangs together, cavities in it too.
+typedef struct MeshGroups {
+    uint32_t *of;   ///< [vertex_count] the first vertex of a vertex's group
+    double *volume; ///< [vertex_count] of the group's particles, at its first vertex, m^3
+    float *part;    ///< [vertex_count] how far their number tells it, 0..1: carried surfaces know
+} MeshGroups;
+
+/// False: out of memory.
+bool groups_find(MeshGroups *groups, const BlockInput *input, const BrimMesh *mesh);
+void groups_free(MeshGroups *groups);
+
+/// The surface of water that has less room than its particles' volume goes outwards, by no more
+/// than VOLUME_REACH. Then positions are smoothed; vertices on sides stay on them, those on solids
+/// stay, and none leaves its room. Smoothing keeps the volume of each piece of the surface to a
+/// third of a percent. groups: NULL when particles do not tell the volume.
 BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, const SmoothBounds *bounds, int passes,
-                       Team *team, BrimError *error);
+                       const MeshGroups *groups, Team *team, BrimError *error);

@@ -90,6 +90,7 @@ typedef struct Work {
     int tile_count;
     uint8_t *sides; ///< [vertex_count]
     float *room;    ///< [vertex_count]
+    bool counted;   ///< all water is in particles
     StretchScale stretch;
     StretchedKernel *stretched; ///< NULL: averaged positions
     Drops drops;
@@ -231,8 +232,14 @@ static BrimResult run_stages(Work *w, const BrimMeshDef *def, BrimMesh *mesh, Br
     const MeshScale *s = w->scale;
     SmoothBounds bounds = {.room = w->room,
                            .spacing = s->dx / (float)s->resolution,
+                           .cell = s->dx,
                            .size = {s->size[0], s->size[1], s->size[2]}};
-    if (def->smooth) result = mesh_smooth(mesh, w->sides, &bounds, def->smooth, w->team, error);
+    MeshGroups groups = {0};
+    if (w->counted && !groups_find(&groups, &w->input->block, mesh)) return no_memory(error);
+    if (def->smooth || w->counted)
+        result = mesh_smooth(mesh, w->sides, &bounds, def->smooth, w->counted ? &groups : NULL,
+                             w->team, error);
+    groups_free(&groups);
     if (result == BRIM_OK) result = mesh_normals(mesh, w->sides, w->team, error);
     if (result == BRIM_OK && !drops_draw(&w->drops, s, w->input->block.particles, mesh))
         result = no_memory(error);
@@ -249,7 +256,7 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
         return fail(error, BRIM_ERROR_INPUT, "a surface of %zu particles: at most 2^32 - 2",
                     particles->count);
     MeshScale scale = make_scale(def, mesh_def);
-    Work w = {.scale = &scale};
+    Work w = {.scale = &scale, .counted = !filled.mask};
     w.team = team_new(team_size(mesh_def->threads));
     if (!w.team) return no_memory(error);
     SolidList list = {solids, solid_count};

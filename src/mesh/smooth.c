@@ -1,4 +1,5 @@
-// Normals, and smoothing that keeps the volume of each piece of the surface.
+// Normals, the volume of the particles, and smoothing that keeps the volume of each piece of the
+// surface.
 #include "base/error.h"
 #include "base/memory.h"
 #include "mesh/mesh.h"
@@ -254,15 +255,9 @@ static void step_part(void *context, int index, int thread) {
     }
 }
 
-/// Moves free vertices along their normals towards each piece's volume: one Newton step, of no more
-/// than the largest room. Returns whether all pieces had it already.
-static bool restore(Smooth *s) {
+/// (position) => normal, gain
+static void find_gains(Smooth *s) {
     BrimMesh *m = s->mesh;
-    bool done = true;
-    piece_volumes(m, s->piece, s->after);
-    for (size_t v = 0; v < m->vertex_count && done; v++)
-        done = s->piece[v] != v || has_volume(s, (uint32_t)v, 1e-6);
-    if (done) return true;
     normals(m, &s->fans, s->sides, s->team);
     memset(s->gain, 0, m->vertex_count * sizeof *s->gain);
     for (size_t i = 0; i < m->triangle_count; i++) {
@@ -274,6 +269,18 @@ static bool restore(Smooth *s) {
                 if (free_along(s, v, k)) s->gain[s->piece[v]] += area[k] * m->normal[v][k];
         }
     }
+}
+
+/// Moves free vertices along their normals towards each piece's volume: one Newton step, of no more
+/// than the largest room. Returns whether all pieces had it already.
+static bool restore(Smooth *s) {
+    BrimMesh *m = s->mesh;
+    bool done = true;
+    piece_volumes(m, s->piece, s->after);
+    for (size_t v = 0; v < m->vertex_count && done; v++)
+        done = s->piece[v] != v || has_volume(s, (uint32_t)v, 1e-6);
+    if (done) return true;
+    find_gains(s);
     team_for(s->team, team_parts(m->vertex_count, VERTEX_PART), 1, step_part, s);
     return false;
 }
@@ -303,12 +310,45 @@ static void settle(Smooth *s) {
     }
 }
 
+// ------------------------------------------------------------------------------------- volume
+//
+// Water is denser just below a moving surface than deep in it, by a few percent, and rough by less
+// than a kernel's width: what averaged positions say is where the surface was if water were even,
+// about 0.05 cells too far in.
+
+/// Farthest that a surface goes for its volume, in cells.
+static const double VOLUME_REACH = 0.1;
+
+/// Moves surfaces outwards, each group of pieces as a whole, until they hold their particles. What
+/// they used of their room is gone.
+static void fit_volumes(Smooth *s, const MeshGroups *groups) {
+    enum { STEPS = 4 };
+    const BrimMesh *m = s->mesh;
+    memcpy(s->piece, groups->of, m->vertex_count * sizeof *s->piece);
+    memcpy(s->start, m->position, m->vertex_count * sizeof *s->start);
+    piece_volumes(m, s->piece, s->before);
+    find_gains(s);
+    for (size_t v = 0; v < m->vertex_count; v++) {
+        double lacks = (double)groups->part[v] * (6 * groups->volume[v] - s->before[v]);
+        if (s->piece[v] == v && lacks > 0)
+            s->before[v] += fmin(lacks, VOLUME_REACH * s->bounds->cell * s->gain[v]);
+    }
+    for (int i = 0; i < STEPS && !restore(s); i++) continue;
+    for (size_t v = 0; v < m->vertex_count; v++) {
+        float way2 = 0;
+        for (int k = 0; k < 3; k++)
+            way2 += (m->position[v][k] - s->start[v][k]) * (m->position[v][k] - s->start[v][k]);
+        s->bounds->room[v] = fmaxf(s->bounds->room[v] - sqrtf(way2), 0);
+    }
+}
+
 BrimResult mesh_smooth(BrimMesh *mesh, const uint8_t *sides, const SmoothBounds *bounds, int passes,
-                       Team *team, BrimError *error) {
+                       const MeshGroups *groups, Team *team, BrimError *error) {
     enum { LAST_STEPS = 4 };
     Smooth s = {.mesh = mesh, .sides = sides, .bounds = bounds, .team = team};
     bool ready = smooth_init(&s);
-    if (ready) {
+    if (ready && groups) fit_volumes(&s, groups);
+    if (ready && passes) {
         memcpy(s.start, mesh->position, mesh->vertex_count * sizeof *s.start);
         find_pieces(mesh, s.piece);
         piece_volumes(mesh, s.piece, s.before);
