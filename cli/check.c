@@ -2,6 +2,7 @@
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct Arguments {
     TextList sets;
@@ -57,6 +58,14 @@ static void print_table(const BrimEstimate *e, const BrimSimDef *def, const char
     for (int i = 0; i < e->warning_count; i++) report_warning("%s", e->warnings[i]);
 }
 
+/// A line that the next message rewrites: large or slow scenes take several seconds.
+static void say_busy(bool on) {
+    if (!isatty(STDERR_FILENO)) return;
+    fputs(on ? "estimating by a coarse run and a few steps (--no-calibration skips them)"
+             : "\r\033[K",
+          stderr);
+}
+
 static int check(const char *path, const Arguments *a) {
     BrimError error;
     BrimScene *scene = NULL;
@@ -70,7 +79,9 @@ static int check(const char *path, const Arguments *a) {
         report_error("out of memory");
         code = EXIT_MEMORY;
     } else {
+        say_busy(!a->no_calibration && !a->json);
         BrimResult r = brim_estimate(brim_scene_def(scene), !a->no_calibration, estimate, &error);
+        say_busy(false);
         bool told = r == BRIM_OK || (r == BRIM_ERROR_MEMORY && estimate->memory_bytes > 0);
         const char *note = brim_scene_note(scene);
         if (told && a->json) print_json(estimate, path, note);

@@ -215,28 +215,24 @@ static double count_steps(const BrimSim *s) {
     return frames * fmax(1, ceil(per_frame));
 }
 
-/// Milliseconds a step and particle of a def's first steps.
-static BrimResult time_steps(const BrimSimDef *def, double *ms, BrimError *error) {
-    enum { STEPS = 4 };
-    BrimSim *trial = NULL;
-    BrimResult r = brim_sim_create(def, &trial, error);
+/// Milliseconds a step and particle of a simulation's next steps.
+static BrimResult time_steps(BrimSim *s, double *ms, BrimError *error) {
+    enum { STEPS = 3 };
+    BrimResult r = BRIM_OK;
     double best = INFINITY;
     for (int i = 0; i < STEPS && r == BRIM_OK; i++) {
         double begin = timer_ms();
-        r = brim_sim_step(trial, error);
+        r = brim_sim_step(s, error);
         if (i) best = fmin(best, timer_ms() - begin); // the first one primes and allocates
     }
-    if (r == BRIM_OK && trial->particles.count) *ms = best / (double)trial->particles.count;
-    brim_sim_destroy(&trial);
+    if (r == BRIM_OK && s->particles.count) *ms = best / (double)s->particles.count;
     return r;
 }
 
-/// Milliseconds a step and particle: a block of water a few steps into its fall, with the scene's
-/// own methods; and the scene itself, of which shallow water over rough ground takes several times
-/// as long, where it begins with enough particles for that and not with too many.
-static BrimResult calibrate(const BrimSim *s, const BrimSimDef *scene, double seeded, double *ms,
-                            BrimError *error) {
-    enum { CELLS_3D = 40, CELLS_2D = 160, ENOUGH = 20000, TOO_MANY = 1000000 };
+/// Milliseconds a step and particle of a block of water a few steps into its fall, with the scene's
+/// own methods.
+static BrimResult time_block(const BrimSim *s, double *ms, BrimError *error) {
+    enum { CELLS_3D = 40, CELLS_2D = 160 };
     int n = s->dim == 3 ? CELLS_3D : CELLS_2D;
     BrimLiquidDef water = {.shape = brim_default_shape_def()};
     float edge = (float)n * s->dx;
@@ -250,11 +246,23 @@ static BrimResult calibrate(const BrimSim *s, const BrimSimDef *scene, double se
     def.liquid = &water, def.liquid_count = 1;
     def.memory_limit = 0; // the block may be larger than the scene
     for (int i = 0; i < 6; i++) def.sides[i] = BRIM_SIDE_WALL;
-    BrimResult r = time_steps(&def, ms, error);
-    double own = 0; // stays 0 when the scene's own steps fail: that is for the run to tell
-    if (r == BRIM_OK && seeded > ENOUGH && seeded < TOO_MANY) (void)time_steps(scene, &own, NULL);
-    *ms = fmax(*ms, own);
+    BrimSim *block = NULL;
+    BrimResult r = brim_sim_create(&def, &block, error);
+    if (r == BRIM_OK) r = time_steps(block, ms, error);
+    brim_sim_destroy(&block);
     return r;
+}
+
+/// What the scene as it was built tells of its own steps: shallow water over rough ground takes
+/// several times as long as a block, and so do bodies. Only where it begins with enough particles
+/// for that and not with too many; a band that was looked at may not be started again.
+static void time_scene(BrimSim *s, const BrimSimDef *def, Shape **shapes, double seeded,
+                       double *ms) {
+    enum { ENOUGH = 20000, TOO_MANY = 1000000 };
+    double own = 0; // stays 0 when the scene's own steps fail: that is for the run to tell
+    if (!(seeded > ENOUGH && seeded < TOO_MANY) || has_band(s)) return;
+    if (sim_seed(s, def, shapes, NULL) == BRIM_OK) (void)time_steps(s, &own, NULL);
+    *ms = fmax(*ms, own);
 }
 
 /// Bytes of a frame of all bodies: position, normal and velocity of vertices, triangles, a row of
@@ -319,8 +327,10 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
     NEED(estimate, error);
     *estimate = (BrimEstimate){0};
     NEED(def, error);
+    double begin = timer_ms();
     BrimResult r = sim_build(def, &s, &shapes, error);
     if (r != BRIM_OK) return r;
+    double build = timer_ms() - begin;
     uint8_t *tiles = memory_zero(grid_box(&s->grid));
     double *rate = calloc((size_t)s->source_count + 1, sizeof *rate);
     if (!tiles || !rate) r = fail(error, BRIM_ERROR_MEMORY, "out of memory");
@@ -371,8 +381,11 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         warn_of_far_pivots(s, def, estimate);
         warn_of_outside_liquid(s, shapes, def->liquid_count, estimate);
         r = sim_check_memory(s, all, tile_count, error);
-        if (calibrated && r == BRIM_OK) r = calibrate(s, def, particles, &ms, error);
-        estimate->seconds = 1e-3 * ms * steps * f.particles;
+        if (calibrated && r == BRIM_OK) r = time_block(s, &ms, error);
+        if (calibrated && r == BRIM_OK) {
+            time_scene(s, def, shapes, particles, &ms); // the last: from here on it is a run
+            estimate->seconds = 1e-3 * (build + ms * steps * f.particles);
+        }
     }
     free(tiles), free(rate);
     sim_free_shapes(&shapes, def->liquid_count);

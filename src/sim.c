@@ -297,8 +297,7 @@ static double seeded_speed(const BrimSim *s) {
     return sqrt((double)fastest);
 }
 
-/// Counts first, so that what is too large is refused before it is allocated.
-static BrimResult seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimError *error) {
+BrimResult sim_seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimError *error) {
     uint8_t *tiles = memory_zero(grid_box(&s->grid));
     if (!tiles) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     int64_t count = 0;
@@ -346,7 +345,7 @@ BrimResult brim_sim_create(const BrimSimDef *def, BrimSim **sim, BrimError *erro
     NEED(def, error);
     BrimResult r = sim_build(def, sim, &shapes, error);
     if (r != BRIM_OK) return r;
-    r = seed(*sim, def, shapes, error);
+    r = sim_seed(*sim, def, shapes, error);
     sim_free_shapes(&shapes, def->liquid_count);
     if (r != BRIM_OK) brim_sim_destroy(sim);
     return r;

@@ -6,6 +6,8 @@
 /// shape for each region of liquid; free them with sim_free_shapes.
 BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, BrimError *error);
 void sim_free_shapes(Shape ***shapes, int count);
+/// Its liquid. Counts first, so that what is too large is refused before it is allocated.
+BrimResult sim_seed(BrimSim *s, const BrimSimDef *def, Shape **shapes, BrimError *error);
 /// Fails with the reason of the loss when a step has lost the simulation.
 BrimResult sim_check_intact(const BrimSim *s, BrimError *error);
 /// Bytes that a simulation of so many particles on so many tiles needs.

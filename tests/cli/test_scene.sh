@@ -399,6 +399,15 @@ test_check_tells_steps_and_disk() {
     estimate_is_near domain.cells=24 time.duration=0.5
     cp "$here/../../scenes/inflow-cup.yaml" scene.yaml
     estimate_is_near domain.cells=24 time.duration=1
+    # a tap on a floor that ends: water that comes and goes
+    cat >scene.yaml <<'SCENE'
+brim: 1
+dim: 2
+domain: {size: [1, 1], cells: 96, sides: {x+: open}}
+time: {duration: 3, frame_rate: 30, cfl: 2}
+sources: [{box: {low: [0.1, 0.8], high: [0.2, 0.9]}, velocity: [0.5, -1]}]
+SCENE
+    estimate_is_near
 }
 
 # Shapes that say where they are, joined and turned: they turn about the union's position.
