@@ -233,7 +233,7 @@ static BrimResult put_streams(CheckpointWriter *w, const BrimSim *s, BrimError *
     return r;
 }
 
-/// d, v, j of each body, one after the other.
+/// What bodies_save says, one body after the other.
 static BrimResult put_bodies(CheckpointWriter *w, const BrimSim *s, BrimError *error) {
     size_t count = bodies_numbers(s);
     double *numbers = memory_new(count * sizeof *numbers);

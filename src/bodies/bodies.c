@@ -189,28 +189,42 @@ bool bodies_move(BrimSim *s, double dt) {
     return true;
 }
 
+/// What outlives a step: d, v, j, and the pose, S and dn whose stiffness an elastic body keeps.
+enum { KEPT = 10 };
+
+static size_t numbers_of(const Elastic *e) {
+    return (size_t)e->dofs * (e->params.rigid ? 3 : 4) + (e->params.rigid ? 0 : KEPT);
+}
+
 size_t bodies_numbers(const BrimSim *s) {
     size_t count = 0;
-    for (int i = 0; i < s->bodies->count; i++)
-        count += 3 * (size_t)s->bodies->body[i].elastic->dofs;
+    for (int i = 0; i < s->bodies->count; i++) count += numbers_of(s->bodies->body[i].elastic);
     return count;
 }
 
 void bodies_save(const BrimSim *s, double *numbers) {
     for (int i = 0; i < s->bodies->count; i++) {
         const Elastic *e = s->bodies->body[i].elastic;
-        const double *from[3] = {e->d, e->v, e->j};
-        for (int k = 0; k < 3; k++, numbers += e->dofs)
+        const double *from[4] = {e->d, e->v, e->j, e->at};
+        for (int k = 0; k < (e->params.rigid ? 3 : 4); k++, numbers += e->dofs)
             memcpy(numbers, from[k], (size_t)e->dofs * sizeof *numbers);
+        if (e->params.rigid) continue;
+        memcpy(numbers, e->at_scale, sizeof e->at_scale);
+        numbers[KEPT - 1] = e->at_dn, numbers += KEPT;
     }
 }
 
 bool bodies_restore(BrimSim *s, const double *numbers) {
     for (int i = 0; i < s->bodies->count; i++) {
         Elastic *e = s->bodies->body[i].elastic;
-        double *to[3] = {e->d, e->v, e->j};
-        for (int k = 0; k < 3; k++, numbers += e->dofs)
+        double *to[4] = {e->d, e->v, e->j, e->at};
+        for (int k = 0; k < (e->params.rigid ? 3 : 4); k++, numbers += e->dofs)
             memcpy(to[k], numbers, (size_t)e->dofs * sizeof *numbers);
+        if (!e->params.rigid) {
+            memcpy(e->at_scale, numbers, sizeof e->at_scale);
+            e->at_dn = numbers[KEPT - 1], numbers += KEPT;
+            if (!elastic_recall(e)) e->at_dn = 0;
+        }
         if (!body_place(&s->bodies->body[i])) return false;
     }
     return true;

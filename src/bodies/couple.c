@@ -313,6 +313,8 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     b->ms = 0;
     for (int pass = 0; pass < passes || (pass < PASSES_MOST && !settled(b)); pass++) {
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
+        // what has not settled by now may want its own stiffness
+        for (int k = 0; pass == passes && k < b->count; k++) b->body[k].elastic->at_dn = 0;
         if (!walls_follow(s, s->dt_next)) {
             *memory = true;
             return false;

@@ -70,22 +70,40 @@ static void set_scale(Elastic *e, const double spin[3]) {
         }
 }
 
-/// x_i => S x_i, but for the centre.
-static void apply_scale(const Elastic *e, double *x) {
+/// x_i => T x_i, but for the centre; T [3][3].
+static void turn_vectors(const Elastic *e, const double t[9], double *x) {
     for (int i = 1; i < e->r; i++) {
         double u[3] = {0};
         for (int a = 0; a < e->dim; a++) u[a] = x[i * e->dim + a];
         for (int a = 0; a < e->dim; a++)
-            x[i * e->dim + a] = e->scale[3 * a] * u[0] + e->scale[3 * a + 1] * u[1] +
-                                (e->dim == 3 ? e->scale[3 * a + 2] * u[2] : 0);
+            x[i * e->dim + a] =
+                t[3 * a] * u[0] + t[3 * a + 1] * u[1] + (e->dim == 3 ? t[3 * a + 2] * u[2] : 0);
     }
 }
 
-/// z => the displacement of the stretched pose.
-static void stretch_pose(const Elastic *e, double *z) {
+/// z => the displacement of the pose stretched by s.
+static void stretch_pose(const Elastic *e, const double s[9], double *z) {
     for (int i = 0; i < e->dofs; i++) z[i] += e->rest[i];
-    apply_scale(e, z);
+    turn_vectors(e, s, z);
     for (int i = 0; i < e->dofs; i++) z[i] -= e->rest[i];
+}
+
+/// A block [dim][dim] of a matrix [dofs][dofs] => left block right^T; NULL: 1.
+static void turn_block(const Elastic *e, const double *left, const double *right, double *block) {
+    int n = e->dim;
+    double t[9] = {0};
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            const double *row = block + (size_t)a * (size_t)e->dofs;
+            for (int c = 0; c < n && right; c++) t[3 * a + b] += right[3 * b + c] * row[c];
+            if (!right) t[3 * a + b] = row[b];
+        }
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            double sum = left ? 0 : t[3 * a + b];
+            for (int c = 0; c < n && left; c++) sum += left[3 * a + c] * t[3 * c + b];
+            block[(size_t)a * (size_t)e->dofs + (size_t)b] = sum;
+        }
 }
 
 /// Turns what moves about the centre by `turn` (axis times angle).
@@ -199,7 +217,7 @@ static void keep_momentum(Elastic *e, const double *pose) {
 }
 
 void elastic_begin(Elastic *e, double dn, double kick) {
-    e->dn = dn, e->kick = kick, e->known = false;
+    e->dn = dn, e->kick = kick;
     e->soft = softened(e, dn);
     double keep = exp(-e->params.damping * kick), spin[3];
     for (int i = 0; i < e->dofs; i++) e->w[i] = keep * e->v[i] + (e->params.rigid ? 0 : e->j[i]);
@@ -214,30 +232,17 @@ void elastic_begin(Elastic *e, double dn, double kick) {
 /// K => S K S, what belongs to function i: S of the first is 1.
 static void scale_rows(void *context, int i, int thread) {
     const Elastic *e = context;
-    int n = e->dim;
     (void)thread;
     for (int j = 0; j < e->r; j++) {
-        double t[9] = {0}, *k = e->k + (size_t)(i * n) * (size_t)e->dofs + j * n;
-        for (int a = 0; a < n; a++)
-            for (int b = 0; b < n; b++) {
-                double sum = 0;
-                for (int c = 0; c < n; c++)
-                    sum += e->scale[3 * b + c] * k[(size_t)a * (size_t)e->dofs + c];
-                t[3 * a + b] = j > 0 ? sum : k[(size_t)a * (size_t)e->dofs + b];
-            }
-        for (int a = 0; a < n; a++)
-            for (int b = 0; b < n; b++) {
-                double sum = 0;
-                for (int c = 0; c < n; c++) sum += e->scale[3 * a + c] * t[3 * c + b];
-                k[(size_t)a * (size_t)e->dofs + b] = i > 0 ? sum : t[3 * a + b];
-            }
+        size_t at = (size_t)(i * e->dim) * (size_t)e->dofs + (size_t)(j * e->dim);
+        turn_block(e, i > 0 ? e->at_scale : NULL, j > 0 ? e->at_scale : NULL, e->k + at);
     }
 }
 
 /// K_d = P (K - K A_0^-1) P with A_0 = 1 + dn^2/4 K, and K A_0^-1 = (1 - A_0^-1) 4 / dn^2.
-static bool set_brake(Elastic *e, const double *z) {
+static bool set_brake(Elastic *e) {
     int n = e->dofs;
-    double c = 0.25 * e->dn * e->dn, q[6 * ELASTIC_DOFS_MOST];
+    double c = 0.25 * e->at_dn * e->at_dn, q[6 * ELASTIC_DOFS_MOST];
     memset(e->brake, 0, (size_t)n * (size_t)n * sizeof *e->brake);
     if (!(c > 0)) return true;
     for (int i = 0; i < n * n; i++) e->a[i] = c * e->k[i];
@@ -248,22 +253,58 @@ static bool set_brake(Elastic *e, const double *z) {
     for (int i = 0; i < n * n; i++) e->brake[i] = e->k[i] + (1 / c) * e->brake[i];
     for (int i = 0; i < n; i++) e->brake[i * (n + 1)] -= 1 / c;
     if (!e->pinned)
-        dense_project_out(e->brake, n, q, rigid_motions(e, z, q), e->work, e->params.team);
+        dense_project_out(e->brake, n, q, rigid_motions(e, e->at, q), e->work, e->params.team);
     return true;
 }
 
-/// Change of the pose, in sizes of the body, up to which the stiffness of the step's first look
-/// serves: iterations then converge as fast, for it changes as strain does.
-static const double SAME_POSE = 1e-3;
-
-static bool same_pose(const Elastic *e, const double *z) {
-    double sum = 0, size = e->dim == 3 ? cbrt(e->volume) : sqrt(e->volume);
-    for (int i = 0; i < e->dofs; i++) sum += (z[i] - e->at[i]) * (z[i] - e->at[i]);
-    return e->known && sum <= SAME_POSE * SAME_POSE * size * size * e->mass;
+bool elastic_recall(Elastic *e) {
+    if (!(e->at_dn > 0) || e->projective) return true;
+    double z[ELASTIC_DOFS_MOST], soft = softened(e, e->at_dn);
+    memcpy(z, e->at, (size_t)e->dofs * sizeof *z);
+    if (!e->pinned) stretch_pose(e, e->at_scale, z);
+    elastic_stiffness(e, z, e->k);
+    for (int i = 0; soft < 1 && i < e->dofs * e->dofs; i++) e->k[i] *= soft;
+    if (!e->pinned) team_for(e->params.team, e->r, 8, scale_rows, e);
+    e->plain = e->factored = false;
+    return set_brake(e);
 }
 
-/// Force and stiffness at the middle of the step that v makes; z is that middle, not stretched.
-/// Whether the stiffness is new.
+/// Change of the pose but for moves and turns, in sizes of the body, up to which the kept stiffness
+/// serves, and that of the step as a part of it: iterations converge as fast, for it changes as
+/// strain does.
+static const double SAME_POSE = 5e-3, SAME_STEP = 1e-2;
+
+/// Whether the kept stiffness serves the pose e->z, and the turn that brings its own there.
+static bool stiffness_serves(Elastic *e) {
+    int n = e->dim, first = e->pinned ? 0 : 1;
+    double y[ELASTIC_DOFS_MOST], m[9] = {0}, sum = 0;
+    memcpy(e->turn, (const double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, sizeof e->turn);
+    if (!(fabs(e->dn - e->at_dn) <= SAME_STEP * e->at_dn)) return false;
+    memcpy(y, e->at, (size_t)e->dofs * sizeof *y);
+    if (!e->pinned) {
+        stretch_pose(e, e->at_scale, y);
+        for (int i = first; i < e->r; i++)
+            for (int a = 0; a < n; a++)
+                for (int b = 0; b < n; b++)
+                    m[n * a + b] += relative(e, e->z, i, a) * relative(e, y, i, b);
+        Svd svd = svd_of(n, m);
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++) {
+                double turn = 0;
+                for (int k = 0; k < n; k++) turn += svd.p[n * a + k] * svd.q[n * b + k];
+                e->turn[3 * a + b] = turn;
+            }
+        for (int i = 0; i < e->dofs; i++) y[i] += e->rest[i];
+        turn_vectors(e, e->turn, y);
+        for (int i = 0; i < e->dofs; i++) y[i] -= e->rest[i];
+    }
+    for (int i = first * n; i < e->dofs; i++) sum += (e->z[i] - y[i]) * (e->z[i] - y[i]);
+    double size = n == 3 ? cbrt(e->volume) : sqrt(e->volume);
+    return sum <= SAME_POSE * SAME_POSE * size * size * e->mass;
+}
+
+/// Force at the middle of the step that v makes, and the stiffness that serves there; z is that
+/// middle, not stretched. False when the brake could not be found.
 static bool look(Elastic *e, double *z) {
     for (int i = 0; i < e->dofs; i++) z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
     memcpy(e->z, z, (size_t)e->dofs * sizeof *z);
@@ -271,18 +312,54 @@ static bool look(Elastic *e, double *z) {
         double spin[3];
         spin_of(e, z, e->v, spin);
         set_scale(e, spin);
-        stretch_pose(e, e->z);
+        stretch_pose(e, e->scale, e->z);
     }
     elastic_energy(e, e->z, e->force);
     for (int i = 0; e->soft < 1 && i < e->dofs; i++) e->force[i] *= e->soft;
-    if (!e->pinned) apply_scale(e, e->force);
-    if (same_pose(e, z)) return false;
-    elastic_stiffness(e, e->z, e->k);
-    for (int i = 0; e->soft < 1 && i < e->dofs * e->dofs; i++) e->k[i] *= e->soft;
-    if (!e->pinned) team_for(e->params.team, e->r, 8, scale_rows, e);
+    if (!e->pinned) turn_vectors(e, e->scale, e->force);
+    if (stiffness_serves(e)) return true;
+    memcpy(e->turn, (const double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, sizeof e->turn);
     memcpy(e->at, z, (size_t)e->dofs * sizeof *z);
-    e->known = true;
-    return true;
+    memcpy(e->at_scale, e->scale, sizeof e->scale);
+    e->at_dn = e->dn;
+    return elastic_recall(e);
+}
+
+/// From the pose looked at to that of the kept stiffness.
+static void turn_back(const Elastic *e, double *x) {
+    double back[9];
+    for (int i = 0; i < 9; i++) back[i] = e->turn[i % 3 * 3 + i / 3];
+    if (!e->pinned) turn_vectors(e, back, x);
+}
+
+/// A of the kept stiffness => of the pose looked at, what belongs to function i.
+static void turn_rows(void *context, int i, int thread) {
+    const Elastic *e = context;
+    (void)thread;
+    for (int j = 0; j < e->r; j++) {
+        size_t at = (size_t)(i * e->dim) * (size_t)e->dofs + (size_t)(j * e->dim);
+        turn_block(e, i > 0 ? e->turn : NULL, j > 0 ? e->turn : NULL, e->a + at);
+    }
+}
+
+/// x less its parts along orthonormal rows of q [count][n].
+static void leave_out(const double *q, int count, int n, double *x) {
+    for (int k = 0; k < count; k++) {
+        double part = dense_dot(q + k * n, x, n);
+        for (int i = 0; i < n; i++) x[i] -= part * q[k * n + i];
+    }
+}
+
+/// K_d v, of a pose z. It brakes no rigid motion and turns nothing, exactly.
+static void find_braked(const Elastic *e, const double *z, double *braked) {
+    double v[ELASTIC_DOFS_MOST], q[6 * ELASTIC_DOFS_MOST];
+    int n = e->dofs, count = e->pinned ? 0 : rigid_motions(e, z, q);
+    memcpy(v, e->v, (size_t)n * sizeof *v);
+    leave_out(q, count, n, v);
+    turn_back(e, v);
+    dense_apply(e->brake, n, n, v, braked);
+    if (!e->pinned) turn_vectors(e, e->turn, braked);
+    leave_out(q, count, n, braked);
 }
 
 static double length(const double *x, int n) {
@@ -330,17 +407,17 @@ bool elastic_prepare(Elastic *e, const double *f, const double *extra, double *s
         return true;
     }
     double z[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST], dn = e->dn, tau = e->params.tau;
-    bool fresh = look(e, z);
-    if (fresh && !set_brake(e, z)) return false;
-    dense_apply(e->brake, n, n, e->v, braked);
+    if (!look(e, z)) return false;
+    find_braked(e, z, braked);
     for (int i = 0; i < n; i++)
         step[i] =
             0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - (e->v[i] - e->w[i]);
     e->residual = length(step, n);
-    if (!fresh && !extra && e->plain) return true;
+    if (e->plain && !extra) return true;
     for (int i = 0; i < n * n; i++)
         e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i];
     for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
+    if (extra && !e->pinned) team_for(e->params.team, e->r, 8, turn_rows, e);
     for (int i = 0; extra && i < n * n; i++) e->a[i] += extra[i];
     e->plain = !extra, e->factored = false;
     return true;
@@ -368,7 +445,9 @@ bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
 
 void elastic_comply(const Elastic *e, double *x) {
     if (!e->params.rigid) {
+        if (e->plain) turn_back(e, x);
         dense_solve(e->a, e->dofs, x);
+        if (e->plain && !e->pinned) turn_vectors(e, e->turn, x);
         return;
     }
     double part[6];
@@ -397,13 +476,6 @@ static void remove_torque(Elastic *e, const double *f) {
     }
 }
 
-static void project_out(const double *q, int count, int n, double *x) {
-    for (int k = 0; k < count; k++) {
-        double part = dense_dot(q + k * n, x, n);
-        for (int i = 0; i < n; i++) x[i] -= part * q[k * n + i];
-    }
-}
-
 /// Takes half of what j changed since the step before out of it, in vibrations that the step does
 /// not resolve: of those the second half of a kick undoes the first, so that j would change sign
 /// from step to step for ever, and give its energy to what the body does as it turns. A mode of x =
@@ -422,12 +494,14 @@ static void calm(Elastic *e, double *before) {
     for (int i = 0; i < n; i++) before[i] = e->j[i] - before[i] * e->dn / dt;
     for (int i = 0; i < n; i++) slow[i] = e->d[i] + e->dn * e->v[i]; // where j acts
     int motions = e->pinned ? 0 : rigid_motions(e, slow, q);
-    project_out(q, motions, n, before);
+    leave_out(q, motions, n, before);
+    turn_back(e, before);
     for (int k = 0; k < 2; k++) { // 1 - A_0^-1: x / (1 + x)
         dense_apply(e->slow, n, n, before, slow);
         for (int i = 0; i < n; i++) before[i] -= slow[i];
     }
-    project_out(q, motions, n, before);
+    if (!e->pinned) turn_vectors(e, e->turn, before);
+    leave_out(q, motions, n, before);
     for (int i = 0; i < n; i++) e->j[i] -= 0.5 * fmin(1, dt / e->dn) * before[i];
 }
 
@@ -441,7 +515,7 @@ void elastic_end(Elastic *e, const double *f, bool alone) {
     }
     memcpy(before, e->j, (size_t)e->dofs * sizeof *before);
     for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
-    if (e->known) calm(e, before);
+    if (e->at_dn > 0) calm(e, before);
 }
 
 // ------------------------------------------------------------------------------------ measures
@@ -465,7 +539,7 @@ double elastic_middle_energy(const Elastic *e, double dn) {
     if (!e->pinned) {
         spin_of(e, z, e->v, spin);
         set_scale(&own, spin);
-        stretch_pose(&own, z);
+        stretch_pose(&own, own.scale, z);
     }
     return softened(e, dn) * elastic_energy(e, z, NULL);
 }

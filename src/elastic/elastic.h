@@ -89,16 +89,20 @@ typedef struct Elastic {
     double *d, *v, *j; ///< [r][dim] displacement, velocity, elastic half impulse; rigid: j [3], the
                        ///< angular momentum in the middle of the step, kg m2/s
 
+    // stiffness of Newton's method, kept from step to step until the body has bent
+    double *k, *brake;         ///< [dofs][dofs] S K S, K_d
+    double *slow;              ///< [dofs][dofs] A_0^-1: what of a motion the step resolves
+    double *at;                ///< [r][dim] the pose that they belong to, the middle of a step
+    double at_scale[9], at_dn; ///< S and dn of that step; dn 0: there is none yet
+
     // of the step that is being taken
     double dn, kick, scale[9]; ///< S
     double soft;               ///< part of the stiffness that counts in this step
     double *w, *z, *force;     ///< [r][dim]
-    double *k, *a, *brake;     ///< [dofs][dofs] stiffness, factor of A, K_d
-    double *slow;              ///< [dofs][dofs] A_0^-1: what of a motion the step resolves
-    double *at;                ///< [r][dim] the pose that k, brake and slow belong to
-    bool known;                ///< they are of this step
-    bool plain;                ///< a has nothing but those
+    double *a;                 ///< [dofs][dofs] A or its factor
+    bool plain;                ///< a is of the kept stiffness as it stands, nothing added
     bool factored;             ///< a (rigid: brake) is the factor, not the matrix
+    double turn[9];            ///< from the pose of the kept stiffness to the one looked at
     double *work;              ///< [dofs][dofs]
     int rigid_motions;         ///< rigid bodies: rows of a
     double momentum[3];        ///< rigid bodies: j of the step before
@@ -145,6 +149,8 @@ void elastic_add_force(const Elastic *body, const double *row, const double forc
 
 /// Positions move: d += dt v.
 void elastic_move(Elastic *body, double dt);
+/// The kept stiffness again from its pose, S and dn. False when the brake could not be found.
+bool elastic_recall(Elastic *body);
 /// Begins the kick of `kick` seconds before a step of dn seconds.
 void elastic_begin(Elastic *body, double dn, double kick);
 /// The first half of an iteration of Newton's method under other forces f [dofs], N: A of this

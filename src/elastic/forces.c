@@ -124,6 +124,7 @@ bool elastic_settle(Elastic *e, const double *load) {
     enum { MOST = 400, HALVINGS = 30 };
     int n = e->dofs;
     double *step = e->w, *trial = e->z, size = sqrt(dense_dot(load, load, n));
+    e->plain = false; // a is used up here
     for (int it = 0; it < MOST; it++) {
         elastic_energy(e, e->d, e->force);
         for (int i = 0; i < n; i++) step[i] = e->force[i] + load[i];

@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 enum {
-    CHECKPOINT_VERSION = 4,
+    CHECKPOINT_VERSION = 5,
     CHECKPOINT_NAME = 16,       ///< bytes of a section name, the closing zero included
     CHECKPOINT_SECTIONS = 64,   ///< most sections in a file
     CHECKPOINT_CHUNK = 1 << 20, ///< bytes
