@@ -1,6 +1,7 @@
 #include "elastic/material.h"
 #include "elastic/dense.h"
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 Material material_of(double young, double poisson) {
@@ -83,19 +84,45 @@ void material_cofactor(int dim, const double f[9], double out[9]) {
         }
 }
 
-double material_energy(const Material *m, int dim, const double f[9], double stress[9]) {
+/// The rotation of F in 3D by Newton's method, R => (R + R^-T) / 2, which squares its error with
+/// each turn. False where F is nearly flat or turned inside out.
+static bool polar_3(const double f[9], double r[9]) {
+    enum { MOST = 12 };
+    memcpy(r, f, 9 * sizeof *r);
+    for (int n = 0; n < MOST; n++) {
+        double cof[9], change = 0;
+        material_cofactor(3, r, cof);
+        double det = dot(r, cof);
+        if (!(det > 0.01)) return false;
+        for (int i = 0; i < 9; i++) {
+            double next = 0.5 * r[i] + 0.5 / det * cof[i];
+            change += (next - r[i]) * (next - r[i]), r[i] = next;
+        }
+        if (change < 1e-15) return true;
+    }
+    return false;
+}
+
+/// P Q^T
+static void rotation_of(int dim, const double f[9], double r[9]) {
+    if (dim == 3 && polar_3(f, r)) return;
     Svd svd = svd_of(dim, f);
-    double j = 1, strain = 0, cof[9];
-    for (int k = 0; k < dim; k++) j *= svd.s[k], strain += (svd.s[k] - 1) * (svd.s[k] - 1);
-    if (stress) {
-        material_cofactor(dim, f, cof);
-        for (int a = 0; a < dim; a++)
-            for (int b = 0; b < dim; b++) {
-                double r = 0;
-                for (int k = 0; k < dim; k++) r += svd.p[dim * a + k] * svd.q[dim * b + k];
-                int i = dim * a + b;
-                stress[i] = 2 * m->mu * (f[i] - r) + m->lambda * (j - 1) * cof[i];
-            }
+    for (int a = 0; a < dim; a++)
+        for (int b = 0; b < dim; b++) {
+            double sum = 0;
+            for (int k = 0; k < dim; k++) sum += svd.p[dim * a + k] * svd.q[dim * b + k];
+            r[dim * a + b] = sum;
+        }
+}
+
+double material_energy(const Material *m, int dim, const double f[9], double stress[9]) {
+    double r[9], cof[9], strain = 0;
+    rotation_of(dim, f, r);
+    material_cofactor(dim, f, cof);
+    double j = dim == 3 ? dot(f, cof) : f[0] * cof[0] + f[1] * cof[1];
+    for (int i = 0; i < dim * dim; i++) {
+        strain += (f[i] - r[i]) * (f[i] - r[i]);
+        if (stress) stress[i] = 2 * m->mu * (f[i] - r[i]) + m->lambda * (j - 1) * cof[i];
     }
     return m->mu * strain + 0.5 * m->lambda * (j - 1) * (j - 1);
 }
