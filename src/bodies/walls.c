@@ -44,13 +44,12 @@ static void face_centres(const BrimSim *s, int slot, int cell, float x[7], float
 }
 
 /// The solid that closes each face is the one nearest to its centre, as for wall_speed.
-static bool closed_faces(const BrimSim *s, const Around *around, int slot, int cell, Closed *of,
+static void closed_faces(const BrimSim *s, const Around *around, int slot, int cell, Closed *of,
                          float centre[3]) {
     const Bodies *b = s->bodies;
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     float x[7], y[7], z[7], phi[7];
     int16_t owner[7];
-    bool any = false;
     face_centres(s, slot, cell, x, y, z);
     centre[0] = x[6], centre[1] = y[6], centre[2] = z[6];
     for (int n = 0; n < 7; n++) phi[n] = INFINITY, owner[n] = -1;
@@ -66,46 +65,110 @@ static bool closed_faces(const BrimSim *s, const Around *around, int slot, int c
         of[body].area[a] += sign * closed;
         if (s->wall_speed[0] && s->tile_solid[slot] == SOLID_MOVING)
             of[body].sway += sign * closed * s->wall_speed[a][solid_cell(s, face)];
-        of[body].any = any = true;
+        of[body].any = true;
     }
-    return any;
+}
+
+/// Cells of liquid that solids cut, tile by tile, and what each body closes of them.
+typedef struct Cut {
+    const BrimSim *s;
+    int64_t *cell; ///< [count]
+    size_t count, room;
+    Closed *of;         ///< [count][bodies]
+    float (*centre)[3]; ///< [count]
+} Cut;
+
+static bool list_tile(const BrimSim *s, int slot, Cut *c) {
+    TileMask liquid = mask_load(&s->grid, s->liquid, slot), cut = cut_cells(s, slot);
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        for (uint64_t bits = liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
+            int64_t me = (int64_t)slot * s->grid.tile_cells + z * 64 + __builtin_ctzll(bits);
+            if (!system_has(s, wet_cell(s, me))) continue;
+            if (!memory_grow((void **)&c->cell, &c->room, sizeof *c->cell, c->count + 1, c->count))
+                return false;
+            c->cell[c->count++] = me;
+        }
+    return true;
+}
+
+static void look_at_cells(void *context, int piece, int thread) {
+    const Cut *c = context;
+    size_t from = (size_t)piece * CELLS_A_TASK, end = from + CELLS_A_TASK;
+    int last = -1;
+    Around around;
+    (void)thread;
+    for (size_t n = from; n < end && n < c->count; n++) {
+        int slot = (int)(c->cell[n] / c->s->grid.tile_cells);
+        if (slot != last) around = around_tile(&c->s->grid, c->s->liquid, slot);
+        last = slot;
+        closed_faces(c->s, &around, slot, (int)(c->cell[n] % c->s->grid.tile_cells),
+                     c->of + n * (size_t)c->s->bodies->count, c->centre[n]);
+    }
 }
 
 static bool add_to_body(Body *body, int32_t at, const Closed *closed, const float centre[3]) {
-    size_t n = body->cell_count, r = (size_t)body->elastic->r;
-    if (!memory_grow((void **)&body->cell, &body->cell_room, sizeof *body->cell, n + 1, n) ||
-        !memory_grow((void **)&body->cell_row, &body->row_room, sizeof *body->cell_row, (n + 1) * r,
-                     n * r))
+    size_t n = body->cell_count;
+    if (!memory_grow((void **)&body->cell, &body->cell_room, sizeof *body->cell, n + 1, n))
         return false;
     BodyCell *c = &body->cell[body->cell_count++];
-    float foot[3];
-    body_wall(body, centre, foot, body->cell_row + n * r);
     c->at = at;
-    for (int a = 0; a < 3; a++) c->area[a] = closed->area[a], c->head[a] = foot[a] - centre[a];
+    for (int a = 0; a < 3; a++) c->area[a] = closed->area[a], c->head[a] = centre[a];
     return true;
 }
 
-static bool gather_tile(BrimSim *s, int slot, Closed *of) {
+/// Lists of all bodies' cells; what stands in `head` is the cell's centre as yet.
+static bool list_cells(BrimSim *s, const Cut *c) {
     Bodies *b = s->bodies;
-    Around around = around_tile(&s->grid, s->liquid, slot);
-    TileMask cut = cut_cells(s, slot);
-    for (int z = 0; z < s->grid.tile_depth; z++)
-        for (uint64_t bits = around.liquid.slice[z] & cut.slice[z]; bits; bits &= bits - 1) {
-            int cell = z * 64 + __builtin_ctzll(bits);
-            int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
-            float centre[3];
-            if (!system_has(s, row) || !closed_faces(s, &around, slot, cell, of, centre)) continue;
-            if (!grow_cells(b)) return false;
-            int32_t at = (int32_t)b->cell_count++;
-            b->cell[at] = row, b->flow[at] = 0, b->sway[at] = 0;
-            b->at[solid_cell(s, me)] = at + 1;
-            for (int k = 0; k < b->count; k++) {
-                if (!of[k].any) continue;
-                b->sway[at] += of[k].sway;
-                if (!add_to_body(&b->body[k], at, &of[k], centre)) return false;
+    for (size_t n = 0; n < c->count; n++) {
+        const Closed *of = c->of + n * (size_t)b->count;
+        int32_t at = -1;
+        for (int k = 0; k < b->count; k++) {
+            if (!of[k].any) continue;
+            if (at < 0) {
+                if (!grow_cells(b)) return false;
+                at = (int32_t)b->cell_count++;
+                b->cell[at] = wet_cell(s, c->cell[n]), b->flow[at] = 0, b->sway[at] = 0;
+                b->at[solid_cell(s, c->cell[n])] = at + 1;
             }
+            b->sway[at] += of[k].sway;
+            if (!add_to_body(&b->body[k], at, &of[k], c->centre[n])) return false;
         }
+    }
     return true;
+}
+
+/// The functions at the wall of a piece of a body's cells, and where it is.
+static void find_walls(void *context, int piece, int thread) {
+    Body *body = context;
+    size_t r = (size_t)body->elastic->r, from = (size_t)piece * CELLS_A_TASK;
+    (void)thread;
+    for (size_t n = from; n < from + CELLS_A_TASK && n < body->cell_count; n++) {
+        BodyCell *c = &body->cell[n];
+        float foot[3];
+        body_wall(body, c->head, foot, body->cell_row + n * r);
+        for (int a = 0; a < 3; a++) c->head[a] = foot[a] - c->head[a];
+    }
+}
+
+static bool gather_cells(BrimSim *s) {
+    Bodies *b = s->bodies;
+    Cut c = {.s = s};
+    bool ok = true;
+    for (int t = 0; ok && t < s->grid.tile_count; t++)
+        if (s->wet[t] && s->tile_solid[t] == SOLID_MOVING) ok = list_tile(s, t, &c);
+    c.of = ok ? malloc((c.count + 1) * (size_t)b->count * sizeof *c.of) : NULL;
+    c.centre = ok ? malloc((c.count + 1) * sizeof *c.centre) : NULL;
+    ok = c.of && c.centre;
+    if (ok) team_for(s->team, team_parts(c.count, CELLS_A_TASK), 1, look_at_cells, &c);
+    ok = ok && list_cells(s, &c);
+    for (int k = 0; ok && k < b->count; k++) {
+        Body *body = &b->body[k];
+        ok = memory_fit((void **)&body->cell_row, &body->row_room, sizeof *body->cell_row,
+                        body->cell_count * (size_t)body->elastic->r);
+        if (ok) team_for(s->team, team_parts(body->cell_count, CELLS_A_TASK), 1, find_walls, body);
+    }
+    free(c.cell), free(c.of), free(c.centre);
+    return ok;
 }
 
 // ----------------------------------------------------------------------------------- triangles
@@ -212,14 +275,11 @@ bool walls_gather(BrimSim *s) {
     for (int t = 0; t < s->grid.tile_count; t++)
         near = s->solid_at[t] > near ? s->solid_at[t] : near;
     size_t cells = (size_t)near * (size_t)s->grid.tile_cells;
-    Closed *of = malloc((size_t)b->count * sizeof *of);
-    bool ok = of && memory_fit((void **)&b->at, &b->at_room, sizeof *b->at, cells);
-    if (ok) memset(b->at, 0, cells * sizeof *b->at);
+    if (!memory_fit((void **)&b->at, &b->at_room, sizeof *b->at, cells)) return false;
+    memset(b->at, 0, cells * sizeof *b->at);
     b->cell_count = 0;
     for (int k = 0; k < b->count; k++) b->body[k].cell_count = 0;
-    for (int t = 0; ok && t < s->grid.tile_count; t++)
-        if (s->wet[t] && s->tile_solid[t] == SOLID_MOVING) ok = gather_tile(s, t, of);
-    free(of);
+    bool ok = gather_cells(s);
     int32_t *own = malloc((b->cell_count + 1) * sizeof *own);
     for (int k = 0; ok && k < b->count; k++) ok = own && sort_triangles(s, &b->body[k], own);
     free(own);
