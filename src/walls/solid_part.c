@@ -4,50 +4,46 @@
 
 enum { N = PART_NODES, CELLS = N - 1, HALF = 2 * CELLS };
 
-/// Values at the centres of the octants along a line of nodes.
-static inline void to_octants(const float *node, int step, float *out, int out_step) {
-    for (int c = 0; c < CELLS; c++) {
-        float a = node[c * step], b = node[(c + 1) * step];
-        out[2 * c * out_step] = 0.75f * a + 0.25f * b;
-        out[(2 * c + 1) * out_step] = 0.25f * a + 0.75f * b;
-    }
+/// Values at the centres of the octants between planes of nodes, `width` numbers each.
+static inline void to_octants(const float *node, const int width, float *out) {
+    for (int c = 0; c < CELLS; c++)
+        for (int i = 0; i < width; i++) {
+            float a = node[c * width + i], b = node[(c + 1) * width + i];
+            out[2 * c * width + i] = 0.75f * a + 0.25f * b;
+            out[(2 * c + 1) * width + i] = 0.25f * a + 0.75f * b;
+        }
 }
 
 /// nodes [z][y][x] => octants [z][y][x]
 static void spread(const float *node, int depth, float *out) {
     float rows[N * N * HALF], slices[N * HALF * HALF];
-    for (int r = 0; r < depth * N; r++) to_octants(node + r * N, 1, rows + r * HALF, 1);
+    for (int r = 0; r < depth * N; r++) to_octants(node + r * N, 1, rows + r * HALF);
     float *to = depth == 1 ? out : slices;
-    for (int z = 0; z < depth; z++)
-        for (int x = 0; x < HALF; x++)
-            to_octants(rows + z * N * HALF + x, HALF, to + z * HALF * HALF + x, HALF);
-    for (int i = 0; depth > 1 && i < HALF * HALF; i++)
-        to_octants(slices + i, HALF * HALF, out + i, HALF * HALF);
+    for (int z = 0; z < depth; z++) to_octants(rows + z * N * HALF, HALF, to + z * HALF * HALF);
+    if (depth > 1) to_octants(slices, HALF * HALF, out);
 }
 
-/// Sums the four octants that a cell's kernel covers along a line, for the tile's eight cells.
-static inline void to_cells(const float *octant, int step, const float share[4], float *out,
-                            int out_step) {
-    for (int c = 0; c < TILE; c++) {
-        float sum = 0;
-        for (int k = 0; k < 4; k++) sum += share[k] * octant[(2 * c + 1 + k) * step];
-        out[c * out_step] = sum;
-    }
+/// Sums the four planes of octants that a cell's kernel covers, for the tile's eight layers.
+static inline void to_cells(const float *octant, const int width, const float share[4],
+                            float *out) {
+    for (int c = 0; c < TILE; c++)
+        for (int i = 0; i < width; i++) {
+            float sum = 0;
+            for (int k = 0; k < 4; k++) sum += share[k] * octant[(2 * c + 1 + k) * width + i];
+            out[c * width + i] = sum;
+        }
 }
 
 /// octants [z][y][x] => cells [z][y][x]
 static void gather(const float *octant, int depth, const float share[4], float *out) {
     float rows[HALF * HALF * TILE], slices[HALF * TILE * TILE];
-    for (int r = 0; r < depth * HALF; r++)
-        to_cells(octant + r * HALF, 1, share, rows + r * TILE, 1);
+    for (int r = 0; r < depth * HALF; r++) to_cells(octant + r * HALF, 1, share, rows + r * TILE);
     for (int z = 0; z < depth; z++)
-        for (int x = 0; x < TILE; x++)
-            to_cells(rows + z * HALF * TILE + x, TILE, share, slices + z * TILE * TILE + x, TILE);
+        to_cells(rows + z * HALF * TILE, TILE, share, slices + z * TILE * TILE);
     if (depth == 1)
         memcpy(out, slices, TILE * TILE * sizeof *out);
     else
-        for (int i = 0; i < TILE * TILE; i++)
-            to_cells(slices + i, TILE * TILE, share, out + i, TILE * TILE);
+        to_cells(slices, TILE * TILE, share, out);
 }
 
 void solid_part(int dim, const float *node, float side, float *kernel, float *volume) {

@@ -187,6 +187,36 @@ static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, in
     s->wall_speed[axis][at] = axis == 0 ? w.x : axis == 1 ? w.y : w.z;
 }
 
+/// How far from the solids near a tile their speeds are wanted, m.
+static float speed_reach(const BrimSim *s, int slot) {
+    float reach = 0;
+    for (int k = 0; k < s->walls.solid_count; k++)
+        if (solid_exists(s->walls.solids[k], s->walls.time) &&
+            near_tile(s, s->walls.solids[k], slot))
+            reach = fmaxf(reach, solid_velocity_reach(s->walls.solids[k]));
+    return reach;
+}
+
+/// The lower faces of a row of cells along an axis. Most rows lie outside of all solids, and where
+/// their speeds are not wanted.
+static void sample_faces(BrimSim *s, const Nodes *nodes, const Parted *parted, int slot, int axis,
+                         int cell, bool moving, float reach) {
+    int corner[4], n = face_corners(s->dim, axis, cell, corner);
+    float least = INFINITY;
+    for (int k = 0; k < n; k++)
+        for (int x = 0; x < TILE; x++) {
+            float phi = nodes->phi[corner[k] + x];
+            least = phi < least ? phi : least;
+        }
+    if (parted->any || !(least > 0 && least >= reach)) {
+        for (int x = 0; x < TILE; x++) sample_face(s, nodes, parted, slot, axis, cell + x, moving);
+        return;
+    }
+    int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
+    for (int x = 0; x < TILE; x++) s->open[axis][at + x] = 1;
+    for (int x = 0; x < TILE && s->wall_speed[axis]; x++) s->wall_speed[axis][at + x] = 0;
+}
+
 static void set_far(BrimSim *s, int slot) {
     size_t rows = (size_t)s->grid.tile_rows, at = (size_t)slot * rows;
     s->tile_solid[slot] = SOLID_FAR;
@@ -251,8 +281,11 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     for (int i = 0; i < s->grid.tile_cells; i++) {
         s->solid_phi[base + (size_t)i] =
             fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
-        for (int a = 0; a < s->dim; a++) sample_face(s, &nodes, &parted, slot, a, i, moving);
     }
+    float reach = moving ? speed_reach(s, slot) : 0;
+    for (int a = 0; a < s->dim; a++)
+        for (int i = 0; i < s->grid.tile_cells; i += TILE)
+            sample_faces(s, &nodes, &parted, slot, a, i, moving, reach);
     make_masks(s, &nodes, slot);
     for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
     solid_part(s->dim, nodes.phi, kernel_side(s), s->solid_part ? s->solid_part + base : NULL,
