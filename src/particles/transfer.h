@@ -71,6 +71,7 @@ typedef struct MoveParams {
     bool still;               ///< those solids do not move
     const float *wall[3];     ///< blocks of their velocity on faces, m/s; NULL when they are still.
                               ///< `solid` is where they are at the step's end
+    float wall_reach;         ///< cells that those go in the step at most
     float solid_depth;     ///< cells that a particle may go into solids; one that is deeper, not on
     float low[3], high[3]; ///< the domain's box, drawn in by a hair at walls, m
 } MoveParams;

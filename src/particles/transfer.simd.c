@@ -577,17 +577,22 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
             x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
         flow_at(m->velocity, edge, x, v, flow, dim);
         for (int a = 0; a < dim; a++) wide_store(begin->flow[a] + i, flow[a]);
-        if (m->wall[0]) {
+        wide distance = {0};
+        if (m->solid) distance = solid_at(m, inv_dx, x, slope, dim);
+        // What no wall can come to in the step need not know how walls go.
+        wide_int far = distance > m->reach + m->wall_reach + 1.0f;
+        if (m->wall[0] && wide_bits(~far)) {
             wide wall[3], at[3];
             sample_faces(m->wall, edge, x, wall, dim);
-            for (int a = 0; a < dim; a++) {
-                wall[a] *= m->time * inv_dx;
-                wide_store(begin->drift[a] + i, wall[a]);
-            }
+            for (int a = 0; a < dim; a++)
+                wide_store(begin->drift[a] + i,
+                           wide_select(far, (wide){0}, wall[a] * (m->time * inv_dx)));
             to_step_end(x, 1, m, inv_dx, box, at, dim);
-            for (int a = 0; a < dim; a++) x[a] = at[a];
-        }
-        if (m->solid) wide_store(begin->walls + i, solid_at(m, inv_dx, x, slope, dim));
+            if (m->solid)
+                distance = wide_select(far, distance, solid_at(m, inv_dx, at, slope, dim));
+        } else if (m->wall[0])
+            for (int a = 0; a < dim; a++) wide_store(begin->drift[a] + i, (wide){0});
+        wide_store(begin->walls + i, distance);
     }
     for (int first = 0; first < n; first += GROUP) {
         int end = n - first < GROUP ? n : first + GROUP;

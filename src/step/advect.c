@@ -309,7 +309,7 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     float cells = CELLS_A_SUBSTEP * (m.solid ? NEAR_SOLIDS : 1.0f);
     m.substeps = (int)fminf(fmaxf(1, ceilf((reach + walls) / cells)), SUBSTEPS_MOST);
     m.stride = CELLS_A_SUBSTEP;
-    m.reach = reach + walls;
+    m.reach = reach + walls, m.wall_reach = walls;
     uint32_t *far = s->particles.key + first; // keys come after
     if (s->tracking.kernels)
         s->tracking.kernels->strain(&span, cell_starts(&s->particles, &s->grid, slot), m.velocity,
