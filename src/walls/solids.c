@@ -13,6 +13,9 @@ enum { NODES = PART_NODES, NODES_MAX = NODES * NODES * NODES };
 
 /// A face with less than this open is closed: its velocity would rest on a sliver.
 static const float OPEN_MIN = 0.1f;
+/// The same of a face that is known at half cells: what is closed beyond the wall counts as body,
+/// and lifts it, and holds room that no water can fill.
+static const float OPEN_FINE = 0.05f;
 
 /// Distances of a tile's nodes, those one cell around it included, and the solid that each is
 /// nearest to. Nodes beyond the domain repeat those on its sides.
@@ -158,20 +161,50 @@ static int face_corners(int dim, int axis, int cell, int corner[4]) {
     return 4;
 }
 
+/// The same of a face that a body cuts, from distances at half cells too: from those at nodes alone
+/// a round wall is a polygon inside it, whose volume lacks (dx / radius)^2 / 4.
+static float open_finely(const BrimSim *s, int slot, int axis, int cell, const float v[4]) {
+    static const int place[5][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 2}};
+    const int b = s->dim == 2 ? 1 - axis : (axis + 1) % 3, c = (axis + 2) % 3;
+    TileCoord t = s->grid.coord[slot];
+    const int at[3] = {t.x * TILE + (cell & 7), t.y * TILE + (cell >> 3 & 7),
+                       t.z * TILE + (cell >> 6)};
+    float x[3][5], d[5];
+    for (int i = 0; i < 5; i++) {
+        for (int a = 0; a < 3; a++) x[a][i] = a < s->dim ? (float)at[a] * s->dx : 0;
+        x[b][i] += 0.5f * (float)place[i][0] * s->dx;
+        if (s->dim == 3) x[c][i] += 0.5f * (float)place[i][1] * s->dx;
+        d[i] = INFINITY;
+    }
+    solids_sample(s, slot, s->dim == 2 ? 1 : 5, x[0], x[1], x[2], d, NULL);
+    if (s->dim == 2) return 0.5f * (open_edge(v[0], d[0]) + open_edge(d[0], v[1]));
+    return 0.25f * (open_square(v[0], d[0], d[1], d[2]) + open_square(d[0], v[1], d[2], d[3]) +
+                    open_square(d[1], d[2], v[2], d[4]) + open_square(d[2], d[3], d[4], v[3]));
+}
+
+/// Whether a body's wall is the nearest at a node.
+static bool of_body(const BrimSim *s, const Nodes *nodes, int node) {
+    return nodes->owner[node] >= 0 && solid_is_body(s->walls.solids[nodes->owner[node]]);
+}
+
 static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, int slot, int axis,
                         int cell, bool moving) {
     int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
     int n = face_corners(s->dim, axis, cell, corner), nearest = corner[0];
     float v[4];
+    bool whole = !s->warp;
     for (int i = 0; i < n; i++) {
         v[i] = nodes->phi[corner[i]];
         if (v[i] < nodes->phi[nearest]) nearest = corner[i];
         if (parted->any && is_parted(parted, axis, low_corner(s->dim, cell), corner[i]))
-            v[i] = -s->dx;
+            v[i] = -s->dx, whole = false;
     }
     float open = n == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
+    float least = OPEN_MIN;
+    if (whole && open > 0 && open < 1 && of_body(s, nodes, nearest))
+        open = open_finely(s, slot, axis, cell, v), least = OPEN_FINE;
     int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
-    s->open[axis][at] = open < OPEN_MIN ? 0 : open;
+    s->open[axis][at] = open < least ? 0 : open;
     if (s->wall_speed[axis]) s->wall_speed[axis][at] = 0;
     if (!moving) return;
     TileCoord c = s->grid.coord[slot];
