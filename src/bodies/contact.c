@@ -10,8 +10,6 @@ static const double WEIGHT_DEPTH = 0.01;
 /// Walls push from this far off on, softly at first, in cells: a body that comes and goes within a
 /// step then finds a middle.
 static const double SKIN = 0.1;
-/// A vertex alone stops all bodies within a step at one part in so many of the way.
-static const double STOP = 100;
 /// How well the place is known where a vertex meets a wall, in cells.
 static const double ENTRY = 0.02;
 /// Slip below which friction is in proportion to it, in cells a second.
@@ -203,8 +201,7 @@ static double vertex_stiffness(const BrimSim *s, const Body *b, size_t vertex) {
     for (int k = 0; k < s->bodies->count; k++) mass += s->bodies->body[k].elastic->mass;
     double load = mass * 9.81 / (WEIGHT_DEPTH * s->dx);
     if (e->params.rigid) return fmax(load, e->mass / (e->dn * e->dn));
-    double own = 10 * e->params.young * area / s->dx, stop = STOP * mass / (e->dn * e->dn);
-    return fmax(10 * load * area / b->surface_area, fmin(own, stop));
+    return fmax(10 * load * area / b->surface_area, 10 * e->soft * e->params.young * area / s->dx);
 }
 
 /// Adds a force at a row and what it adds to A.
