@@ -378,7 +378,7 @@ static int report(const char *folder, const Arguments *a) {
     int code = run_open(&run, folder);
     if (code != EXIT_DONE) return code;
     if (!run.scene) {
-        report_error("the scene of %s is unknown: no run.json, or one that cannot be read; 'brim "
+        report_error("the scene of %s is unknown: run.json is missing or cannot be read; 'brim "
                      "plot' needs only stats.csv",
                      run.folder);
         code = EXIT_INPUT;

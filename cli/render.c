@@ -440,7 +440,7 @@ static int prepare(Job *job, bool many) {
     p->samples = (int)a->samples, p->threads = (int)a->threads, p->shutter = a->shutter;
     p->grid = a->grid, p->level_set = a->level_set;
     if (job->def.warp > 0 && a->level_set) {
-        report_error("--level-set does not know a warped grid: leave it out");
+        report_error("--level-set does not work on a warped grid: leave it out");
         return EXIT_INPUT;
     }
     if (job->def.warp > 0 && a->grid && !job->frames.scene) {

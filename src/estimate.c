@@ -373,7 +373,9 @@ BrimResult brim_estimate(const BrimSimDef *def, bool calibrated, BrimEstimate *e
         estimate->disk_bytes =
             whole(disk_bytes(s, &f, tile_count, steps, hidden / def->particles_per_cell));
         estimate->steps = whole(steps);
-        if (!(all > 0)) warn(estimate, "there is no water before the end");
+        if (!(all > 0))
+            warn(estimate, "no water ever comes: there is no liquid at the start, and no source "
+                           "emits before the end");
         warn_of_thin_walls(s, estimate);
         warn_of_crossing(s, def, estimate);
         warn_of_long_steps(s, estimate);

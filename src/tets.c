@@ -128,7 +128,7 @@ BrimResult brim_tets_fill(const BrimShapeDef *def, int count, double edge, BrimT
     for (int a = 0; a < 3; a++)
         if (!isfinite(high[a] - low[a]))
             r = fail(error, BRIM_ERROR_INPUT,
-                     "a shape without an end cannot be filled with tetrahedra");
+                     "an unbounded shape cannot be filled with tetrahedra");
     if (r == BRIM_OK && edge > thickness)
         r = fail(error, BRIM_ERROR_INPUT,
                  "the shape is %.3g m thick: tetrahedra with edges of %.3g m do not fit into it. "

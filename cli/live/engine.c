@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const double FRAME_GAP = 1.0 / 40; ///< least time between two frames of a kind, s
@@ -36,8 +37,9 @@ struct Engine {
     int64_t state;          ///< counts changes of what is to be seen
     double rate, last_wall; ///< steps a second, lately
     FILE *events;
-    int64_t event_count;
-    int hold; ///< by which a hand holds a body; -1 = none
+    int64_t event_count, packed; ///< frames of particles that were packed
+    double packing;              ///< processor time that took, s
+    int hold;                    ///< by which a hand holds a body; -1 = none
     char failure[1024];
     int code;
 };
@@ -212,6 +214,13 @@ static void publish_surface(Engine *e) {
     e->wanted &= ~(1u << SLOT_SURFACE);
 }
 
+/// Processor time of this thread, s.
+static double own_time(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /// Frames that viewers wait for, none too often and none twice.
 static void publish(Engine *e) {
     double now = wall_clock();
@@ -225,7 +234,9 @@ static void publish(Engine *e) {
     for (int slot = SLOT_VALUE; e->wanted && slot < SLOT_VALUE + values; slot++) {
         if (!is_new(e, slot) || now - e->published[slot] < FRAME_GAP) continue;
         FrameHead head = frame_head(e);
+        double start = own_time();
         hub_publish(e->hub, slot, frame_particles(&head, &particles, slot - SLOT_VALUE));
+        e->packing += own_time() - start, e->packed++;
         e->published[slot] = now, e->shown[slot] = e->state;
         e->wanted &= ~(1u << slot);
     }
@@ -428,6 +439,9 @@ void engine_summary(const Engine *e) {
     if (!e->run) return;
     say(stderr, "Ended at %.4g s (step %lld); checkpoint %s.\n", brim_sim_time(e->sim),
         (long long)brim_sim_step_count(e->sim), brim_run_last_checkpoint(e->run));
+    if (e->packed)
+        say(stderr, "Viewers: %lld frames, packed in %.2f ms of processor time each.\n",
+            (long long)e->packed, 1e3 * e->packing / (double)e->packed);
     if (e->event_count)
         say(stderr, "What was done (%lld times): brim run %s --events %s/events.txt -o DIR\n",
             (long long)e->event_count, e->path, e->folder);

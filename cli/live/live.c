@@ -29,7 +29,7 @@ static int live(const EngineDef *def, const Arguments *a) {
     catch_signals((int)a->patience);
     int code = engine_open(def, &engine);
     if (code == EXIT_DONE && !engine_start(engine)) {
-        report_error("no thread for the simulation");
+        report_error("the thread of the simulation could not be started");
         code = EXIT_OTHER;
     }
     if (code == EXIT_DONE) {

@@ -288,7 +288,8 @@ BrimResult stuff_region(const Region *region, double edge, const char *name, Tet
                         BrimError *error) {
     Stuffing s = {.region = region, .mesh = mesh};
     if (!(edge > 0) || !isfinite(edge))
-        return fail(error, BRIM_ERROR_INPUT, "%s: an edge of %g m is not possible", name, edge);
+        return fail(error, BRIM_ERROR_INPUT,
+                    "%s: an edge of %g m is not allowed: it must be above 0", name, edge);
     BrimResult r = lay_out(&s, edge, name, error);
     if (r == BRIM_OK) {
         find_distances(&s);

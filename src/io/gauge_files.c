@@ -95,11 +95,12 @@ static BrimResult keep_rows(const char *path, const GaugeFile *f, double time, c
         return fail(error, BRIM_ERROR_INPUT,
                     "'%s' has other columns than this gauge: rename it, then resume", path);
     if (kept.whole) return BRIM_OK;
-    return fail(error, BRIM_ERROR_DAMAGED,
-                "'%s' lacks rows up to the checkpoint's %.6g s, or has them at another rate: put "
-                "them or the gauge's rate back, or remove the file, then resume; without it rows "
-                "begin at the checkpoint",
-                path, time);
+    return fail(
+        error, BRIM_ERROR_DAMAGED,
+        "'%s' lacks rows up to the checkpoint's %.6g s, or has them at another rate: restore them "
+        "or the gauge's rate, or remove the file, then resume; without it rows "
+        "begin at the checkpoint",
+        path, time);
 }
 
 static BrimResult open_file(const char *path, const BrimSim *sim, int gauge, GaugeFile *f,

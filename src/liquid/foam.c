@@ -148,9 +148,10 @@ BrimResult brim_foam_advance(BrimFoam *f, const BrimParticles *liquid, int frame
     NEED(f, error);
     NEED(liquid, error);
     if (f->begun && !(time > f->time))
-        return fail(error, BRIM_ERROR_INPUT,
-                    "foam goes forward: frame %d at %g s comes after frame %d at %g s", frame, time,
-                    f->frame, f->time);
+        return fail(
+            error, BRIM_ERROR_INPUT,
+            "foam is computed forward in time: frame %d at %g s comes after frame %d at %g s",
+            frame, time, f->frame, f->time);
     BrimResult result = take_liquid(f, liquid, frame, error);
     if (result != BRIM_OK) return result;
     if (f->begun) {

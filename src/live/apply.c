@@ -61,6 +61,6 @@ BrimResult brim_sim_apply(BrimSim *sim, BrimEvent *event, BrimError *error) {
         stir(sim, event);
         return BRIM_OK;
     default:
-        return fail(error, BRIM_ERROR_MISSING, "this build does not know how to do that");
+        return fail(error, BRIM_ERROR_MISSING, "this build does not support this event");
     }
 }

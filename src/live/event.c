@@ -105,7 +105,7 @@ BrimResult brim_event_parse(const char *text, size_t length, BrimEvent *event, B
             }
         if (at == count) return BRIM_OK;
         *event = (BrimEvent){0};
-        return fail(error, BRIM_ERROR_INPUT, "%s: more words than it has use for", verbs[k].name);
+        return fail(error, BRIM_ERROR_INPUT, "%s: too many words", verbs[k].name);
     }
     return fail(error, BRIM_ERROR_INPUT,
                 "no event begins with '%.20s': one of set, move, grab, drag, release, pour, stir",

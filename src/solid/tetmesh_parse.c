@@ -278,7 +278,7 @@ static BrimResult vtk_offsets(Parser *p, int64_t offsets, int64_t corners, Cells
     text_word(&p->text, &w);
     for (int64_t i = 0; r == BRIM_OK && i + 1 < offsets; i++) {
         if (start[i] != at || start[i + 1] < at || start[i + 1] > corners) {
-            r = bad(p, "offsets of cells must rise");
+            r = bad(p, "offsets of cells must increase");
             break;
         }
         for (int64_t k = 0; at < start[i + 1] && r == BRIM_OK; at++, k++)
@@ -336,7 +336,7 @@ static BrimResult parse_vtk(Parser *p, Corners *c) {
     text_next_line(&p->text);
     text_next_line(&p->text); // the title
     if (!text_word_anywhere(&p->text, &w) || !word_is(w, "ASCII"))
-        return bad(p, "this VTK file is not in ASCII: save it so");
+        return bad(p, "this VTK file is not in ASCII: save it as ASCII");
     while (r == BRIM_OK && text_word_anywhere(&p->text, &w)) r = vtk_section(p, w, &cells, c);
     free(cells.corner);
     free(cells.enough);

@@ -42,8 +42,8 @@ static BrimResult choose_lattice(WarpMap *m, int coarsest, BrimError *error) {
         m->coarse[a] = coarse_cells(m->cells[a], most < 2 ? 2 : most);
         if (m->coarse[a] == 0)
             return fail(error, BRIM_ERROR_INPUT,
-                        "grid.warp: %d cells along %c cannot be dealt out to a coarse lattice; "
-                        "choose a number with small divisors, such as %d",
+                        "grid.warp: %d cells along %c cannot be divided among the cells of a "
+                        "coarse lattice; choose a number with small divisors, such as %d",
                         m->cells[a], 'x' + a, (m->cells[a] + 15) / 16 * 16);
         m->ratio[a] = m->cells[a] / m->coarse[a];
     }

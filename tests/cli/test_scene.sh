@@ -277,7 +277,7 @@ test_a_scene_without_water_is_refused() {
     done
     brim_gives 0 check scene.yaml --no-calibration --set 'liquid=[]' --set \
         'sources=[{box: {low: [0.1, 0.3], high: [0.3, 0.4]}, velocity: [0, -1], start: 99}]'
-    says err "no water before the end"
+    says err "no water ever comes"
 }
 
 test_a_box_of_broken_cells_is_rounded_outward_and_said() {
