@@ -104,15 +104,23 @@ static void print_balance(const BrimStats *s) {
 }
 
 /// What the run wrote, as far as the scene wanted it.
-static void print_files(const BrimSimDef *def, const char *folder) {
-    const BrimOutputDef *o = &def->output;
-    printf("  files       ");
-    if (o->particles) say(stdout, "%s/particles, ", folder);
-    if (o->surface != BRIM_SURFACE_OUTPUT_NONE) say(stdout, "%s/surface, ", folder);
-    if (o->fields) say(stdout, "%s/fields, ", folder);
-    if (o->vdb) say(stdout, "%s/vdb, ", folder);
-    if (o->paraview) say(stdout, "%s/paraview, ", folder);
-    say(stdout, "%s/stats.csv, %s/run.json\n", folder, folder);
+static void print_files(const BrimSim *sim, const char *folder) {
+    const BrimOutputDef *o = &brim_sim_def(sim)->output;
+    const struct {
+        bool there;
+        const char *name;
+    } folders[] = {{o->particles, "particles"},
+                   {o->surface != BRIM_SURFACE_OUTPUT_NONE, "surface"},
+                   {o->foam, "foam"},
+                   {brim_sim_body_count(sim) > 0, "bodies"},
+                   {brim_sim_gauge_count(sim) > 0, "gauges"},
+                   {o->fields, "fields"},
+                   {o->vdb, "vdb"},
+                   {o->paraview, "paraview"}};
+    say(stdout, "  files       in %s/: ", folder);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (folders[i].there) printf("%s/, ", folders[i].name);
+    printf("stats.csv, run.json\n");
 }
 
 static void print_summary(const BrimSim *sim, const Totals *t, const char *folder) {
@@ -131,7 +139,7 @@ static void print_summary(const BrimSim *sim, const Totals *t, const char *folde
     printf("  volume      %.4f of what it should be\n", s->volume);
     print_balance(s);
     printf("  memory      %s\n", show_bytes(text, (double)s->memory_bytes));
-    print_files(brim_sim_def(sim), folder);
+    print_files(sim, folder);
     say(stdout, "Next: brim render %s\n", folder);
 }
 

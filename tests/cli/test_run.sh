@@ -251,10 +251,14 @@ test_balance_adds_up_with_a_band() {
 test_summary_names_what_was_written() {
     write_scene_3d
     brim_gives 0 run scene.yaml -o d --frames 1 --set output.fields=true --set output.surface=ply
-    says out "d/particles, d/surface, d/fields, d/stats.csv, d/run.json"
-    brim_gives 0 run scene.yaml -o e --frames 1
-    says_not out "e/fields"
-    says_not out "e/surface"
+    says out "in d/: particles/, surface/, fields/, stats.csv, run.json"
+    there d/particles d/surface d/fields d/stats.csv d/run.json
+    cat >>scene.yaml <<'SCENE'
+gauges: [{name: back, height: {from: [0.1, 0, 0.1], to: [0.1, 0.2, 0.1]}}]
+SCENE
+    brim_gives 0 run scene.yaml -o e --frames 1 --set output.foam=true
+    says out "in e/: particles/, foam/, gauges/, stats.csv, run.json"
+    there e/foam e/gauges
 }
 
 test_run_on_a_warped_grid() {
