@@ -253,6 +253,26 @@ TEST(picture_of_moving_water_is_blurred) {
     stage_free(s);
 }
 
+// A roof keeps the sun from the water; what is left is the sky, and light through the water.
+TEST(picture_of_shadowed_water_is_not_black) {
+    Stage *s = stage_new(3);
+    CHECK(s);
+    BrimError error;
+    s->solids[0].shape.kind = BRIM_SHAPE_BOX;
+    s->solids[0].shape.size = vec(1, 0.03f, 1),
+    s->solids[0].shape.position = vec(0.5f, 0.75f, 0.5f);
+    uint8_t *bytes = draw(s, &error);
+    CHECK(bytes);
+    int dark = 0;
+    for (int i = 0; i < WIDTH * HEIGHT; i++) {
+        const uint8_t *c = bytes + 3 * i;
+        dark += 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2] < 40;
+    }
+    CHECK_BELOW((double)dark / (WIDTH * HEIGHT), 0.002);
+    free(bytes);
+    stage_free(s);
+}
+
 TEST(picture_surface_goes_to_a_file_and_back) {
     Stage *s = stage_new(3);
     CHECK(s);
