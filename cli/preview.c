@@ -3,9 +3,12 @@
 
 static const double GAP = 3;       ///< least time between two pictures, s
 static const double SHARE = 0.045; ///< most of the time that they take: below 5 %
+/// Steps before the first: a picture takes as long as about three (dam.yaml, one thread).
+static const int FIRST = 70;
 
 void preview_start(Preview *p, bool on, const char *folder, const BrimSimDef *def) {
     *p = (Preview){.on = on, .def = def, .started = wall_clock()};
+    p->due = p->started + GAP;
     if (snprintf(p->path, sizeof p->path, "%s/preview.png", folder) >= (int)sizeof p->path)
         p->on = false;
 }
@@ -26,7 +29,7 @@ static BrimFrame frame_of(const BrimSim *sim) {
 
 void preview_step(Preview *p, const BrimSim *sim) {
     double start = wall_clock();
-    if (!p->on || start < p->due) return;
+    if (!p->on || ++p->steps < FIRST || start < p->due) return;
     BrimError error;
     BrimFrame frame = frame_of(sim);
     BrimPictureDef picture = brim_default_picture_def();

@@ -8,11 +8,11 @@ typedef struct Preview {
     double started; ///< wall clock, s
     double due;     ///< wall clock at which the next one may be drawn, s
     double spent;   ///< on pictures so far, s
-    int count;
+    int count, steps;
     const BrimSimDef *def;
 } Preview;
 
 void preview_start(Preview *preview, bool on, const char *folder, const BrimSimDef *def);
-/// Draws one at once, then when it is time. A picture that fails is the last one: the run matters
+/// Draws one when it is time. A picture that fails is the last one: the run matters
 /// more.
 void preview_step(Preview *preview, const BrimSim *sim);

@@ -261,6 +261,8 @@ static int run_steps(BrimRun *run, const BrimSimDef *def, const char *scene, Bri
         json_summary(sim, &totals, a->folder);
     else if (!a->quiet)
         print_summary(sim, &totals, a->folder);
+    if (a->preview && !preview.count && !a->quiet && !a->json)
+        say(stderr, "No preview: the run was over before the first one was due.\n");
     if (preview.count && !a->quiet && !a->json)
         say(stderr, "%d previews took %.1f %% of the time: %s\n", preview.count,
             100 * preview.spent / fmax(wall_clock() - totals.started, 1e-9), preview.path);
