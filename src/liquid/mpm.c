@@ -176,6 +176,17 @@ typedef struct Reach {
     bool solid;            ///< one is near
 } Reach;
 
+/// Whether a point is in a cell that no solid reaches into.
+static bool in_open_cell(const BrimSim *s, const float at[3]) {
+    int cell[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        cell[a] = (int)space_to_grid(s->space, at[a]);
+        if (cell[a] >= s->grid.cells[a]) cell[a] = s->grid.cells[a] - 1;
+    }
+    int64_t i = grid_cell(&s->grid, cell[0], cell[1], cell[2]);
+    return i >= 0 && solid_volume_of(s, i) == 0;
+}
+
 /// Moves a particle as far as nothing is in its way.
 static void shift_particle(const BrimSim *s, const Span *p, int i, const float way[3],
                            const Reach *reach) {
@@ -185,9 +196,10 @@ static void shift_particle(const BrimSim *s, const Span *p, int i, const float w
         float to = was[a] + way[a];
         at[a] = to < reach->low[a] ? reach->low[a] : to < reach->high[a] ? to : reach->high[a];
     }
-    if (reach->solid && solid_lookup(s, at, slope) < 0 &&
-        solid_lookup(s, at, slope) < solid_lookup(s, was, slope))
-        return;
+    if (reach->solid && !in_open_cell(s, at)) {
+        const float distance = solid_lookup(s, at, slope);
+        if (distance < 0 && distance < solid_lookup(s, was, slope)) return;
+    }
     for (int a = 0; a < s->dim; a++) p->attr[ATTR_X + a][i] = at[a];
 }
 
@@ -236,6 +248,26 @@ static float rest_of(const BrimSim *s, int64_t cell) {
     return has_band(s) && band_bit(s->hidden, cell) ? 1 : solid;
 }
 
+enum { REST_EDGE = TILE + 2 };
+
+/// What rests in the cells of a tile and around it, beyond walls as their images => rest
+static void load_rest(const BrimSim *s, int slot, float rest[REST_EDGE * REST_EDGE * REST_EDGE]) {
+    const Grid *g = &s->grid;
+    const TileCoord c = g->coord[slot];
+    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE}, deep = s->dim == 3;
+    int n = 0;
+    for (int z = -deep; z <= (deep ? TILE : 0); z++)
+        for (int y = -1; y <= TILE; y++)
+            for (int x = -1; x <= TILE; x++) {
+                int at[3] = {first[0] + x, first[1] + y, first[2] + z};
+                for (int a = 0; a < s->dim; a++) {
+                    if (at[a] < 0 && !s->sides.open[2 * a]) at[a] = 0;
+                    if (at[a] >= g->cells[a] && !s->sides.open[2 * a + 1]) at[a] = g->cells[a] - 1;
+                }
+                rest[n++] = rest_of(s, grid_cell(g, at[0], at[1], at[2]));
+            }
+}
+
 /// => node_rest: by the spline of a point in each cell's middle, 1/6, 2/3, 1/6 along an axis
 static void weigh_rest(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
@@ -244,20 +276,15 @@ static void weigh_rest(BrimSim *s, int slot, int thread, void *context) {
     bool near = solid_near(s, slot) || (has_band(s) && band_any_near(s, s->hidden, slot));
     if (!near) return;
     static const float part[3] = {1.0f / 6, 2.0f / 3, 1.0f / 6};
-    TileCoord c = g->coord[slot];
-    for (int i = 0; i < g->tile_cells; i++) {
-        const int me[3] = {c.x * TILE + (i & 7), c.y * TILE + (i >> 3 & 7), c.z * TILE + (i >> 6)};
-        for (int n = 0; n < (s->dim == 3 ? 27 : 9); n++) {
-            const int d[3] = {n % 3, n / 3 % 3, s->dim == 3 ? n / 9 : 1};
-            int at[3];
-            float w = 1;
-            for (int a = 0; a < 3; a++) {
-                at[a] = me[a] + d[a] - 1;
-                if (a < s->dim) w *= part[d[a]];
-                if (at[a] < 0 && !s->sides.open[2 * a]) at[a] = 0; // its image
-                if (at[a] >= g->cells[a] && !s->sides.open[2 * a + 1]) at[a] = g->cells[a] - 1;
-            }
-            out[i] += w * rest_of(s, grid_cell(g, at[0], at[1], at[2]));
+    float rest[REST_EDGE * REST_EDGE * REST_EDGE];
+    load_rest(s, slot, rest);
+    for (int n = 0; n < (s->dim == 3 ? 27 : 9); n++) {
+        const int d[3] = {n % 3, n / 3 % 3, n / 9};
+        const float w = part[d[0]] * part[d[1]] * (s->dim == 3 ? part[d[2]] : 1);
+        for (int r = 0; r < g->tile_rows; r++) {
+            const float *in =
+                rest + (((r >> 3) + d[2]) * REST_EDGE + (r & 7) + d[1]) * REST_EDGE + d[0];
+            for (int x = 0; x < TILE; x++) out[r * TILE + x] += w * in[x];
         }
     }
 }
