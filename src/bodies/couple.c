@@ -20,8 +20,8 @@ static const double TIGHTER = 0.1;
 static const double SETTLED = 0.02;
 /// A pass went too far when it ends uphill by more than this part of the slope that it began with.
 static const double UPHILL = 0.3;
-/// Passes: at least, and when contact comes and goes at most; how often one is shortened.
-enum { MORE = 4, PASSES_PINNED = 2, PASSES_FREE = 3, PASSES_MOST = 16, HALVINGS = 8 };
+/// Passes: at least, and until they settle at most; how often one is shortened.
+enum { MORE = 4, PASSES = 2, PASSES_MOST = 16, HALVINGS = 8 };
 
 /// [dim][r] => [r][dim], and back.
 static void by_number(const Body *body, const double *from, double *to) {
@@ -284,16 +284,6 @@ static bool touching(const Bodies *b) {
     return any;
 }
 
-static int passes_wanted(const Bodies *b) {
-    int passes = 1;
-    for (int k = 0; k < b->count; k++) {
-        int wanted = b->body[k].elastic->pinned || b->body[k].elastic->params.rigid ? PASSES_PINNED
-                                                                                    : PASSES_FREE;
-        passes = wanted > passes ? wanted : passes;
-    }
-    return passes;
-}
-
 bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonReport *report,
                   bool *memory) {
     Bodies *b = s->bodies;
@@ -304,17 +294,17 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     *memory = !walls_gather(s);
     if (*memory) return false;
     PoissonTerm term = {apply, level, b, b->cell_count, b->cell, b->out, b->kept};
-    int passes = passes_wanted(b), iterations = 0;
+    int iterations = 0;
     for (int k = 0; k < b->count; k++) {
         elastic_begin(b->body[k].elastic, s->dt_next, kick);
         outer_forces(s, &b->body[k], g, kick);
     }
     double before = 0, solving = 0;
     b->ms = 0;
-    for (int pass = 0; pass < passes || (pass < PASSES_MOST && !settled(b)); pass++) {
+    for (int pass = 0; pass < PASSES || (pass < PASSES_MOST && !settled(b)); pass++) {
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
         // what has not settled by now may want its own stiffness
-        for (int k = 0; pass == passes && k < b->count; k++) b->body[k].elastic->at_dn = 0;
+        for (int k = 0; pass == PASSES && k < b->count; k++) b->body[k].elastic->at_dn = 0;
         if (!walls_follow(s, s->dt_next)) {
             *memory = true;
             return false;
@@ -327,7 +317,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         p.term = &term;
         p.tolerance *= TIGHTER;
         p.max_iterations *= MORE; // soft bodies beside pockets of water that hardly open
-        if (pass + 1 < passes) p.reduction = EARLY;
+        if (pass + 1 < PASSES) p.reduction = EARLY;
         double start = timer_ms();
         if (!poisson_solve(s->projection.poisson, s->rhs, s->pressure, &p, report)) return false;
         solving += timer_ms() - start;
