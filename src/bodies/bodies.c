@@ -120,6 +120,7 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const Body
     start_moving(b->elastic, def);
     if (immersed) r = twins_new(s, b, def->flip, def->keep_out, error);
     if (r != BRIM_OK) return r;
+    body_speeds(b);
     return body_place(b) ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "out of memory");
 }
 
@@ -225,6 +226,7 @@ bool bodies_restore(BrimSim *s, const double *numbers) {
             e->at_dn = numbers[KEPT - 1], numbers += KEPT;
             if (!elastic_recall(e)) e->at_dn = 0;
         }
+        body_speeds(&s->bodies->body[i]);
         if (!body_place(&s->bodies->body[i])) return false;
     }
     return true;

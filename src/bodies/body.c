@@ -290,7 +290,6 @@ static bool find_distance(Body *b) {
 bool body_place(Body *b) {
     place_vertices(b);
     find_normals(b);
-    body_speeds(b);
     double velocity[3];
     elastic_rotation(b->elastic, b->rotation);
     elastic_centre(b->elastic, b->centre, velocity);

@@ -48,7 +48,7 @@ typedef struct Body {
     float *cell_row;         ///< [cells][r] the functions at the wall
     float *push_row;         ///< [cells][dim][r] B: see walls.c
     uint32_t *wall_triangle; ///< triangles, by cell
-    double *cell_work;       ///< [cells] scratch of B and B^T
+    double *cell_work;       ///< [dim][cells] scratch of B and B^T
     size_t cell_count, cell_room, row_room, push_room, wall_room, work_room;
     double *force;       ///< [r][dim] all but elastic ones, N: of the step
     double *pressure;    ///< [r][dim] of the liquid's pressure in the middle of cells, N
@@ -71,7 +71,8 @@ BrimResult body_surface(Body *body, double spacing, BrimError *error);
 void body_free(Body *body);
 size_t body_bytes(const Body *body);
 
-/// Brings surface, bounds and distance to the body's place. False when out of memory.
+/// Brings surface, bounds and distance to the body's place; velocities are those of v as they were.
+/// False when out of memory.
 bool body_place(Body *body);
 /// The velocities of the surface alone.
 void body_speeds(Body *body);

@@ -3,6 +3,7 @@
 #include "base/timer.h"
 #include "bodies/bodies.h"
 #include "bodies/pins.h"
+#include "bodies/sums.h"
 #include "elastic/dense.h"
 #include "step/stages.h"
 #include "step/system.h"
@@ -108,25 +109,46 @@ static double held_part(const BrimSim *s, int64_t row, int axis, double kick, do
     return part < 0 ? 0 : part > 1 ? 1 : part;
 }
 
+typedef struct Heads {
+    const BrimSim *s;
+    const Body *body;
+    double g[3], kick;
+} Heads;
+enum { CELLS_A_TASK = 128 };
+
+/// What the pressure on the wall differs from that in the middle of its cell, times the area that
+/// is closed there along each axis: cell_work [dim][cells], N.
+static void find_heads(void *context, int piece, int thread) {
+    const Heads *h = context;
+    const BrimSim *s = h->s;
+    const Bodies *b = s->bodies;
+    size_t count = h->body->cell_count, from = (size_t)piece * CELLS_A_TASK;
+    (void)thread;
+    for (size_t n = from; n < from + CELLS_A_TASK && n < count; n++) {
+        const BodyCell *c = &h->body->cell[n];
+        double head = 0;
+        for (int a = 0; a < s->dim; a++)
+            if (h->g[a] != 0)
+                head += h->g[a] * c->head[a] * held_part(s, b->cell[c->at], a, h->kick, h->g[a]);
+        head *= b->mass / s->dx; // density times the area of a face
+        for (int a = 0; a < s->dim; a++)
+            h->body->cell_work[(size_t)a * count + n] = head * c->area[a];
+    }
+}
+
 /// Weight, and what the pressure on the wall differs from that in the middle of its cell.
 static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double kick) {
     const Elastic *e = body->elastic;
-    const Bodies *b = s->bodies;
-    const double g[3] = {gravity.x, gravity.y, gravity.z};
-    memset(body->head, 0, (size_t)e->dofs * sizeof *body->head);
-    for (size_t n = 0; n < body->cell_count; n++) {
-        const BodyCell *c = &body->cell[n];
-        const float *row = body->cell_row + n * (size_t)e->r;
-        double head = 0;
-        for (int a = 0; a < s->dim; a++)
-            if (g[a] != 0) head += g[a] * c->head[a] * held_part(s, b->cell[c->at], a, kick, g[a]);
-        head *= b->mass / s->dx; // density times the area of a face
-        for (int i = 0; i < e->r; i++)
-            for (int a = 0; a < s->dim; a++)
-                body->head[i * s->dim + a] += head * c->area[a] * row[i];
-    }
+    Heads heads = {s, body, {gravity.x, gravity.y, gravity.z}, kick};
+    double sum[ELASTIC_DOFS_MOST];
+    team_for(s->team, team_parts(body->cell_count, CELLS_A_TASK), 1, find_heads, &heads);
+    for (int a = 0; a < s->dim; a++)
+        sum_kernels()->pull(body->cell_count, e->r, e->r,
+                            body->cell_work + (size_t)a * body->cell_count, body->cell_row,
+                            sum + (ptrdiff_t)a * e->r);
+    by_number(body, sum, body->head);
     memcpy(body->force, body->head, (size_t)e->dofs * sizeof *body->force);
-    elastic_add_gravity(e, g, body->force);
+    elastic_add_gravity(e, heads.g, body->force);
 }
 
 /// All forces but elastic ones, without the pressure, at v; A, right-hand sides and residuals.

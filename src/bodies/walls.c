@@ -164,7 +164,9 @@ static bool gather_cells(BrimSim *s) {
     for (int k = 0; ok && k < b->count; k++) {
         Body *body = &b->body[k];
         ok = memory_fit((void **)&body->cell_row, &body->row_room, sizeof *body->cell_row,
-                        body->cell_count * (size_t)body->elastic->r);
+                        body->cell_count * (size_t)body->elastic->r) &&
+             memory_fit((void **)&body->cell_work, &body->work_room, sizeof *body->cell_work,
+                        body->cell_count * (size_t)s->dim);
         if (ok) team_for(s->team, team_parts(body->cell_count, CELLS_A_TASK), 1, find_walls, body);
     }
     free(c.cell), free(c.of), free(c.centre);
@@ -336,9 +338,7 @@ bool walls_follow(BrimSim *s, double dn) {
         Body *body = &b->body[k];
         size_t width = (size_t)body->elastic->dofs;
         if (!memory_fit((void **)&body->push_row, &body->push_room, sizeof *body->push_row,
-                        body->cell_count * width) ||
-            !memory_fit((void **)&body->cell_work, &body->work_room, sizeof *body->cell_work,
-                        body->cell_count))
+                        body->cell_count * width))
             return false;
         body_speeds(body);
         Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim), sum_kernels()};
