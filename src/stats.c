@@ -6,9 +6,7 @@
     { #NAME, offsetof(BrimStats, NAME), true }
 #define REAL(NAME) \
     { #NAME, offsetof(BrimStats, NAME), false }
-#define STAGE(NAME, INDEX) \
-    { "ms_" NAME, offsetof(BrimStats, ms[INDEX]), false }
-enum { FIRST_STAGE = 35 };
+#define STAGE(NAME, INDEX) [INDEX] = {"ms_" NAME, offsetof(BrimStats, ms[INDEX]), false}
 
 static const StatsColumn columns[] = {
     COUNT(step),
@@ -46,6 +44,10 @@ static const StatsColumn columns[] = {
     COUNT(tiles),
     COUNT(memory_bytes),
     REAL(ms_total),
+};
+
+/// Times of the stages come last.
+static const StatsColumn stages[] = {
     STAGE("solids", BRIM_STAGE_SOLIDS),
     STAGE("bodies", BRIM_STAGE_BODIES),
     STAGE("emit", BRIM_STAGE_EMIT),
@@ -61,11 +63,12 @@ static const StatsColumn columns[] = {
     STAGE("to_particles", BRIM_STAGE_TO_PARTICLES),
     STAGE("measure", BRIM_STAGE_MEASURE),
 };
-enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
-_Static_assert(COLUMN_COUNT == FIRST_STAGE + BRIM_STAGE_COUNT, "a column for each stage");
+enum { COLUMNS = sizeof columns / sizeof *columns, STAGES = sizeof stages / sizeof *stages };
+_Static_assert((int)STAGES == (int)BRIM_STAGE_COUNT, "a column for each stage");
 
 const StatsColumn *stats_column(int index) {
-    return index >= 0 && index < COLUMN_COUNT ? &columns[index] : NULL;
+    if (index >= 0 && index < COLUMNS) return &columns[index];
+    return index >= COLUMNS && index < COLUMNS + STAGES ? &stages[index - COLUMNS] : NULL;
 }
 
 const char *brim_stats_column(int index) {
@@ -81,6 +84,5 @@ double brim_stats_value(const BrimStats *stats, int index) {
 }
 
 const char *brim_stage_name(BrimStage stage) {
-    const StatsColumn *column = stats_column(FIRST_STAGE + (int)stage);
-    return column && (int)stage >= 0 ? column->name + sizeof "ms_" - 1 : NULL;
+    return (int)stage >= 0 && (int)stage < STAGES ? stages[stage].name + sizeof "ms_" - 1 : NULL;
 }
