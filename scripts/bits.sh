@@ -16,7 +16,7 @@ trap 'wait; rm -rf "$folder"' EXIT
 hashes() { # hashes NAME SCENE [--set ...]
     local name=$1 scene=$2 out="$folder/$1" columns
     shift 2
-    "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 $threads ${BITS_FLAGS:-} "$@"
+    "$brim" run "scenes/$scene.yaml" -o "$out" --overwrite --quiet --set output.checkpoint_every=0 --set output.every=1 $threads ${BITS_FLAGS:-} "$@"
     # columns named ms_* and memory_bytes are not part of the result
     columns=$(head -n 1 "$out/stats.csv" | tr ',' '\n' | grep -nvE '^(ms_|memory_bytes)' | cut -d: -f1 | paste -sd,)
     printf '%s %s %s\n' "$(sha256sum <"$(ls "$out"/particles/*.ply | tail -n 1)" | cut -c1-16)" \
