@@ -89,23 +89,33 @@ load_block(const Grid *g, int slot, const Crossed *crossed, Place place, const S
     }
 }
 
+/// Each halo as a constant, so that rows are copied without loops.
+static void load_with_halo(const Grid *g, int slot, const Crossed *crossed, Place place,
+                           const Sides *sides, int halo, float *block) {
+#define HALO(N)                                                     \
+    case N:                                                         \
+        load_block(g, slot, crossed, place, sides, NULL, block, N); \
+        return
+    switch (halo) {
+        HALO(1);
+        HALO(2);
+        HALO(3);
+        HALO(4);
+        HALO(5);
+        HALO(6);
+        HALO(7);
+        HALO(BLOCK_HALO_MAX);
+    }
+#undef HALO
+}
+
 void block_load(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
                 int halo, float missing, float *block) {
     float none[TILE];
     Crossed crossed;
     for (int i = 0; i < TILE; i++) none[i] = missing;
     find_crossed(g, slot, field, none, &crossed);
-    // The usual halos as constants, so that rows are copied without loops.
-    if (halo == 1)
-        load_block(g, slot, &crossed, place, sides, NULL, block, 1);
-    else if (halo == 2)
-        load_block(g, slot, &crossed, place, sides, NULL, block, 2);
-    else if (halo == 3)
-        load_block(g, slot, &crossed, place, sides, NULL, block, 3);
-    else if (halo == 4)
-        load_block(g, slot, &crossed, place, sides, NULL, block, 4);
-    else
-        load_block(g, slot, &crossed, place, sides, NULL, block, halo);
+    load_with_halo(g, slot, &crossed, place, sides, halo, block);
 }
 
 void block_load_rows(const Grid *g, int slot, const float *field, Place place, const Sides *sides,
@@ -123,5 +133,5 @@ void block_load_some(const Grid *g, int slot, const float *field, const int32_t 
     Crossed crossed;
     for (int i = 0; i < TILE; i++) none[i] = missing, same[i] = far;
     find_some(g, slot, field, at, none, same, &crossed);
-    load_block(g, slot, &crossed, place, sides, NULL, block, halo);
+    load_with_halo(g, slot, &crossed, place, sides, halo, block);
 }
