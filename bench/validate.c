@@ -407,7 +407,7 @@ static void validate_random(void) {
 
 /// Bodies thrown into tanks: by chance, and light and heavy ones for a minute at 1/30 s.
 static void validate_bodies(void) {
-    enum { SCENES = 40 };
+    enum { SCENES = 100 };
     int bad = 0, broken = 0;
     for (uint64_t seed = 1; seed <= SCENES; seed++) {
         SwimResult r = swim_scene(seed, 3, false);
@@ -417,8 +417,8 @@ static void validate_bodies(void) {
             "          %d: %s: out %.2f cells, rise %.4f, volume %.4f, speed %.2f, inside %d %s\n",
             (int)seed, r.what, r.out, r.rise, r.volume, r.fastest, r.inside, r.error);
     }
-    row("bodies", "40 by chance", "broke down or passed through", broken, 0, 0.5);
-    row("bodies", "40 by chance", "not as they should be", bad, 0, 0.5);
+    row("bodies", "100 by chance", "broke down or passed through", broken, 0, 0.5);
+    row("bodies", "100 by chance", "not as they should be", bad, 0, 0.5);
     static const double density[4] = {100, 540, 1000, 1850};
     for (int n = 0; n < 8; n++) {
         BrimError error = {0};
