@@ -232,7 +232,7 @@ TEST(bodies_same_bits_for_threads_and_after_loading) {
 
 TEST(bodies_sums_are_the_same_bits_on_all_processors) {
     // against plain loops, for widths that are no multiple of any register
-    enum { N = 75, COUNT = 11 };
+    enum { N = 75, COUNT = 17 };
     float rows[COUNT * N], to[3 * N], plain_to[3 * N];
     double factor[COUNT], v[3 * N], out[3 * N], plain[3 * N];
     for (int i = 0; i < COUNT * N; i++) rows[i] = (float)hash_unit(hash_mix((uint64_t)i), 0) - 0.5f;
@@ -257,17 +257,16 @@ TEST(bodies_sums_are_the_same_bits_on_all_processors) {
                 CHECK(out[k] == (s[0] + s[1]) + (s[2] + s[3]));
             }
             for (int dim = 2; dim <= 3; dim++) {
-                kernels->mix(3, dim, n, rows, v, out);
-                for (int k = 0; k < 9; k++) {
-                    double s[8] = {0};
-                    int a = k % 3, i = 0;
-                    for (; i + 8 <= n && a < dim; i += 8)
-                        for (int l = 0; l < 8; l++)
-                            s[l] += (double)rows[k / 3 * n + i + l] * v[a * n + i + l];
-                    for (; i < n && a < dim; i++)
-                        s[0] += (double)rows[k / 3 * n + i] * v[a * n + i];
-                    CHECK(out[k] ==
-                          ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
+                // as many whole sixteens as the rows hold
+                int places = COUNT * N / (n * SUM_PLACES) * SUM_PLACES;
+                places = places > N ? N / SUM_PLACES * SUM_PLACES : places;
+                kernels->mix(places, dim, n, rows, v, out);
+                for (int k = 0; k < dim * places; k++) {
+                    int a = k / places, at = k % places;
+                    const float *from = rows + (at - at % SUM_PLACES) * n + at % SUM_PLACES;
+                    double sum = 0;
+                    for (int l = 0; l < n; l++) sum += v[a * n + l] * (double)from[l * SUM_PLACES];
+                    CHECK(out[k] == sum);
                 }
                 const float *row[3] = {rows, rows + N, rows + 2 * N}, by[3] = {0.3f, -0.7f, 0.11f};
                 for (int i = 0; i < dim * n; i++) to[i] = plain_to[i] = rows[3 * N + i];

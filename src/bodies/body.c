@@ -22,7 +22,8 @@ void body_free(Body *b) {
     trimesh_free(&b->surface);
     distance_grid_free(&b->grid);
     distance_work_free(&b->distance);
-    free(b->rest), free(b->row), free(b->velocity), free(b->normal), free(b->vertex_area);
+    free(b->rest), free(b->row), free(b->places), free(b->velocity), free(b->normal),
+        free(b->vertex_area);
     free(b->cell), free(b->cell_row), free(b->push_row), free(b->wall_triangle), free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->hand),
         free(b->step), free(b->pulled), free(b->residual), free(b->change), free(b->extra),
@@ -33,7 +34,7 @@ void body_free(Body *b) {
 size_t body_bytes(const Body *b) {
     size_t r = b->elastic ? (size_t)b->elastic->r : 0;
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
-           b->surface.vertex_count * (52 + 4 * r) + b->surface.triangle_count * 12 +
+           b->surface.vertex_count * (52 + 8 * r) + b->surface.triangle_count * 12 +
            distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
            b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->push_room + b->wall_room) +
            b->work_room * 8;
@@ -144,6 +145,11 @@ static void fill_volume(Body *b) {
     }
 }
 
+/// Up to whole SUM_PLACES.
+static size_t padded(size_t count) {
+    return (count + SUM_PLACES - 1) / SUM_PLACES * SUM_PLACES;
+}
+
 BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     BrimResult result = contour_surface(b, spacing, error);
     if (result != BRIM_OK) return result;
@@ -155,6 +161,7 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
                     (double)b->dx, spacing);
     b->rest = memory_new(n * sizeof *b->rest);
     b->row = memory_new(n * r * sizeof *b->row);
+    b->places = memory_zero(padded(n) * r * sizeof *b->places);
     b->normal = memory_zero(n * sizeof *b->normal);
     b->velocity = memory_zero(n * sizeof *b->velocity);
     b->vertex_area = memory_zero(n * sizeof *b->vertex_area);
@@ -166,14 +173,17 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->change = memory_zero(dofs * sizeof(double));
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
-    bool ok = b->rest && b->row && b->velocity && b->normal && b->vertex_area && b->force &&
-              b->pressure && b->head && b->contact && b->hand && b->step && b->pulled &&
+    bool ok = b->rest && b->row && b->places && b->velocity && b->normal && b->vertex_area &&
+              b->force && b->pressure && b->head && b->contact && b->hand && b->step && b->pulled &&
               b->residual && b->change && b->work && b->extra && row;
     if (ok) fill_volume(b);
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
         elastic_row(b->elastic, b->rest[i], row);
-        for (size_t k = 0; k < r; k++) b->row[i * r + k] = (float)row[k];
+        for (size_t k = 0; k < r; k++)
+            b->row[i * r + k] =
+                b->places[(i - i % SUM_PLACES) * r + k * SUM_PLACES + i % SUM_PLACES] =
+                    (float)row[k];
     }
     free(row);
     if (ok) vertex_areas(b), spare_held(b);
@@ -205,11 +215,12 @@ static void mix_piece(void *context, int piece, int thread) {
     size_t count =
         b->surface.vertex_count - from < VERTICES ? b->surface.vertex_count - from : VERTICES;
     double x[3 * VERTICES];
+    int most = (int)padded(count);
     (void)thread;
-    m->kernels->mix(count, b->dim, (int)r, b->row + from * r, m->by, x);
+    m->kernels->mix(most, b->dim, (int)r, b->places + from * r, m->by, x);
     for (size_t i = 0; i < count; i++)
-        for (int a = 0; a < 3; a++) {
-            double d = x[3 * i + (size_t)a];
+        for (int a = 0; a < b->dim; a++) {
+            double d = x[(size_t)a * (size_t)most + i];
             if (m->places)
                 b->surface.vertices[from + i][a] = (float)(b->rest[from + i][a] + d);
             else

@@ -3,14 +3,18 @@
 #include "base/simd.h"
 #include <stddef.h>
 
+/// Places that mix works on at once.
+enum { SUM_PLACES = 16 };
+
 typedef struct SumKernels {
     /// out [width] = sum over n of factor[n] rows[n stride ..], n by n.
     void (*pull)(size_t count, int width, int stride, const double *factor, const float *rows,
                  double *out);
     /// out [count] = rows[n] . v: four partial sums in fixed order.
     void (*push)(size_t count, int width, const float *rows, const double *v, double *out);
-    /// out [count][3] = rows[n] . d[a] with d [dim][r], the rest 0: eight partial sums.
-    void (*mix)(size_t count, int dim, int r, const float *rows, const double *d, double *out);
+    /// out [dim][count] = sum over i < r of the functions at `count` places, a multiple of
+    /// SUM_PLACES, times d[a][i], i by i; places [count / SUM_PLACES][r][SUM_PLACES], d [dim][r].
+    void (*mix)(int count, int dim, int r, const float *places, const double *d, double *out);
     /// to [dim][r] += factor[a] rows[k][..], for k < corners one after the other.
     void (*add)(int dim, int corners, int r, const float *factor, const float *const *rows,
                 float *to);

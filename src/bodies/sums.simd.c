@@ -64,37 +64,31 @@ static void push(size_t count, int width, const float *rows, const double *v, do
     for (; n < count; n++) push_rows(1, width, rows + n * (size_t)width, v, out + n);
 }
 
-enum { EIGHT = 8 / WIDE }; // registers of eight numbers
+enum { SIXTEEN = SUM_PLACES / WIDE, TWO = 2 }; // registers of sixteen numbers; at a time
 
-/// A few rows at a time, `dim` sums each.
-INLINE void mix_rows(const int many, const int dim, int r, const float *rows, const double *d,
-                     double *out) {
-    wide sum[2][3][EIGHT] = {{{{0}}}};
-    int i = 0;
-    for (; i + 8 <= r; i += 8)
-        for (int w = 0; w < EIGHT; w++)
-            for (int n = 0; n < many; n++) {
-                const float *from = rows + (ptrdiff_t)n * r + i + WIDE * w;
-                const wide row = __builtin_convertvector(*(const narrow *)from, wide);
-                for (int a = 0; a < dim; a++)
-                    sum[n][a][w] += row * *(const wide *)(d + (ptrdiff_t)a * r + i + WIDE * w);
+/// Sixteen places, as many at a time as registers hold their sums.
+INLINE void mix_places(const int dim, int r, const float *places, const double *d, int count,
+                       double *out) {
+    for (int part = 0; part < SIXTEEN; part += TWO) {
+        wide sum[3][TWO] = {{{0}}};
+        const float *from = places + WIDE * part;
+        for (int i = 0; i < r; i++, from += SUM_PLACES)
+            for (int w = 0; w < TWO; w++) {
+                const wide at = __builtin_convertvector(*(const narrow *)(from + WIDE * w), wide);
+                for (int a = 0; a < dim; a++) sum[a][w] += d[a * r + i] * at;
             }
-    for (int n = 0; n < many; n++)
-        for (int a = 0; a < 3; a++) {
-            double s[8];
-            for (int k = 0; k < 8; k++) s[k] = a < dim ? sum[n][a][k / WIDE][k % WIDE] : 0;
-            for (int k = i; k < r && a < dim; k++)
-                s[0] += (double)rows[(ptrdiff_t)n * r + k] * d[a * r + k];
-            out[3 * n + a] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-        }
+        for (int a = 0; a < dim; a++)
+            for (int w = 0; w < TWO; w++)
+                *(wide *)(out + (ptrdiff_t)a * count + WIDE * (part + w)) = sum[a][w];
+    }
 }
 
-static void mix(size_t count, int dim, int r, const float *rows, const double *d, double *out) {
-    size_t n = 0;
-    for (; n + 2 <= count && dim == 3; n += 2)
-        mix_rows(2, 3, r, rows + n * (size_t)r, d, out + 3 * n);
-    for (; n < count && dim == 3; n++) mix_rows(1, 3, r, rows + n * (size_t)r, d, out + 3 * n);
-    for (; n < count; n++) mix_rows(1, 2, r, rows + n * (size_t)r, d, out + 3 * n);
+static void mix(int count, int dim, int r, const float *places, const double *d, double *out) {
+    for (int n = 0; n < count; n += SUM_PLACES, places += r * SUM_PLACES)
+        if (dim == 3)
+            mix_places(3, r, places, d, count, out + n);
+        else
+            mix_places(2, r, places, d, count, out + n);
 }
 
 INLINE void add_of(const int dim, const int corners, int r, const float *factor,
