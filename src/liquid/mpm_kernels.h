@@ -4,7 +4,7 @@
 #include "liquid/mpm.h"
 #include "particles/transfer.h"
 
-enum { MPM_MEANS = 4096 };
+enum { MPM_MEANS = 2048 };
 
 /// What makes stress of a density and its flow. Masses and volumes are in full cells, lengths in
 /// cells.
