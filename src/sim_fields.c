@@ -13,18 +13,22 @@ int brim_field_components(BrimField field) {
     return field == BRIM_FIELD_VELOCITY ? 3 : 1;
 }
 
-/// A velocity component at a cell's centre; 0 where none is known.
-static float centre_velocity(const BrimSim *s, int axis, const int at[3]) {
-    if (axis >= s->dim || !s->primed) return 0;
+/// The component along an axis of a velocity on faces, at a cell's centre; 0 where none is known.
+static float centre_of(const BrimSim *s, const float *faces, int axis, const int at[3]) {
     int up[3] = {at[0], at[1], at[2]};
     up[axis]++;
     int64_t low = grid_cell(&s->grid, at[0], at[1], at[2]);
     if (up[axis] == s->grid.cells[axis] && s->sides.open[2 * axis + 1]) up[axis]--;
     int64_t high = grid_cell(&s->grid, up[0], up[1], up[2]);
-    float a = low < 0 ? NAN : s->velocity[axis][low], b = high < 0 ? NAN : s->velocity[axis][high];
+    float a = low < 0 ? NAN : faces[low], b = high < 0 ? NAN : faces[high];
     if (!(a == a)) a = b;
     if (!(b == b)) b = a;
     return a == a ? 0.5f * (a + b) : 0;
+}
+
+/// A velocity component at a cell's centre; 0 where none is known.
+static float centre_velocity(const BrimSim *s, int axis, const int at[3]) {
+    return axis < s->dim && s->primed ? centre_of(s, s->velocity[axis], axis, at) : 0;
 }
 
 /// On a warped grid: pressure and level set are the mean of the corners'.
@@ -106,23 +110,72 @@ bool brim_sim_bounds(const BrimSim *sim, int low[3], int high[3]) {
     return any;
 }
 
-/// The hidden cells in storage order, how many there are; with NULL only that.
+/// The hidden cells of a tile => out, how many there are; with NULL only that.
+static size_t list_hidden(const BrimSim *s, int slot, BrimInterior *out) {
+    float *const *velocity = s->primed ? s->velocity : s->carried;
+    const TileMask hidden = mask_load(&s->grid, s->hidden, slot);
+    const TileCoord c = s->grid.coord[slot];
+    size_t n = 0;
+    for (int z = 0; z < s->grid.tile_depth; z++)
+        for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1, n++) {
+            if (!out) continue;
+            const int k = __builtin_ctzll(bits);
+            const int at[3] = {c.x * TILE + (k & 7), c.y * TILE + (k >> 3), c.z * TILE + z};
+            for (int a = 0; a < 3; a++) {
+                out[n].position[a] = a < s->dim ? space_middle(s->space, at[a]) : 0;
+                out[n].velocity[a] = a < s->dim ? centre_of(s, velocity[a], a, at) : 0;
+            }
+        }
+    return n;
+}
+
+/// The same on a warped grid, whose cells have any shape: the cells of the regular one, each by its
+/// middle. A middle is in one cell of the mesh, so that it is listed once.
+static size_t list_regular(const BrimSim *s, int slot, BrimInterior *out) {
+    const TileMask hidden = mask_load(&s->grid, s->hidden, slot);
+    const TileCoord c = s->grid.coord[slot];
+    const int tile[3] = {c.x, c.y, c.z};
+    float low[3], high[3];
+    int first[3] = {0}, end[3] = {1, 1, 1};
+    size_t n = 0;
+    if (!mask_any(&s->grid, s->hidden, slot)) return 0;
+    warp_tile_box(s, slot, 0, low, high);
+    for (int a = 0; a < s->dim; a++) {
+        first[a] = (int)fmaxf(low[a] * s->inv_dx - 1, 0);
+        end[a] = (int)fminf(high[a] * s->inv_dx + 1, (float)s->grid.cells[a]);
+    }
+    for (int z = first[2]; z < end[2]; z++)
+        for (int y = first[1]; y < end[1]; y++)
+            for (int x = first[0]; x < end[0]; x++) {
+                const int at[3] = {x, y, z};
+                const double middle[3] = {x + 0.5, y + 0.5, z + 0.5};
+                double xi[3], u[3] = {0};
+                int cell = 0;
+                bool here = true;
+                warp_from_place(s, middle, xi);
+                for (int a = 0; a < s->dim; a++) {
+                    const int k = (int)fmin(xi[a], s->grid.cells[a] - 1) - tile[a] * TILE;
+                    here = here && k >= 0 && k < TILE;
+                    cell += here ? k << 3 * a : 0;
+                }
+                if (!here || !mask_has(&hidden, cell)) continue;
+                if (out) {
+                    warp_sample(s, s->primed ? s->velocity : s->carried, xi, u);
+                    for (int a = 0; a < 3; a++) {
+                        out[n].position[a] = a < s->dim ? space_middle(s->space, at[a]) : 0;
+                        out[n].velocity[a] = a < s->dim ? (float)u[a] : 0;
+                    }
+                }
+                n++;
+            }
+    return n;
+}
+
+/// Tile by tile => out, how many there are; with NULL only that.
 static size_t list_interior(const BrimSim *s, BrimInterior *out) {
     size_t n = 0;
-    for (int t = 0; t < s->grid.tile_count; t++) {
-        TileMask hidden = mask_load(&s->grid, s->hidden, t);
-        TileCoord c = s->grid.coord[t];
-        for (int z = 0; z < s->grid.tile_depth; z++)
-            for (uint64_t bits = hidden.slice[z]; bits; bits &= bits - 1, n++) {
-                if (!out) continue;
-                const int k = __builtin_ctzll(bits);
-                const int at[3] = {c.x * TILE + (k & 7), c.y * TILE + (k >> 3), c.z * TILE + z};
-                for (int a = 0; a < 3; a++) {
-                    out[n].position[a] = a < s->dim ? space_middle(s->space, at[a]) : 0;
-                    out[n].velocity[a] = centre_velocity(s, a, at);
-                }
-            }
-    }
+    for (int t = 0; t < s->grid.tile_count; t++)
+        n += (s->warp ? list_regular : list_hidden)(s, t, out ? out + n : NULL);
     return n;
 }
 

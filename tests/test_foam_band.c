@@ -142,10 +142,16 @@ TEST(frames_hold_the_cells_below_a_band) {
     c.def.liquid_count = 1;
     c.def.band_width = 3, c.def.output.interior = true;
     BrimSim *sim = NULL;
+    c.liquid[0].velocity = (BrimVec3){0.5f, -1, 0};
     CHECK_OK(case_create(&c, &sim, &error), error);
-    for (int i = 0; i < 4; i++) CHECK_OK(brim_sim_step(sim, &error), error);
     BrimInterior *cells;
     size_t count;
+    CHECK_OK(brim_sim_interior(sim, &cells, &count, &error), error);
+    CHECK(count > 500);
+    for (size_t i = 0; i < count; i++) // before the first step
+        CHECK(cells[i].velocity[0] == 0.5f && cells[i].velocity[1] == -1);
+    free(cells);
+    for (int i = 0; i < 4; i++) CHECK_OK(brim_sim_step(sim, &error), error);
     CHECK_OK(brim_sim_interior(sim, &cells, &count, &error), error);
     double all = (double)count * 8 + (double)brim_sim_particles(sim).count;
     const BrimStats *stats = brim_sim_stats(sim);

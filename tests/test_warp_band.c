@@ -5,6 +5,7 @@
 #include "warp/stage.h"
 #include "warp_sim.h"
 #include <math.h>
+#include <stdlib.h>
 
 static const char *const pool = "brim: 1\n"
                                 "dim: 2\n"
@@ -218,4 +219,49 @@ TEST(warp_band_has_ports) {
     }
     CHECK_NEAR(came[1], came[0], 0.02 * came[0]); // sources give by layers
     CHECK_NEAR(left[1], left[0], 0.02);
+}
+
+/// Frames hold the cells of a regular grid that lie below the band, with their velocity, also
+/// before the first step; so brim_mesher_mesh makes of them the surface of all the water.
+TEST(warp_band_frames_hold_what_is_below) {
+    static const char *const tank = "brim: 1\n"
+                                    "domain: {size: [1, 1, 0.5], cells: 24}\n"
+                                    "time: {duration: 1, cfl: 1}\n"
+                                    "grid: {warp: 0.75}\n"
+                                    "band: {width: 3}\n"
+                                    "output: {interior: true}\n"
+                                    "liquid:\n"
+                                    "  - box: {low: [0, 0, 0], high: [1, 0.7, 0.5]}\n"
+                                    "    velocity: [0.25, 0, 0.5]\n";
+    BrimScene *scene;
+    BrimError error;
+    BrimSim *sim = start(tank, &scene, &error, NULL, 0);
+    CHECK(sim != NULL);
+    for (int step = 0; step < 4; step++) {
+        BrimInterior *cells;
+        size_t count;
+        double inside = 0;
+        CHECK_OK(brim_sim_interior(sim, &cells, &count, &error), error);
+        for (size_t i = 0; i < sim->particles.count; i++) inside += warp_volume(sim, i);
+        CHECK_NEAR((double)count, sim->start_volume - inside, 0.04 * sim->start_volume);
+        CHECK(count > 3000);
+        for (size_t i = 0; i < count && step == 0; i++) { // none goes through walls
+            const float *x = cells[i].position, *v = cells[i].velocity;
+            const bool far = fabsf(x[0] - 0.5f) < 0.3f && fabsf(x[2] - 0.25f) < 0.1f;
+            CHECK(!far || (fabsf(v[0] - 0.25f) < 1e-6f && fabsf(v[2] - 0.5f) < 1e-6f));
+        }
+        BrimParticles frame = brim_sim_particles(sim);
+        BrimMeshDef def = brim_default_mesh_def();
+        BrimMesher *mesher;
+        BrimMesh mesh;
+        frame.interior = cells, frame.interior_count = count;
+        CHECK_OK(brim_mesher_create(brim_scene_def(scene), &def, &mesher, &error), error);
+        CHECK_OK(brim_mesher_mesh(mesher, &frame, sim->time, &mesh, &error), error);
+        CHECK_NEAR(brim_mesh_volume(&mesh), 0.35, 0.03 * 0.35);
+        brim_mesh_free(&mesh);
+        brim_mesher_destroy(&mesher);
+        free(cells);
+        CHECK_OK(brim_sim_step(sim, &error), error);
+    }
+    finish(&sim, &scene);
 }

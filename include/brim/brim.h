@@ -679,7 +679,7 @@ typedef struct BrimAttribute {
 } BrimAttribute;
 enum { BRIM_EXTRA_MAX = 8 };
 
-/// A cell that is full of liquid but holds no particles: it lies below a narrow band.
+/// A cell of the regular grid, full of liquid but without particles: it lies below a narrow band.
 typedef struct BrimInterior {
     float position[3]; ///< of its middle, m
     float velocity[3]; ///< of the liquid there, m/s
