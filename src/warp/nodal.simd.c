@@ -446,32 +446,55 @@ static void assemble(const NodalTile *t, NodalSums *s) {
 
 // -------------------------------------------------------------------------------------- operator
 
+/// A row of nodes whose links end in the row at work: its own, that of the tile to its left and
+/// that to its right.
+typedef struct BackRow {
+    const float *own, *left, *right;
+} BackRow;
+
+/// The rows from which links come to a row, in the order of the links' first: those along x, across
+/// y, and across z from y + 1, y and y - 1.
+enum { BACK_ROWS = 5 };
+
+INLINE void find_back_rows(const NodalNear *near, int y, int z, BackRow rows[BACK_ROWS]) {
+    static const float nothing[NODAL_LINKS * 512];
+    static const int dy[BACK_ROWS] = {0, -1, 1, 0, -1}, dz[BACK_ROWS] = {0, 0, -1, -1, -1};
+    UNROLL for (int k = 0; k < BACK_ROWS; k++) {
+        const int by = y + dy[k], bz = z + dz[k], first = ((bz & 7) * TILE + (by & 7)) * TILE;
+        const float *const *tile =
+            near->at + TILE_SELF + 3 * (by >> TILE_SHIFT) + 9 * (bz >> TILE_SHIFT);
+        rows[k] = (BackRow){(tile[0] ? tile[0] : nothing) + first,
+                            (tile[-1] ? tile[-1] : nothing) + first,
+                            (tile[1] ? tile[1] : nothing) + first};
+    }
+}
+
 /// Coefficients of the nodes that have those of a row as their link k: theirs towards it.
-INLINE f8 back_links(const NodalNear *near, int k, int y, int z) {
-    const signed char *d = nodal_link[k];
-    const int by = y - d[1], bz = z - d[2];
-    const float *const *tile =
-        near->at + TILE_SELF + 3 * (by >> TILE_SHIFT) + 9 * (bz >> TILE_SHIFT);
-    const int first = k * 512 + ((bz & 7) * TILE + (by & 7)) * TILE;
-    const f8 own = tile[0] ? *(const f8 *)(tile[0] + first) : (f8){0};
-    if (d[0] == 0) return own;
-    if (d[0] > 0)
-        return __builtin_shufflevector((f8){tile[-1] ? tile[-1][first + 7] : 0}, own, 0, 8, 9, 10,
-                                       11, 12, 13, 14);
-    return __builtin_shufflevector(own, (f8){tile[1] ? tile[1][first] : 0}, 1, 2, 3, 4, 5, 6, 7, 8);
+INLINE f8 back_links(const BackRow rows[BACK_ROWS], const int k) {
+    const int dx = nodal_link[k][0], dy = nodal_link[k][1];
+    const BackRow *row = &rows[k == 0 ? 0 : k < 4 ? 1 : 3 + dy];
+    const f8 own = *(const f8 *)(row->own + k * 512);
+    if (dx == 0) return own;
+    if (dx > 0)
+        return __builtin_shufflevector((f8){row->left[k * 512 + 7]}, own, 0, 8, 9, 10, 11, 12, 13,
+                                       14);
+    return __builtin_shufflevector(own, (f8){row->right[k * 512]}, 1, 2, 3, 4, 5, 6, 7, 8);
 }
 
 static void apply(const NodalNear *links, const float *anchor, const float *x, float *y) {
+    const float *here = links->at[TILE_SELF];
     for (int row = 0; row < TILE * TILE; row++) {
-        const int ry = row & 7, rz = row >> 3;
-        const f8 self = *(const f8 *)(x + node_index(0, ry, rz));
+        const float *at = x + node_index(0, row & 7, row >> 3);
+        const f8 self = *(const f8 *)at;
         f8 sum = *(const f8 *)(anchor + row * TILE) * self;
+        BackRow rows[BACK_ROWS];
+        find_back_rows(links, row & 7, row >> 3, rows);
         UNROLL for (int k = 0; k < NODAL_LINKS; k++) {
             const signed char *d = nodal_link[k];
-            const f8 own = *(const f8 *)(links->at[TILE_SELF] + k * 512 + row * TILE);
-            const f8 up = *(const f8 *)(x + node_index(d[0], ry + d[1], rz + d[2]));
-            const f8 down = *(const f8 *)(x + node_index(-d[0], ry - d[1], rz - d[2]));
-            sum += own * (self - up) + back_links(links, k, ry, rz) * (self - down);
+            const int off = (d[2] * NODAL_EDGE + d[1]) * NODAL_EDGE + d[0];
+            const f8 own = *(const f8 *)(here + k * 512 + row * TILE);
+            const f8 up = *(const f8 *)(at + off), down = *(const f8 *)(at - off);
+            sum += own * (self - up) + back_links(rows, k) * (self - down);
         }
         *(f8 *)(y + row * TILE) = sum;
     }
@@ -480,18 +503,20 @@ static void apply(const NodalNear *links, const float *anchor, const float *x, f
 typedef double d8 __attribute__((vector_size(64), aligned(8), may_alias));
 
 static void apply_double(const NodalNear *links, const float *anchor, const double *x, double *y) {
+    const float *here = links->at[TILE_SELF];
     for (int row = 0; row < TILE * TILE; row++) {
-        const int ry = row & 7, rz = row >> 3;
-        const d8 self = *(const d8 *)(x + node_index(0, ry, rz));
+        const double *at = x + node_index(0, row & 7, row >> 3);
+        const d8 self = *(const d8 *)at;
         d8 sum = __builtin_convertvector(*(const f8 *)(anchor + row * TILE), d8) * self;
+        BackRow rows[BACK_ROWS];
+        find_back_rows(links, row & 7, row >> 3, rows);
         UNROLL for (int k = 0; k < NODAL_LINKS; k++) {
             const signed char *d = nodal_link[k];
-            const f8 own = *(const f8 *)(links->at[TILE_SELF] + k * 512 + row * TILE);
-            const f8 back = back_links(links, k, ry, rz);
-            const d8 up = *(const d8 *)(x + node_index(d[0], ry + d[1], rz + d[2]));
-            const d8 down = *(const d8 *)(x + node_index(-d[0], ry - d[1], rz - d[2]));
+            const int off = (d[2] * NODAL_EDGE + d[1]) * NODAL_EDGE + d[0];
+            const f8 own = *(const f8 *)(here + k * 512 + row * TILE);
+            const d8 up = *(const d8 *)(at + off), down = *(const d8 *)(at - off);
             sum += __builtin_convertvector(own, d8) * (self - up) +
-                   __builtin_convertvector(back, d8) * (self - down);
+                   __builtin_convertvector(back_links(rows, k), d8) * (self - down);
         }
         *(d8 *)(y + row * TILE) = sum;
     }
@@ -504,9 +529,11 @@ INLINE f8 magnitude(f8 v) {
 static void sum_rows(const NodalNear *links, const float *anchor, float *y) {
     for (int row = 0; row < TILE * TILE; row++) {
         f8 diagonal = *(const f8 *)(anchor + row * TILE), sum = {0};
-        for (int k = 0; k < NODAL_LINKS; k++) {
+        BackRow rows[BACK_ROWS];
+        find_back_rows(links, row & 7, row >> 3, rows);
+        UNROLL for (int k = 0; k < NODAL_LINKS; k++) {
             const f8 own = *(const f8 *)(links->at[TILE_SELF] + k * 512 + row * TILE);
-            const f8 back = back_links(links, k, row & 7, row >> 3);
+            const f8 back = back_links(rows, k);
             sum += magnitude(own) + magnitude(back);
             diagonal += own + back;
         }
