@@ -17,7 +17,8 @@ typedef struct NodalParams {
 
 typedef struct NodalReport {
     int iterations;
-    double residual; ///< max |r_i| weight_i, with x in double precision
+    double residual; ///< max |r_i| weight_i, with x in double precision; far from rounding by r's
+                     ///< recurrence
     double initial;  ///< of the start value
     bool converged;
     int singular; ///< closed components whose constant was fixed
