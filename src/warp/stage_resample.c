@@ -9,6 +9,8 @@
 /// Of what a particle stands for at birth, |J| / N: from there on it is split; two below are
 /// joined.
 static const float SPLIT = 2, JOIN = 0.5f;
+/// It is not done in each step: a mesh moves by half a cell at most in one.
+enum { STEPS_BETWEEN = 2 };
 /// Joined are those no farther apart than this, cells.
 static const float NEAR = 0.6f;
 
@@ -159,7 +161,8 @@ BrimResult warp_resample(BrimSim *s, BrimError *error) {
     Particles *p = &s->particles;
     const int tiles = s->grid.tile_count;
     if (!book(s)) return step_out_of_memory(s, "resample", error);
-    if (w->mesh.strength == 0) return BRIM_OK;
+    // shares change slowly, with the mesh
+    if (w->mesh.strength == 0 || s->step % STEPS_BETWEEN != 0) return BRIM_OK;
     if (!memory_fit((void **)&w->splits, &w->splits_capacity, sizeof *w->splits, (size_t)tiles + 1))
         return step_out_of_memory(s, "resample", error);
     tiles_for(s, find_tile, w->splits);
