@@ -87,7 +87,8 @@ BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int 
     // in 3D at least twice as coarse as the grid, as in the paper: else the mesh is a third of a
     // step
     if (dim == 3) usual = longest / 2 < WARP_COARSE_3D ? longest / 2 : WARP_COARSE_3D;
-    BrimResult result = choose_lattice(&w->map, coarsest > 0 ? coarsest : usual, error);
+    if (coarsest > 0) usual = coarsest < MAP_COARSE_MOST ? coarsest : MAP_COARSE_MOST;
+    BrimResult result = choose_lattice(&w->map, usual, error);
     if (result != BRIM_OK) return result;
     size_t n = warp_centres(w);
     w->before = w->map;
@@ -173,14 +174,12 @@ void warp_inverse_laplacian(Warp *w, const double *f, double *out) {
     transform_rows(w->transposed[0], n[0], ny * nz, f, a);
     transform(w->cosine[1], n[1], nz, nx, a, b);
     transform(w->cosine[2], n[2], 1, nx * ny, b, a);
-    for (int z = 0; z < n[2]; z++)
-        for (int y = 0; y < n[1]; y++)
-            for (int x = 0; x < n[0]; x++) {
-                size_t at = ((size_t)z * ny + (size_t)y) * nx + (size_t)x;
-                double sum = eigenvalue(&w->map, 0, x) + eigenvalue(&w->map, 1, y) +
-                             eigenvalue(&w->map, 2, z);
-                a[at] = at ? a[at] / sum : 0;
-            }
+    double value[3][MAP_COARSE_MOST];
+    for (int k = 0; k < 3; k++)
+        for (int m = 0; m < n[k]; m++) value[k][m] = eigenvalue(&w->map, k, m);
+    for (size_t at = 1; at < nx * ny * nz; at++)
+        a[at] /= value[0][at % nx] + value[1][at / nx % ny] + value[2][at / (nx * ny)];
+    a[0] = 0;
     transform(w->transposed[2], n[2], 1, nx * ny, a, b);
     transform(w->transposed[1], n[1], nz, nx, b, a);
     transform_rows(w->cosine[0], n[0], ny * nz, a, out);

@@ -8,10 +8,13 @@
 #include "warp/element.h"
 #include <stddef.h>
 
+/// Cells of the coarse lattice along an axis, at most.
+enum { MAP_COARSE_MOST = 256 };
+
 typedef struct WarpMap {
     int dim;
     int cells[3];  ///< of the grid; cells[2] = 1 in 2D
-    int coarse[3]; ///< cells of the coarse lattice, at most 256
+    int coarse[3]; ///< cells of the coarse lattice, at most MAP_COARSE_MOST
     int ratio[3];  ///< cells / coarse
     float *d[3];   ///< [coarse nodes z][y][x] displacement along each axis, cells; z is one node
                    ///< deep in 2D. One piece of memory, d[0] its start
