@@ -138,6 +138,15 @@ TEST(warp_kernels_scatter_as_their_twin) {
                 isas = fmax(isas, apart(first, fast, n));
             }
         }
+        memset(block, 0, n * sizeof(float));
+        warp_kernels_ref.volumes(&c->span, block);
+        for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+            memset(fast, 0, n * sizeof(float));
+            kernels_of(isa)->volumes(&c->span, fast);
+            off = fmax(off, apart(block, fast, n));
+            if (isa == BRIM_ISA_BASE) memcpy(first, fast, n * sizeof(float));
+            isas = fmax(isas, apart(first, fast, n));
+        }
         free(memory), free(block), free(c);
         meshes_free(&m);
         CHECK_BELOW(off, 3e-5);

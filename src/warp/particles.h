@@ -51,6 +51,8 @@ typedef struct WarpKernels {
     /// with halo 1, for APIC; NULL for FLIP.
     void (*to_block)(const Span *p, const WarpLattice *lattice, const float *const centre[3],
                      float *block);
+    /// (xi, volume) => weight [z][y][x] alone, added.
+    void (*volumes)(const Span *p, float *block);
     /// v = ratio v + interpolated block (halo 1). lattice: gradients in space as well, for APIC;
     /// NULL for FLIP. A particle of which no cell around is known keeps its velocity, one beside
     /// unknown cells its gradient.

@@ -265,6 +265,34 @@ static void to_block(const Span *p, const WarpLattice *l, const float *const cen
         centre ? to_block_dim(p, l, centre, block, 2) : to_block_dim(p, l, NULL, block, 2);
 }
 
+typedef float f2 __attribute__((vector_size(8), aligned(4), may_alias));
+
+INLINE void volumes_dim(const Span *p, float *block, const int dim) {
+    float at[3][CHUNK];
+    Stencil s;
+    for (int first = 0; first < p->count; first += CHUNK) {
+        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
+        chunk_positions(p, first, n, WARP_EDGE, 0, at, dim);
+        stencil_fill(&s, (const float(*)[CHUNK])at, n, dim);
+        for (int i = 0; i < n; i++) {
+            const f2 along = p->attr[ATTR_VOLUME][first + i] * (f2){1.0f - s.f[0][i], s.f[0][i]};
+            const float fy = s.f[1][i], fz = dim == 3 ? s.f[2][i] : 0;
+            const f2 low = along * (1.0f - fy), high = along * fy;
+            float *to = block + s.cell[i];
+            const float near = dim == 3 ? 1.0f - fz : 1.0f;
+            *(f2 *)to += low * near;
+            *(f2 *)(to + WARP_EDGE) += high * near;
+            if (dim == 2) continue;
+            *(f2 *)(to + WARP_EDGE * WARP_EDGE) += low * fz;
+            *(f2 *)(to + WARP_EDGE * WARP_EDGE + WARP_EDGE) += high * fz;
+        }
+    }
+}
+
+static void volumes(const Span *p, float *block) {
+    p->dim == 3 ? volumes_dim(p, block, 3) : volumes_dim(p, block, 2);
+}
+
 // -------------------------------------------------------------------------- grid -> particles
 
 /// Gradients in space of what is interpolated at points; where a cell around is unknown the first
@@ -344,6 +372,9 @@ static void from_block(const Span *p, float ratio, const float *const block[3],
 enum { NEWTON_MOST = 12 };
 /// Single precision holds no more, cells.
 static const float NEWTON_TOLERANCE = 1e-6f;
+/// From here on one more step ends below that, since the map's slope changes by less than 0.1 over
+/// a cell; if it stays in its coarse cell, beyond which the slope is another one.
+static const float NEWTON_LAST = 4e-4f;
 
 /// Places in a box of reference space, in block coordinates.
 typedef struct Box {
@@ -363,16 +394,18 @@ INLINE void find_place(const WarpLattice *l, const Frame *frame, const Box *box,
                        wide at[3], const int dim) {
     Corners corners;
     wide t[3];
-    load_corners(l, locate(l, frame, at, t, dim), &corners, dim);
+    wide_int node = locate(l, frame, at, t, dim), done = {0};
+    load_corners(l, node, &corners, dim);
     for (int k = 0; k < NEWTON_MOST; k++) {
         wide d[3], J[3][3], inverse[3][3], off[3] = {0}, step[3];
-        wide_int open = {0}, node = locate(l, frame, at, t, dim);
-        if (wide_bits(node != corners.node)) load_corners(l, node, &corners, dim);
+        wide_int open = {0}, far = {0};
         evaluate(l, &corners, t, d, J, true, dim);
         for (int a = 0; a < dim; a++) {
             off[a] = x[a] - (at[a] + d[a]);
             open |= (off[a] > NEWTON_TOLERANCE) | (off[a] < -NEWTON_TOLERANCE);
+            far |= (off[a] > NEWTON_LAST) | (off[a] < -NEWTON_LAST);
         }
+        open &= ~done;
         if (!wide_bits(open)) return;
         invert((const wide(*)[3])J, inverse, dim);
         pull_back((const wide(*)[3])inverse, off, step, dim);
@@ -380,6 +413,10 @@ INLINE void find_place(const WarpLattice *l, const Frame *frame, const Box *box,
             at[a] = wide_select(
                 open, wide_clamp(at[a] + step[a], wide_all(box->low[a]), wide_all(box->high[a])),
                 at[a]);
+        node = locate(l, frame, at, t, dim);
+        done |= ~open | (~far & (node == corners.node));
+        if (!wide_bits(~done)) return;
+        if (wide_bits(node != corners.node)) load_corners(l, node, &corners, dim);
     }
 }
 
@@ -488,19 +525,21 @@ INLINE void add_chunk(LaneSums *s, int n, const float *volume, float square[CHUN
         weight[i] = 0, square[i] = square[n - 1], rate2[i] = rate2[n - 1];
         for (int a = 0; a < dim; a++) x[a][i] = x[a][n - 1];
     }
+    f8 volumes = {0}, squares = {0}, positions[3] = {{0}}; // of a chunk: floats are enough
+    f8 fastest2 = *(const f8 *)s->fastest2, fastest_rate2 = *(const f8 *)s->rate2;
     for (int i = 0; i < n; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            const double w = (double)weight[i + k];
-            s->volume[k] += w;
-            s->square[k] += w * (double)square[i + k];
-        }
-        for (int a = 0; a < dim; a++)
-            for (int k = 0; k < LANES; k++)
-                s->position[a][k] += (double)weight[i + k] * (double)x[a][i + k];
-        for (int k = 0; k < LANES; k++) { // what is not a number stays
-            s->fastest2[k] = square[i + k] <= s->fastest2[k] ? s->fastest2[k] : square[i + k];
-            s->rate2[k] = rate2[i + k] <= s->rate2[k] ? s->rate2[k] : rate2[i + k];
-        }
+        const f8 w = *(const f8 *)(weight + i), v = *(const f8 *)(square + i);
+        const f8 rate = *(const f8 *)(rate2 + i);
+        volumes += w, squares += w * v;
+        for (int a = 0; a < dim; a++) positions[a] += w * *(const f8 *)(x[a] + i);
+        const i8x slower = v <= fastest2, lower = rate <= fastest_rate2; // no number stays
+        fastest2 = (f8)(((i8x)fastest2 & slower) | ((i8x)v & ~slower));
+        fastest_rate2 = (f8)(((i8x)fastest_rate2 & lower) | ((i8x)rate & ~lower));
+    }
+    *(f8 *)s->fastest2 = fastest2, *(f8 *)s->rate2 = fastest_rate2;
+    for (int k = 0; k < LANES; k++) {
+        s->volume[k] += (double)volumes[k], s->square[k] += (double)squares[k];
+        for (int a = 0; a < dim; a++) s->position[a][k] += (double)positions[a][k];
     }
 }
 
@@ -688,4 +727,4 @@ static void points(const WarpLattice *l, const float first[3], float step, int e
             : points_dim(l, first, step, edge, d, NULL, false, 2);
 }
 
-const WarpKernels ISA(warp_kernels) = {to_block, from_block, move, measure, weigh, points};
+const WarpKernels ISA(warp_kernels) = {to_block, volumes, from_block, move, measure, weigh, points};

@@ -104,6 +104,16 @@ static void to_block(const Span *p, const WarpLattice *l, const float *const cen
     }
 }
 
+static void volumes(const Span *p, float *block) {
+    for (int i = 0; i < p->count; i++) {
+        double xi[3];
+        position(p, i, xi);
+        const Around n = around(p, xi, WARP_EDGE);
+        for (int c = 0; c < 1 << p->dim; c++)
+            block[n.at[c]] += (float)(n.weight[c] * (double)p->attr[ATTR_VOLUME][i]);
+    }
+}
+
 static void from_block(const Span *p, float ratio, const float *const block[3],
                        const WarpLattice *l) {
     for (int i = 0; i < p->count; i++) {
@@ -250,4 +260,4 @@ static void points(const WarpLattice *l, const float first[3], float step, int e
     }
 }
 
-const WarpKernels warp_kernels_ref = {to_block, from_block, move, measure, weigh, points};
+const WarpKernels warp_kernels_ref = {to_block, volumes, from_block, move, measure, weigh, points};

@@ -88,9 +88,12 @@ static void keep_hidden(const BrimSim *s, int slot, int side, float *det) {
     float open[512];
     for (int i = 0; i < s->grid.tile_cells; i++) open[i] = band_part(s, slot, i);
     for (int z = 0; z < (s->dim == 3 ? n : 1); z++)
-        for (int y = 0; y < n; y++)
-            for (int x = 0; x < n; x++)
-                det[(z * n + y) * n + x] *= open[((z / side) * TILE + y / side) * TILE + x / side];
+        for (int y = 0; y < n; y++) {
+            const float *row = open + ((z / side) * TILE + y / side) * TILE;
+            float *to = det + (z * n + y) * n;
+            for (int x = 0; x < TILE; x++)
+                for (int k = 0; k < side; k++) to[x * side + k] *= row[x];
+        }
 }
 
 /// What the seeding lattice of a tile would give to cells: the sum of w |J| / N over its points.
@@ -124,10 +127,12 @@ static void rest_tile(BrimSim *s, int slot, int thread, void *context) {
     const float part = 1 / (float)(s->dim == 3 ? side * side * side : side * side);
     memset(volume, 0, (size_t)s->grid.tile_cells * sizeof *volume);
     for (int z = 0; z < (s->dim == 3 ? n : 1); z++)
-        for (int y = 0; y < n; y++)
-            for (int x = 0; x < n; x++)
-                volume[((z / side) * TILE + y / side) * TILE + x / side] +=
-                    part * det[(z * n + y) * n + x];
+        for (int y = 0; y < n; y++) {
+            float *row = volume + ((z / side) * TILE + y / side) * TILE;
+            const float *from = det + (z * n + y) * n;
+            for (int x = 0; x < TILE; x++)
+                for (int k = 0; k < side; k++) row[x] += part * from[x * side + k];
+        }
     spread_points(s, slot, side, det, half, out);
     if (!has_band(s)) return;
     if (!mask_any(&s->grid, s->hidden, slot)) {
@@ -202,14 +207,13 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
         return;
     }
     warp_sum_blocks(s, slot, 1, s->work.at + s->warp->rest_at, NULL, rest);
-    warp_sum_blocks(s, slot, WARP_NUMBERS, s->work.at, s->block_at, sum);
+    warp_sum_blocks(s, slot, 1, s->work.at, s->block_at, sum);
     if (has_band(s)) {
         float *hidden = s->scratch[thread].block[5];
         warp_sum_blocks(s, slot, 1, hidden_block(s, 0), NULL, hidden);
-        for (size_t i = 0; i < n; i++) sum[WARP_NUMBERS * i] += hidden[i];
+        for (size_t i = 0; i < n; i++) sum[i] += hidden[i];
     }
-    for (size_t i = 0; i < n; i++)
-        density[base + i] = rest[i] > 0 ? sum[WARP_NUMBERS * i] / rest[i] : 0;
+    for (size_t i = 0; i < n; i++) density[base + i] = rest[i] > 0 ? sum[i] / rest[i] : 0;
     if (solid_here(s, slot)) {
         const float *part = s->solid_part + solid_cell(s, (int64_t)base);
         for (size_t i = 0; i < n; i++) density[base + i] += part[i];
@@ -221,7 +225,7 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
 static bool measure_density(BrimSim *s, float *density, bool own) {
     const size_t more = (has_band(s) ? 2 : 1) * rest_cells(s) + (size_t)s->grid.tile_cells;
     if (has_band(s) && s->grid.tile_count) band_full(s);
-    if (!warp_scatter(s, (size_t)s->grid.tile_count * more)) return false;
+    if (!warp_scatter(s, 1, (size_t)s->grid.tile_count * more)) return false;
     tiles_for(s, rest_tile, NULL);
     tiles_for(s, gather_tile, &(Measured){density, own});
     return true;

@@ -114,8 +114,8 @@ void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, floa
 
 // ------------------------------------------------------------------------------ particles -> grid
 
-static size_t block_floats(const BrimSim *s) {
-    return (size_t)WARP_NUMBERS * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
+static size_t block_floats(const BrimSim *s, int numbers) {
+    return (size_t)numbers * (s->dim == 3 ? WARP_CELLS_3D : WARP_CELLS_2D);
 }
 
 void warp_fold(const BrimSim *s, int slot, int numbers, float *block) {
@@ -165,19 +165,26 @@ static void load_centres(const BrimSim *s, int slot, const WarpLattice *lattice,
     }
 }
 
+/// context: int, numbers of a cell
 static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
+    const int numbers = *(const int *)context;
+    const size_t floats = block_floats(s, numbers);
     if (s->block_at[slot] < 0) return;
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
     const bool affine = particles_carry(&s->particles, ROW_AFFINE);
     ThreadScratch *scratch = &s->scratch[thread];
     float *const centre[3] = {scratch->block[0], scratch->block[1], scratch->block[2]};
-    float *block = warp_block(s, slot, block_floats(s));
+    float *block = warp_block(s, slot, floats);
     Span span = sim_span(s, slot, 1);
-    memset(block, 0, block_floats(s) * sizeof *block);
-    if (affine) load_centres(s, slot, &lattice, centre);
-    s->warp->kernels->to_block(&span, &lattice, affine ? (const float *const *)centre : NULL,
-                               block);
-    warp_fold(s, slot, WARP_NUMBERS, block);
+    memset(block, 0, floats * sizeof *block);
+    if (numbers == 1) {
+        s->warp->kernels->volumes(&span, block);
+    } else {
+        if (affine) load_centres(s, slot, &lattice, centre);
+        s->warp->kernels->to_block(&span, &lattice, affine ? (const float *const *)centre : NULL,
+                                   block);
+    }
+    warp_fold(s, slot, numbers, block);
 }
 
 void warp_sum_blocks(const BrimSim *s, int slot, int numbers, const float *blocks,
@@ -223,20 +230,21 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     mask_store(g, s->known[0], slot, &known);
 }
 
-bool warp_scatter(BrimSim *s, size_t more) {
+bool warp_scatter(BrimSim *s, int numbers, size_t more) {
     size_t blocks = 0;
     for (int t = 0; t < s->grid.tile_count; t++) {
         bool any = tile_first(&s->particles, t) != tile_end(&s->particles, t);
         s->block_at[t] = any ? (int32_t)blocks++ : -1;
     }
-    s->warp->rest_at = blocks * block_floats(s);
+    s->warp->rest_at = blocks * block_floats(s, numbers);
     if (!work_fit(&s->work, s->warp->rest_at + more)) return false;
-    tiles_for(s, scatter_tile, NULL);
+    tiles_for(s, scatter_tile, &numbers);
     return true;
 }
 
 BrimResult warp_to_grid(BrimSim *s, BrimError *error) {
-    if (!warp_open_cells(s) || !warp_scatter(s, 0)) return step_out_of_memory(s, "to_grid", error);
+    if (!warp_open_cells(s) || !warp_scatter(s, WARP_NUMBERS, 0))
+        return step_out_of_memory(s, "to_grid", error);
     tiles_for(s, gather_tile, NULL);
     memcpy(s->own, s->known[0], sim_rows(s));
     return BRIM_OK;
