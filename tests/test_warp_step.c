@@ -144,6 +144,34 @@ TEST(warp_ball_falls_freely) {
     CHECK_BELOW(off, 0.004); // an eighth of a cell: the density projection moves particles too
 }
 
+/// Forces act in space: one that takes the weight of what is right of the middle keeps the ball
+/// there up, wherever the mesh has its cells, and lets the other fall.
+TEST(warp_forces_act_in_space) {
+    static const char *const balls = "brim: 1\n"
+                                     "dim: 2\n"
+                                     "domain: {size: [1, 1], cells: 32}\n"
+                                     "time: {duration: 1, step: 0.01, frame_rate: 25}\n"
+                                     "grid: {warp: 0.75}\n"
+                                     "liquid:\n"
+                                     "  - sphere: {center: [0.25, 0.6], radius: 0.12}\n"
+                                     "  - sphere: {center: [0.75, 0.6], radius: 0.12}\n"
+                                     "forces:\n"
+                                     "  - uniform: {acceleration: [0, '9.81 + 0*x']}\n"
+                                     "    box: {low: [0.5, 0], high: [1, 1]}\n";
+    BrimScene *scene;
+    BrimError error;
+    BrimSim *sim = start(balls, &scene, &error, NULL, 0);
+    CHECK(sim != NULL);
+    for (int step = 0; step < 20; step++) CHECK_OK(brim_sim_step(sim, &error), error);
+    const BrimParticles p = brim_sim_particles(sim);
+    const double fallen = -9.81 * sim->velocity_time;
+    double off = 0;
+    for (size_t i = 0; i < p.count; i++)
+        off = fmax(off, fabs((double)p.vy[i] - (p.x[i] > 0.5f ? 0 : fallen)));
+    CHECK_BELOW(off, 0.02);
+    finish(&sim, &scene);
+}
+
 /// Mean x of the foremost hundredth of the water.
 static double front_of(const BrimSim *sim) {
     BrimParticles p = brim_sim_particles(sim);

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "warp/space.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,12 +198,25 @@ static void target_push(const BrimSim *s, const ForceField *f, const float p[3],
     }
 }
 
+/// The level set at a face, or in a cell of a warped grid, whose corners have it: where it is
+/// nearest to air.
+static float level_at(const BrimSim *s, int axis, int slot, int cell) {
+    float phi = s->phi[(int64_t)slot * s->grid.tile_cells + cell];
+    if (!s->warp) {
+        const int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
+        return below < 0 ? phi : fmaxf(phi, s->phi[below]);
+    }
+    for (int c = 1; c < 1 << s->dim; c++) {
+        const int64_t at = grid_near(&s->grid, slot, (cell & 7) + (c & 1),
+                                     (cell >> 3 & 7) + (c >> 1 & 1), (cell >> 6) + (c >> 2));
+        phi = fmaxf(phi, at < 0 ? LEVEL_SET_CUT : s->phi[at]);
+    }
+    return phi;
+}
+
 /// Wind takes hold of the surface: all of it at a cell of air, none a cell and a half below.
 static float exposed(const BrimSim *s, int axis, int slot, int cell) {
-    int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
-    int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
-    float phi = fmaxf(s->phi[me], below < 0 ? s->phi[me] : s->phi[below]);
-    return fminf(fmaxf((phi + 1.5f) / 1.5f, 0), 1);
+    return fminf(fmaxf((level_at(s, axis, slot, cell) + 1.5f) / 1.5f, 0), 1);
 }
 
 // ---------------------------------------------------------------------------------------- faces
@@ -261,11 +275,14 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
     for (int a = 0; a < s->dim; a++)
         for (int cell = 0; cell < s->grid.tile_cells; cell++) {
             size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell;
-            if (!(s->known[a][at >> 3] >> (cell & 7) & 1)) continue;
+            if (!(s->known[s->warp ? 0 : a][at >> 3] >> (cell & 7) & 1)) continue;
             float p[3] = {(float)(tile[0] + (cell & 7)) + 0.5f,
                           (float)(tile[1] + (cell >> 3 & 7)) + 0.5f,
                           (float)(tile[2] + (cell >> 6)) + 0.5f};
-            p[a] -= 0.5f;
+            if (s->warp)
+                warp_to_place(s, p);
+            else
+                p[a] -= 0.5f;
             for (int k = 0; k < 3; k++) p[k] = k < s->dim ? p[k] * s->dx : 0;
             for (int i = 0; i < s->force_count; i++)
                 if (s->forces[i].acts)

@@ -655,7 +655,6 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
     const bool blend = def->band_width > 0 && def->band_combine == BRIM_BAND_DENSITY;
     const char *other = def->body_count > 0       ? "bodies"
                         : blend                   ? "band.combine: density"
-                        : def->force_count > 0    ? "forces"
                         : force                   ? "gauges of force"
                         : def->spray_speed[1] > 0 ? "spray.speed"
                         : def->mpm_substeps > 0   ? "mpm.substeps"

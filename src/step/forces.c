@@ -4,14 +4,15 @@
 #include "step/stages.h"
 #include <math.h>
 
-/// Adds to the velocity on a tile's known faces. context: what, along each axis, m/s
+/// Adds to the velocity on a tile's known faces, on a warped grid in its known cells. context:
+/// what, along each axis, m/s
 static void push_tile(BrimSim *s, int slot, int thread, void *context) {
     const float *add = context;
     for (int a = 0; a < s->dim; a++) {
         size_t first = (size_t)slot * (size_t)s->grid.tile_rows;
         if (add[a] == 0) continue;
         for (int r = 0; r < s->grid.tile_rows; r++) {
-            uint8_t known = s->known[a][first + (size_t)r];
+            uint8_t known = s->known[s->warp ? 0 : a][first + (size_t)r];
             float *v = s->velocity[a] + (first + (size_t)r) * TILE;
             if (!known) continue;
             for (int i = 0; i < TILE; i++) v[i] += known >> i & 1 ? add[a] : 0.0f;

@@ -80,8 +80,6 @@ BrimResult warp_weigh(BrimSim *s, BrimError *error);
 BrimResult warp_to_grid(BrimSim *s, BrimError *error);
 /// (xi) => phi
 BrimResult warp_surface(BrimSim *s, BrimError *error);
-/// Gravity on known cells.
-BrimResult warp_forces(BrimSim *s, BrimError *error);
 /// (phibar) => curvature at nodes
 BrimResult warp_tension(BrimSim *s, BrimError *error);
 /// Curvature in space, 1/cells, at the nodes of a tile where `curvature` [nodes] is a number, from

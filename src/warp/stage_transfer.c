@@ -439,22 +439,3 @@ BrimResult warp_advect(BrimSim *s, BrimError *error) {
     if (!has_band(s)) s->warp->walls_move = false; // the sort leaves them behind
     return BRIM_OK;
 }
-
-// ------------------------------------------------------------------------------------------ forces
-
-static void push_tile(BrimSim *s, int slot, int thread, void *context) {
-    const float *add = context;
-    TileMask known = mask_load(&s->grid, s->known[0], slot);
-    for (int i = 0; i < s->grid.tile_cells; i++)
-        for (int a = 0; a < s->dim && mask_has(&known, i); a++)
-            s->velocity[a][(size_t)slot * (size_t)s->grid.tile_cells + (size_t)i] += add[a];
-}
-
-BrimResult warp_forces(BrimSim *s, BrimError *error) {
-    double kick = s->projection.kick_now;
-    BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * kick);
-    float add[3] = {(float)(g.x * kick), (float)(g.y * kick), (float)(g.z * kick)};
-    tiles_for(s, push_tile, add);
-    s->velocity_time += kick;
-    return BRIM_OK;
-}

@@ -49,7 +49,7 @@ const Stage warped_stages[] = {
      "solid_at rock solid_phi solid_volume interior", "phi full block_at phibar sliver"},
     {AT_COMBINE, "combine", BRIM_STAGE_BAND, warp_combine, has_band,
      "interior hidden traced solid_at solid_volume", "velocity old known own"},
-    {AT_FORCES, "forces", BRIM_STAGE_FORCES, warp_forces, NULL, "known", "velocity"},
+    {AT_FORCES, "forces", BRIM_STAGE_FORCES, stage_forces, NULL, "known phi", "velocity"},
     {AT_TENSION, "tension", BRIM_STAGE_FORCES, warp_tension, tension_acts, "phibar",
      "tension_phi tension_next curvature curvature_next curved"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, warp_pressure, pressure_acts,
