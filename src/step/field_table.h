@@ -331,6 +331,8 @@ typedef enum StageId {
       "distance to the surface in reference space, at nodes")                                      \
     F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                              \
       "nodes too near to the surface, which count as air")                                         \
+    F(signs, uint8_t, 1, TILE, ALL, WARP, ONLY(SOLIDS) | ONLY(REST), NO, "",                       \
+      "of the level set in the tile: bit 0 some nodes are liquid, bit 1 some are air")             \
     F(cell_depth, float, 1, CELL, WORK, WARP_BAND, ONLY(TRACE) | ONLY(REST), NO, "cells",          \
       "of cell centres below the surface; then the level set there")                               \
     F(cell_deeper, float, 1, CELL, WORK, WARP_BAND, ONLY(TRACE) | ONLY(REST), NO, "cells",         \

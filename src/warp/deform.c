@@ -135,30 +135,49 @@ void warp_centre(const Warp *w, size_t i, double xi[3]) {
 
 // ----------------------------------------------------------------------------------- cosine solve
 
-/// out = the matrix [n][n] applied along the middle axis of in [outer][n][inner].
-static void transform(const double *matrix, int n, size_t outer, size_t inner, const double *in,
-                      double *out) {
-    memset(out, 0, outer * (size_t)n * inner * sizeof(double));
-    for (size_t o = 0; o < outer; o++)
-        for (int m = 0; m < n; m++) {
-            double *to = out + (o * (size_t)n + (size_t)m) * inner;
-            for (int i = 0; i < n; i++) {
-                const double *from = in + (o * (size_t)n + (size_t)i) * inner;
-                double c = matrix[m * n + i];
-                for (size_t k = 0; k < inner; k++) to[k] += c * from[k];
-            }
-        }
+/// A matrix [n][n] applied along the middle axis of in [outer][n][inner]; along x, where inner is
+/// 1, its transpose is given.
+typedef struct Transform {
+    const double *matrix, *in;
+    double *out;
+    int n;
+    size_t inner;
+} Transform;
+
+/// One row of results: outer and mode.
+static void transform_row(void *context, int index, int thread) {
+    const Transform *t = context;
+    const size_t n = (size_t)t->n, inner = t->inner, o = (size_t)index / n, m = (size_t)index % n;
+    double *to = t->out + (size_t)index * inner;
+    for (size_t k = 0; k < inner; k++) to[k] = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *from = t->in + (o * n + i) * inner, c = t->matrix[m * n + i];
+        for (size_t k = 0; k < inner; k++) to[k] += c * from[k];
+    }
 }
 
-/// The same along x: out [rows][m] = sum over i of matrix^T [i][m] in [rows][i].
-static void transform_rows(const double *transposed, int n, size_t rows, const double *in,
-                           double *out) {
-    memset(out, 0, rows * (size_t)n * sizeof(double));
-    for (size_t r = 0; r < rows; r++)
-        for (int i = 0; i < n; i++) {
-            double v = in[r * (size_t)n + (size_t)i];
-            for (int m = 0; m < n; m++) out[r * (size_t)n + (size_t)m] += transposed[i * n + m] * v;
-        }
+/// Along x: out [row][m] = sum over i of matrix^T [i][m] in [row][i].
+static void transform_along(void *context, int index, int thread) {
+    const Transform *t = context;
+    const size_t n = (size_t)t->n;
+    double *to = t->out + (size_t)index * n;
+    for (size_t m = 0; m < n; m++) to[m] = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double v = t->in[(size_t)index * n + i];
+        for (size_t m = 0; m < n; m++) to[m] += t->matrix[i * n + m] * v;
+    }
+}
+
+/// A few rows are one thread's work.
+enum { ROWS_A_THREAD = 32 };
+
+static void transform(const Warp *w, const double *matrix, int n, size_t outer, size_t inner,
+                      const double *in, double *out) {
+    Transform t = {matrix, in, out, n, inner};
+    if (inner > 1)
+        team_for(w->team, (int)outer * n, inner > 64 ? 1 : ROWS_A_THREAD, transform_row, &t);
+    else
+        team_for(w->team, (int)outer, ROWS_A_THREAD, transform_along, &t);
 }
 
 /// Eigenvalue of the second difference of mode m.
@@ -171,18 +190,18 @@ void warp_inverse_laplacian(Warp *w, const double *f, double *out) {
     const int *n = w->map.coarse;
     size_t nx = (size_t)n[0], ny = (size_t)n[1], nz = (size_t)n[2];
     double *a = w->next, *b = w->spare;
-    transform_rows(w->transposed[0], n[0], ny * nz, f, a);
-    transform(w->cosine[1], n[1], nz, nx, a, b);
-    transform(w->cosine[2], n[2], 1, nx * ny, b, a);
+    transform(w, w->transposed[0], n[0], ny * nz, 1, f, a);
+    transform(w, w->cosine[1], n[1], nz, nx, a, b);
+    transform(w, w->cosine[2], n[2], 1, nx * ny, b, a);
     double value[3][MAP_COARSE_MOST];
     for (int k = 0; k < 3; k++)
         for (int m = 0; m < n[k]; m++) value[k][m] = eigenvalue(&w->map, k, m);
     for (size_t at = 1; at < nx * ny * nz; at++)
         a[at] /= value[0][at % nx] + value[1][at / nx % ny] + value[2][at / (nx * ny)];
     a[0] = 0;
-    transform(w->transposed[2], n[2], 1, nx * ny, a, b);
-    transform(w->transposed[1], n[1], nz, nx, b, a);
-    transform_rows(w->cosine[0], n[0], ny * nz, a, out);
+    transform(w, w->transposed[2], n[2], 1, nx * ny, a, b);
+    transform(w, w->transposed[1], n[1], nz, nx, b, a);
+    transform(w, w->cosine[0], n[0], ny * nz, 1, a, out);
 }
 
 // ------------------------------------------------------------------------------------------- mesh

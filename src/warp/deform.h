@@ -5,6 +5,7 @@
 // varies over a seventh of the domain. Its sides are Neumann, so the box maps to itself and the
 // nodes on a side slide along it.
 #pragma once
+#include "base/team.h"
 #include "brim/brim.h"
 #include "warp/map.h"
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 enum { WARP_COARSE_2D = 64, WARP_COARSE_3D = 32 };
 
 typedef struct Warp {
+    struct Team *team;     ///< that shares the work, or NULL
     WarpMap map, before;   ///< the mesh of this step and of the one before
     double strength;       ///< s, 0 to below 1
     double *now, *last;    ///< [coarse cells] potential of this step and the one before, cells^2

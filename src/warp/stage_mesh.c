@@ -6,7 +6,7 @@
 #include "sim.h"
 #include "step/emit.h"
 #include "step/stages.h"
-#include "warp/nodal_kernels.h"
+#include "warp/nodal_cell.h"
 #include "warp/space.h"
 #include "warp/stage.h"
 #include "warp/stage_band.h"
@@ -19,6 +19,7 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
     if (!w) return fail(error, BRIM_ERROR_MEMORY, "out of memory");
     BrimResult r = warp_init(&w->mesh, s->dim, s->grid.cells, s->def.warp, 0, error);
     if (r != BRIM_OK) return r;
+    w->mesh.team = s->team;
     BrimVec3 g = s->def.gravity;
     double pull = sqrt((double)g.x * g.x + (double)g.y * g.y + (double)g.z * g.z);
     w->sizing = warp_default_sizing(s->grid.cells, pull, (double)s->dx);
@@ -83,22 +84,29 @@ static size_t coarse_cell(const WarpMap *m, const double xi[3]) {
     return at;
 }
 
-/// Whether the nodes of a tile are liquid, air, or both: bits 0 and 1.
-static unsigned tile_signs(const BrimSim *s, int slot) {
+/// Bits of a row of eight nodes that are liquid.
+static unsigned liquid_bits(const float *phi) {
+    unsigned bits = 0;
+    for (int x = 0; x < TILE; x++) bits |= (unsigned)(phi[x] < 0) << x;
+    return bits;
+}
+
+/// => signs
+static void sign_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const float *phi = s->phi + (size_t)slot * (size_t)g->tile_cells;
-    unsigned any = 0, all = 1;
-    for (int i = 0; i < g->tile_cells; i++) any |= phi[i] < 0, all &= phi[i] < 0;
-    return any | (unsigned)!all << 1;
+    int liquid = 0;
+    for (int i = 0; i < g->tile_cells; i++) liquid += phi[i] < 0;
+    s->signs[slot] = (uint8_t)((liquid > 0) | (liquid < g->tile_cells) << 1);
 }
 
 /// Whether an edge of a tile's nodes, or one to the next tiles, may meet the surface.
 static bool meets_surface(const BrimSim *s, int slot) {
     const int32_t *near = s->grid.neighbour[slot] + TILE_SELF;
     const int32_t next[3] = {near[1], near[3], s->dim == 3 ? near[9] : near[3]};
-    unsigned signs = tile_signs(s, slot);
-    for (int a = 0; a < 3; a++) signs |= next[a] < 0 ? 2 : tile_signs(s, next[a]);
-    return signs == 3;
+    unsigned all = s->signs[slot];
+    for (int a = 0; a < 3; a++) all |= next[a] < 0 ? 2 : s->signs[next[a]];
+    return all == 3;
 }
 
 /// A point of the surface, cells of reference space, to the coarse cell around it, which keeps the
@@ -118,35 +126,51 @@ static void add_point(WarpState *w, const double xi[3]) {
     for (int k = 0; k < 3; k++) w->closest[k][c] = k < m->dim ? (float)x[k] : w->mesh.place[k][c];
 }
 
-/// Where edges between nodes meet the surface.
-static void find_points(BrimSim *s) {
-    WarpState *w = s->warp;
+/// The point at which the edge of a node along an axis meets the surface; at: the node.
+static void add_edge(BrimSim *s, const NodeBlock *phi, const int local[3], const int at[3], int a) {
     const Grid *g = &s->grid;
-    warp_places(&w->mesh);
-    for (size_t i = 0; i < 3 * warp_centres(&w->mesh); i++) w->closest[0][i] = WARP_NOWHERE;
-    for (int slot = 0; slot < g->tile_count; slot++) {
-        const TileCoord t = g->coord[slot];
-        if (!meets_surface(s, slot)) continue;
-        for (int i = 0; i < g->tile_cells; i++) {
-            const int at[3] = {t.x * TILE + (i & 7), t.y * TILE + (i >> 3 & 7),
-                               s->dim == 3 ? t.z * TILE + (i >> 6) : 0};
-            const float here = s->phi[(size_t)slot * (size_t)g->tile_cells + (size_t)i];
-            bool inside = true;
-            for (int a = 0; a < s->dim; a++) inside = inside && at[a] <= g->cells[a];
-            for (int a = 0; a < s->dim && inside; a++) {
-                if (at[a] >= g->cells[a]) continue;
-                int64_t next = grid_step(g, slot, i, a, 1);
-                float there = next < 0 ? LEVEL_SET_CUT : s->phi[next];
-                if ((here < 0) == (there < 0)) continue;
-                // open sides are no surface
-                if (at[a] == 0 && s->sides.open[2 * a]) continue;
-                if (at[a] + 1 == g->cells[a] && s->sides.open[2 * a + 1]) continue;
-                double xi[3] = {at[0], at[1], at[2]};
-                xi[a] += (double)(here / (here - there));
-                add_point(w, xi);
-            }
+    const int here = block_index(local[0], local[1], local[2]);
+    const int next = block_index(local[0] + (a == 0), local[1] + (a == 1), local[2] + (a == 2));
+    for (int k = 0; k < s->dim; k++)
+        if (at[k] > g->cells[k] - (k == a)) return;
+    // open sides are no surface
+    if (at[a] == 0 && s->sides.open[2 * a]) return;
+    if (at[a] + 1 == g->cells[a] && s->sides.open[2 * a + 1]) return;
+    double xi[3] = {at[0], at[1], at[2]};
+    xi[a] += (double)(phi->at[here] / (phi->at[here] - phi->at[next]));
+    add_point(s->warp, xi);
+}
+
+/// Where edges from a tile's nodes meet the surface.
+static void add_tile(BrimSim *s, int slot) {
+    const Grid *g = &s->grid;
+    const TileCoord t = g->coord[slot];
+    NodeBlock phi;
+    nodal_load_block(g, s->phi, LEVEL_SET_CUT, slot, &phi);
+    for (int r = 0; r < g->tile_rows; r++) {
+        const int y = r & 7, z = r >> 3;
+        const float *row = phi.at + block_index(0, y, z);
+        const unsigned here = liquid_bits(row);
+        unsigned crossed[3] = {here ^ liquid_bits(row + 1),
+                               here ^ liquid_bits(phi.at + block_index(0, y + 1, z)), 0};
+        if (s->dim == 3) crossed[2] = here ^ liquid_bits(phi.at + block_index(0, y, z + 1));
+        for (unsigned any = crossed[0] | crossed[1] | crossed[2]; any; any &= any - 1) {
+            const int x = __builtin_ctz(any), local[3] = {x, y, z};
+            const int at[3] = {t.x * TILE + x, t.y * TILE + y, s->dim == 3 ? t.z * TILE + z : 0};
+            for (int a = 0; a < s->dim; a++)
+                if (crossed[a] >> x & 1) add_edge(s, &phi, local, at, a);
         }
     }
+}
+
+/// Where edges between nodes meet the surface. => closest
+static void find_points(BrimSim *s) {
+    WarpState *w = s->warp;
+    warp_places(&w->mesh);
+    for (size_t i = 0; i < 3 * warp_centres(&w->mesh); i++) w->closest[0][i] = WARP_NOWHERE;
+    tiles_for(s, sign_tile, NULL);
+    for (int slot = 0; slot < s->grid.tile_count; slot++)
+        if (meets_surface(s, slot)) add_tile(s, slot);
 }
 
 /// Of a slice of the coarse lattice.
