@@ -16,6 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (size_t i = 0; i < frame.count; i++)
             sum = frame.x[i] + frame.y[i] + frame.z[i] + frame.vx[i] + frame.vy[i] + frame.vz[i] +
                   (float)frame.id[i];
+        for (size_t i = 0; i < frame.interior_count; i++)
+            sum = frame.interior[i].position[0] + frame.interior[i].velocity[2];
         (void)sum;
     }
     brim_frame_free(&frame);
