@@ -4,7 +4,6 @@
 #include "live/assets.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 bool server_is_built(void) {
 #ifdef BRIM_HAVE_WEBSOCKETS
@@ -27,7 +26,6 @@ enum {
     VIEWERS_MOST = 16,    ///< at the same time
     CONNECTIONS_MOST = 64 ///< of any kind
 };
-enum { NICE = 10 };                          ///< of the thread that serves
 static const double RATE = 240, BURST = 480; ///< messages of a viewer: a second, and at once
 
 /// A viewer. Memory belongs to the connection.
@@ -414,8 +412,6 @@ const char *server_url(const Server *s) {
 }
 
 void server_run(Server *s, bool (*stop)(void *context), void *context) {
-    // Where cores are scarce the threads that simulate come first, whatever clients send.
-    setpriority(PRIO_PROCESS, 0, NICE); // of this thread alone, on Linux
     while (!stop(context) && lws_service(s->context, 0) >= 0) continue;
 }
 

@@ -354,10 +354,11 @@ static void seeks(Viewer *v, long count) {
 static void measure(Viewer *v, double seconds) {
     long frames = v->frames, bytes = v->bytes;
     uint32_t first = 0, last = 0, count = 0;
+    size_t size = 0; // of the last frame
     double start = now(), end = start + seconds;
     while (comes(v, end - now()) && hear(v)) {
         if (!is_frame(v)) continue;
-        last = word_at(v, 12), count = word_at(v, 32);
+        last = word_at(v, 12), count = word_at(v, 32), size = v->size;
         if (!first) first = last;
         acknowledge(v);
     }
@@ -366,7 +367,7 @@ static void measure(Viewer *v, double seconds) {
            "steps_a_second %.2f bytes_a_particle %.3f\n",
            v->frames - frames, v->bytes - bytes, took, last - first, count,
            (double)(v->frames - frames) / took, (double)(last - first) / took,
-           count ? (double)v->size / count : 0);
+           count ? (double)size / count : 0);
 }
 
 static void add_header(Viewer *v, const char *line) {
