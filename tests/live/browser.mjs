@@ -465,6 +465,8 @@ const tests = {
     await painted(page);
     await server.stop("SIGKILL");
     await until("it says so", async () => (await data(page)).state === "lost");
+    await new Promise((done) => setTimeout(done, 4000)); // tries again, and no server is no refusal
+    expect((await data(page)).state === "lost", "a server that is gone refuses nobody");
     await shot(page, "lost");
     const again = await live("dam.yaml", "--set", "domain.cells=24", "--port", "7377");
     await until("it comes back", async () => (await data(page)).state === "open");

@@ -9,6 +9,15 @@ export interface LinkEvents {
   binary(message: BinaryMessage): void;
 }
 
+/** Whether the server is there: it gives the page to everyone, frames only with its token. */
+async function serverAnswers(): Promise<boolean> {
+  try {
+    return (await fetch("/", { cache: "no-store" })).ok;
+  } catch {
+    return false;
+  }
+}
+
 export class Link {
   private socket?: WebSocket;
   private size = [1, 1, 1];
@@ -31,10 +40,11 @@ export class Link {
       this.events.state("open");
     };
     socket.onmessage = (e) => this.receive(e.data);
-    socket.onclose = () => {
-      if (this.socket !== socket) return;
+    socket.onclose = async () => {
       if (!opened) this.failures++;
-      this.events.state(opened || this.failures < 3 ? "lost" : "refused");
+      const refused = !opened && (await serverAnswers());
+      if (this.socket !== socket) return;
+      this.events.state(refused ? "refused" : "lost");
       setTimeout(() => this.open(), Math.min(500 * 2 ** Math.min(this.failures, 3), 4000));
     };
   }

@@ -220,8 +220,8 @@ export class Panel {
     const texts: Record<string, string> = {
       connecting: "Connecting …",
       open: "",
-      lost: "The connection is lost. Trying again …",
-      refused: "The server does not answer, or refuses this address. Open the one it printed last.",
+      lost: "The server does not answer. Trying again …",
+      refused: "The server refuses this address: open the one that it printed last.",
     };
     this.banner.textContent = texts[state] ?? "";
     this.banner.dataset.state = state;
