@@ -18,9 +18,9 @@ static void join(uint32_t *group, int64_t cell, int64_t other) {
     if (b < a) group[a] = b;
 }
 
-/// group [tiles * 512]: the first of the cells in reach of particles that a cell hangs together
-/// with, NONE elsewhere.
-static void join_cells(const Bins *b, uint32_t *group) {
+/// group [tiles * 512]: the number of the group that a cell in reach of particles belongs to, NONE
+/// elsewhere. Returns how many groups there are.
+static uint32_t join_cells(const Bins *b, uint32_t *group) {
     const Grid *g = &b->grid;
     size_t cells = (size_t)g->tile_count * (size_t)g->tile_cells;
     for (size_t i = 0; i < cells; i++)
@@ -34,8 +34,11 @@ static void join_cells(const Bins *b, uint32_t *group) {
             join(group, cell, grid_near(g, slot, x, y - 1, z));
             join(group, cell, grid_near(g, slot, x, y, z - 1));
         }
+    // what a cell points to comes before it, so it has its number already
+    uint32_t count = 0;
     for (size_t i = 0; i < cells; i++)
-        if (group[i] != NONE) group[i] = root_of(group, (uint32_t)i);
+        if (group[i] != NONE) group[i] = group[i] == i ? count++ : group[group[i]];
+    return count;
 }
 
 /// The group of the cell at a point, m, or of one beside it.
@@ -56,7 +59,7 @@ static uint32_t group_at(const Bins *b, const MeshScale *s, const uint32_t *grou
     return NONE;
 }
 
-/// What the particles of a group say, at its first cell.
+/// What the particles of a group say.
 typedef struct Tally {
     uint32_t vertex;   ///< first one of the group
     uint32_t count;    ///< particles
@@ -76,15 +79,14 @@ bool groups_find(MeshGroups *out, const BlockInput *in, const BrimMesh *mesh) {
     const Bins *b = in->bins;
     const MeshScale *s = in->scale;
     size_t cells = (size_t)b->grid.tile_count * (size_t)b->grid.tile_cells;
-    uint32_t *group = memory_new(cells * sizeof *group);
-    Tally *tally = memory_zero(cells * sizeof *tally);
+    uint32_t *group = memory_new(cells * sizeof *group), count = group ? join_cells(b, group) : 0;
+    Tally *tally = memory_zero(((size_t)count + 1) * sizeof *tally);
     *out = (MeshGroups){.of = memory_new(mesh->vertex_count * sizeof *out->of),
                         .volume = memory_zero(mesh->vertex_count * sizeof *out->volume),
                         .part = memory_zero(mesh->vertex_count * sizeof *out->part)};
     bool ok = group && tally && out->of && out->volume && out->part;
     if (ok) {
-        join_cells(b, group);
-        for (size_t i = 0; i < cells; i++) tally[i].vertex = NONE;
+        for (size_t i = 0; i < count; i++) tally[i].vertex = NONE;
         for (size_t i = 0; i < cells; i++)
             if (group[i] != NONE) tally_cell(&tally[group[i]], b, in, i);
         double one = pow((double)(s->dx * s->spacing), 3);
