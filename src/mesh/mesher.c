@@ -90,7 +90,7 @@ typedef struct Work {
     int tile_count;
     uint8_t *sides; ///< [vertex_count]
     float *room;    ///< [vertex_count]
-    bool counted;   ///< all water is in particles
+    bool counted;   ///< all water is in particles of one volume
     StretchScale stretch;
     StretchedKernel *stretched; ///< NULL: averaged positions
     Drops drops;
@@ -256,7 +256,8 @@ BrimResult mesh_make(const BrimSimDef *def, const BrimMeshDef *mesh_def, Solid *
         return fail(error, BRIM_ERROR_INPUT, "a surface of %zu particles: at most 2^32 - 2",
                     particles->count);
     MeshScale scale = make_scale(def, mesh_def);
-    Work w = {.scale = &scale, .counted = !filled.mask};
+    // on a warped grid each particle has a volume of its own
+    Work w = {.scale = &scale, .counted = !filled.mask && !(def->warp > 0) && !def->nodal};
     w.team = team_new(team_size(mesh_def->threads));
     if (!w.team) return no_memory(error);
     SolidList list = {solids, solid_count};
