@@ -7,7 +7,7 @@
 
 /// Nodes from the surface within which each knows its nearest triangle for certain.
 static const float EXACT = 2.5f;
-enum { ROW = 8, TRIANGLES = 256, SLABS_A_THREAD = 4, PASSES_MOST = 200 };
+enum { ROW = 8, TRIANGLES = 256, SLABS_A_THREAD = 4, PASSES_MOST = 200, NODES_A_THREAD = 4096 };
 
 void distance_work_free(DistanceWork *w) {
     free(w->nearest), free(w->value), free(w->triangle), free(w->crossings), free(w->inside);
@@ -54,6 +54,7 @@ typedef struct Near {
     const DistanceKernels *kernels;
     float reach; ///< m
     int slabs;   ///< of the grid along `axis`, the last that it has
+    int grain;   ///< of loops over them
     int axis;
     uint8_t *live[2]; ///< [rows] that changed in the last pass; in this one
     uint8_t *busy;    ///< [slabs] whether rows changed in this pass
@@ -213,7 +214,7 @@ static void swap_buffers(Near *s) {
 static void spread(Near *s, Team *team) {
     memset(s->live[0], 1, (size_t)s->grid->n[1] * (size_t)s->grid->n[2]);
     for (int pass = 0; pass < PASSES_MOST; pass++) {
-        team_for(team, s->slabs, 1, spread_slab, s);
+        team_for(team, s->slabs, s->grain, spread_slab, s);
         swap_buffers(s);
         if (!memchr(s->busy, 1, (size_t)s->slabs)) break;
     }
@@ -245,14 +246,16 @@ bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, bool 
     s.slabs = SLABS_A_THREAD * team_threads(team);
     if (s.slabs > g->n[s.axis]) s.slabs = g->n[s.axis];
     size_t rows = (size_t)g->n[1] * (size_t)g->n[2];
-    uint8_t *live = malloc(2 * rows + (size_t)s.slabs);
+    uint8_t *live = malloc(2 * rows + (size_t)g->n[s.axis]);
     if (!live) return false;
     s.live[0] = live, s.live[1] = live + rows, s.busy = live + 2 * rows;
     team_for(team, team_parts(mesh->triangle_count, TRIANGLES), 1, find_frames, &s);
     team_for(team, s.slabs, 1, offer_slab, &s);
+    s.slabs = g->n[s.axis]; // from here on by layers: they cost more or less, as the surface lies
+    s.grain = 1 + NODES_A_THREAD * s.slabs / (int)nodes;
     spread(&s, team);
     free(live);
     distance_grid_inside(g, mesh, sound, team, work->crossings, work->inside);
-    team_for(team, s.slabs, 1, sign_slab, &s);
+    team_for(team, s.slabs, s.grain, sign_slab, &s);
     return true;
 }
