@@ -217,6 +217,7 @@ static void keep_momentum(Elastic *e, const double *pose) {
 }
 
 void elastic_begin(Elastic *e, double dn, double kick) {
+    e->plain = e->plain && dn == e->dn; // A is of a step as long as that
     e->dn = dn, e->kick = kick;
     e->soft = softened(e, dn);
     double keep = exp(-e->params.damping * kick), spin[3];
