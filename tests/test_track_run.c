@@ -1,6 +1,7 @@
 // The surface that particles carry along in whole steps: bits, sources, solids, calm pools.
 #include "base/hash.h"
 #include "cases_track.h"
+#include "scratch.h"
 #include "test.h"
 
 // ------------------------------------------------------------------------------- whole steps
@@ -37,10 +38,9 @@ TEST(track_same_bits_for_threads_sets_and_resume) {
             for (int i = 0; i < 12; i++) {
                 CHECK_OK(brim_sim_step(s, &error), error);
                 if (run != 3 || i != 6) continue;
-                CHECK_OK(brim_sim_save(s, "/tmp/brim_test_track.bck", &error), error);
+                CHECK_OK(brim_sim_save(s, at("track.brim"), &error), error);
                 brim_sim_destroy(&s);
-                CHECK_OK(brim_sim_load(&c.def, "/tmp/brim_test_track.bck", &s, &error), error);
-                remove("/tmp/brim_test_track.bck");
+                CHECK_OK(brim_sim_load(&c.def, at("track.brim"), &s, &error), error);
             }
             if (run == 0) first = bits_of(s);
             CHECK(bits_of(s) == first);
