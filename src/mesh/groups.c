@@ -61,9 +61,9 @@ static uint32_t group_at(const Bins *b, const MeshScale *s, const uint32_t *grou
 
 /// What the particles of a group say.
 typedef struct Tally {
-    uint32_t vertex;   ///< first one of the group
-    uint32_t count;    ///< particles
-    float known, past; ///< those that carry a surface; sum of how much of the past counts in that
+    uint32_t vertex;    ///< first one of the group
+    uint32_t count;     ///< particles
+    double known, past; ///< those that carry a surface; sum of how much of the past counts in that
 } Tally;
 
 static void tally_cell(Tally *t, const Bins *b, const BlockInput *in, size_t cell) {
@@ -71,7 +71,7 @@ static void tally_cell(Tally *t, const Bins *b, const BlockInput *in, size_t cel
     for (uint32_t k = b->start[cell]; k < b->start[cell + 1] && in->carried; k++) {
         float carried[5];
         carried_at(in->carried, in->particles, b->order[k], carried);
-        if (carried[4] >= 0) t->known++, t->past += carried[4];
+        if (carried[4] >= 0) t->known++, t->past += (double)carried[4];
     }
 }
 
@@ -98,7 +98,7 @@ bool groups_find(MeshGroups *out, const BlockInput *in, const BrimMesh *mesh) {
             if (t->vertex == NONE) t->vertex = (uint32_t)v;
             out->of[v] = t->vertex;
             out->volume[t->vertex] = one * t->count;
-            out->part[t->vertex] = t->known > 0 ? 1 - t->past / t->known : 1;
+            out->part[t->vertex] = t->known > 0 ? (float)(1 - t->past / t->known) : 1;
         }
     }
     free(group), free(tally);
