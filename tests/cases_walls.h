@@ -99,11 +99,13 @@ static inline void low_start(double x, double y, double z, double v[3]) {
     v[1] = -speed * cos(LOW_K * x) * sinh(LOW_K * y);
 }
 
-/// n cells deep. With 15 the wave is 0.4 cells high.
-static inline Swing low_wave(int n, int halves, BrimError *error) {
-    Case c = case_box(2, LOW_LENGTH, 2 * n, 14 * n / 10, 1);
-    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){LOW_LENGTH, LOW_DEPTH, 0}));
-    c.def.jitter = 0; // whose waves are as high
+/// n cells deep, in 3D n wide. With 15 the wave is 0.4 cells high.
+static inline Swing low_wave(int dim, int n, float jitter, uint64_t seed, int halves,
+                             BrimError *error) {
+    Case c = case_box(dim, LOW_LENGTH, 2 * n, 14 * n / 10, n);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0},
+                                (BrimVec3){LOW_LENGTH, LOW_DEPTH, dim == 3 ? LOW_LENGTH : 0}));
+    c.def.jitter = jitter, c.def.seed = seed;
     c.def.frame_rate = 60;
     c.def.cfl = 2;
     double omega = sqrt(9.81 * LOW_K * tanh(LOW_K * LOW_DEPTH));

@@ -178,6 +178,33 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
     mask_store(g, s->touched, slot, &here);
 }
 
+/// The pressure's pull on a face between two air cells: the mean over the faces beside it that have
+/// one, each continued along the line through the face behind it, but neither turned about nor more
+/// than doubled.
+static float carried_pull(const BrimSim *s, const TileMask near[6], int slot, int cell) {
+    const Grid *g = &s->grid;
+    const int64_t base = (int64_t)slot * g->tile_cells;
+    float sum = 0, count = 0;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (!mask_has(&near[n], cell)) continue;
+        const int shift = 3 * (n >> 1), at = cell >> shift & 7, up = n & 1 ? 1 : -1;
+        bool inside = at + 2 * up >= 0 && at + 2 * up < TILE;
+        int64_t one, two;
+        if (inside) {
+            one = base + cell + up * (1 << shift), two = one + up * (1 << shift);
+        } else {
+            int p[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+            p[n >> 1] += up, one = grid_near(g, slot, p[0], p[1], p[2]);
+            p[n >> 1] += up, two = grid_near(g, slot, p[0], p[1], p[2]);
+        }
+        float pull = s->gradient[one], most = fabsf(pull), more = 0;
+        if (two >= 0 && s->touched[two >> 3] >> (two & 7) & 1) more = pull - s->gradient[two];
+        sum += pull + (more < -most ? -most : more > most ? most : more);
+        count++;
+    }
+    return sum / count;
+}
+
 /// The surface runs through the middle of cells, so particles below it also hang on faces between
 /// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
 /// half cell would lag behind its wave. context: the axis
@@ -185,19 +212,18 @@ static void carry_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const int a = *(const int *)context;
     TileMask near[6], known = mask_load(g, s->known[a], slot);
-    TileMask here = mask_load(g, s->touched, slot), side = mask_side_faces(g, slot, a), wanted;
+    TileMask here = mask_load(g, s->touched, slot), side = mask_side_faces(g, slot, a);
+    float *velocity = s->velocity[a] + (size_t)slot * (size_t)g->tile_cells;
     mask_around(g, s->touched, slot, near);
-    uint64_t all = 0;
     for (int z = 0; z < g->tile_depth; z++) {
         uint64_t any = 0;
         for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
-        wanted.slice[z] = any & known.slice[z] & ~here.slice[z] & ~side.slice[z];
-        all |= wanted.slice[z];
+        any &= known.slice[z] & ~here.slice[z] & ~side.slice[z];
+        for (; any; any &= any - 1) {
+            int cell = z * 64 + __builtin_ctzll(any);
+            velocity[cell] -= carried_pull(s, near, slot, cell);
+        }
     }
-    if (!all) return;
-    TileView gradient = tile_view(g, slot, s->gradient, tile_zeros);
-    s->faces->carry(&gradient, near, &wanted, s->dim,
-                    s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
 }
 
 /// Faces on walls and inside solids have no velocity of their own.

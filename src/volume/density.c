@@ -34,7 +34,7 @@ static const float STRIDE = 0.5f;
 static const float SHIFT_MAX = 1;
 
 /// Seeds are settled to this part of the tolerance.
-static const double SETTLED = 0.1;
+static const double SETTLED = 0.01;
 
 // ------------------------------------------------------------------------------- the system
 

@@ -11,7 +11,9 @@
 enum { E = SCATTER_EDGE };
 
 float density_ramp(const BrimSimDef *def) {
-    const double spacings = 1.5; // one is the least that keeps an even lattice's density even
+    // A whole number of them: rows of particles that cross the end of a ramp then give as much as
+    // they take.
+    const double spacings = 2;
     if (def->warp > 0 || def->nodal) return 1;
     return (float)fmin(spacings * pow(def->particles_per_cell, -1.0 / def->dim), 1);
 }
