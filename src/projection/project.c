@@ -180,10 +180,11 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
 
 /// The pressure's pull on a face between two air cells: the mean over the faces beside it that have
 /// one, each continued along the line through the face behind it, but neither turned about nor more
-/// than doubled.
+/// than doubled. Not where surface tension pulls, too: what it balances is carried on as it is.
 static float carried_pull(const BrimSim *s, const TileMask near[6], int slot, int cell) {
     const Grid *g = &s->grid;
     const int64_t base = (int64_t)slot * g->tile_cells;
+    const float slope = s->def.surface_tension > 0 ? 0 : 1;
     float sum = 0, count = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (!mask_has(&near[n], cell)) continue;
@@ -197,7 +198,7 @@ static float carried_pull(const BrimSim *s, const TileMask near[6], int slot, in
             p[n >> 1] += up, one = grid_near(g, slot, p[0], p[1], p[2]);
             p[n >> 1] += up, two = grid_near(g, slot, p[0], p[1], p[2]);
         }
-        float pull = s->gradient[one], most = fabsf(pull), more = 0;
+        float pull = s->gradient[one], most = slope * fabsf(pull), more = 0;
         if (two >= 0 && s->touched[two >> 3] >> (two & 7) & 1) more = pull - s->gradient[two];
         sum += pull + (more < -most ? -most : more > most ? most : more);
         count++;
