@@ -388,6 +388,8 @@ TEST(warp_resumes_bit_for_bit) {
 
 TEST(warp_says_what_it_does_not_go_with) {
     static const char *const sets[][2] = {{"grid.warp=0.75", "walls.friction=0.5"},
+                                          {"grid.warp=0.75", "band={width: 3, flip: 2}"},
+                                          {"grid.warp=0.75", "solver.preconditioner=jacobi"},
                                           {"grid.nodal=true", "mpm.substeps=2"},
                                           {"grid.warp=0.5", "viscosity=1"},
                                           {"grid.warp=0.5", "spray.speed=[1, 2]"}};

@@ -653,18 +653,20 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
     bool force = false;
     for (int i = 0; i < def->gauge_count; i++) force |= def->gauges[i].kind == BRIM_GAUGE_FORCE;
     const bool blend = def->band_width > 0 && def->band_combine == BRIM_BAND_DENSITY;
-    const char *other = def->body_count > 0       ? "bodies"
-                        : blend                   ? "band.combine: density"
-                        : force                   ? "gauges of force"
-                        : def->spray_speed[1] > 0 ? "spray.speed"
-                        : def->mpm_substeps > 0   ? "mpm.substeps"
-                        : def->viscosity > 0      ? "viscosity"
-                        : def->surface_tension > 0 && def->contact_angle != 90
-                            ? "walls.contact_angle"
-                        : def->wall_friction > 0  ? "walls.friction"
-                        : def->wall_roughness > 0 ? "walls.roughness"
-                        : def->output.vdb         ? "output.vdb"
-                                                  : NULL;
+    const char *other =
+        def->body_count > 0                                    ? "bodies"
+        : blend                                                ? "band.combine: density"
+        : def->band_flip > 0                                   ? "band.flip"
+        : def->preconditioner == BRIM_PRECONDITIONER_JACOBI    ? "solver.preconditioner: jacobi"
+        : force                                                ? "gauges of force"
+        : def->spray_speed[1] > 0                              ? "spray.speed"
+        : def->mpm_substeps > 0                                ? "mpm.substeps"
+        : def->viscosity > 0                                   ? "viscosity"
+        : def->surface_tension > 0 && def->contact_angle != 90 ? "walls.contact_angle"
+        : def->wall_friction > 0                               ? "walls.friction"
+        : def->wall_roughness > 0                              ? "walls.roughness"
+        : def->output.vdb                                      ? "output.vdb"
+                                                               : NULL;
     return other && found(problem, "grid", key,
                           "cannot be combined with %s yet: leave one of them out", other);
 }
