@@ -72,6 +72,7 @@ bits warp-drop warp-drop --set domain.cells=24 --frames 3
 bits warp-comb warp-comb --set domain.cells=24 --frames 3
 bits warp-band warp-comb --set domain.cells=24 --set band.width=3 --frames 3
 bits warp-dam warp-dam --set domain.cells=24 --frames 3
+bits warp-tension warp-dam --set domain.cells=24 --set surface_tension=0.07 --set band.width=3 --frames 3
 
 for _ in $names; do wait -n || [ $? = 127 ] || exit 1; done
 for name in $names; do

@@ -327,7 +327,7 @@ typedef enum StageId {
       "index of the tile's block of what particles give to the grid, -1 without particles")        \
     F(own, uint8_t, 1, ROW, ALL, WARP, SPAN(TO_GRID, EXTRAPOLATE), NO, "",                         \
       "cells that particles gave a velocity")                                                      \
-    F(phibar, float, 1, CELL, ALL, WARP, AT_SURFACE_OR_REST | ONLY(TENSION), NO, "cells",          \
+    F(phibar, float, 1, CELL, ALL, WARP, SPAN(SURFACE, TENSION) | ONLY(REST), NO, "cells",          \
       "distance to the surface in reference space, at nodes")                                      \
     F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                              \
       "nodes too near to the surface, which count as air")                                         \

@@ -24,7 +24,8 @@ const Stage warped_stages[] = {
      "changing deepest shallowest"},
     {AT_EMIT, "emit", BRIM_STAGE_EMIT, stage_emit, NULL, "tile_speed", ""},
     {AT_EXCHANGE, "exchange", BRIM_STAGE_BAND, warp_exchange, NULL,
-     "velocity tile_solid solid_at rock solid_phi solid_volume path next_interior next_hidden rim "
+     "velocity tile_speed tile_solid solid_at rock solid_phi solid_volume path next_interior "
+     "next_hidden rim "
      "edge",
      "interior hidden risen"},
     {AT_SORT, "sort", BRIM_STAGE_SORT, stage_sort, NULL, "", ""},
@@ -48,7 +49,7 @@ const Stage warped_stages[] = {
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, warp_surface, NULL,
      "solid_at rock solid_phi solid_volume interior", "phi full block_at phibar sliver"},
     {AT_COMBINE, "combine", BRIM_STAGE_BAND, warp_combine, has_band,
-     "interior hidden traced solid_at solid_volume", "velocity old known own"},
+     "interior hidden traced tile_solid solid_at solid_volume", "velocity old known own"},
     {AT_FORCES, "forces", BRIM_STAGE_FORCES, stage_forces, NULL, "known phi", "velocity"},
     {AT_TENSION, "tension", BRIM_STAGE_FORCES, warp_tension, tension_acts, "phibar",
      "tension_phi tension_next curvature curvature_next curved"},
