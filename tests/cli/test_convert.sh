@@ -51,7 +51,8 @@ test_a_run_writes_what_convert_writes() {
     absent d/paraview
     brim_gives 0 run scene.yaml -o e --set output.paraview=true --frames 2 --quiet
     brim_gives 0 run scene.yaml -o e --set output.paraview=true --resume
-    says out "e/paraview"
+    says out "in e/: particles/, "
+    says out "paraview/, "
     diff -r running e/paraview || give_up "other bytes after a resume"
     write_scene flat.yaml
     brim_gives 0 run flat.yaml -o f --quiet --frames 2 --set output.paraview=true # 2D as well
