@@ -42,7 +42,7 @@ bits double-dam-3d double-dam-3d --set domain.cells=[32,64,32] --frames 20
 bits hydrostatic-2d hydrostatic-2d --frames 10
 bits sloshing-2d sloshing-2d --set domain.cells=64 --frames 10
 bits inflow-cup inflow-cup --set domain.cells=[24,32,24] --frames 20
-bits cup-band inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --frames 20
+bits cup-band inflow-cup --set domain.cells=[24,32,24] --set band.width=2 --frames 36
 bits rabbit-2d rabbit-2d --set domain.cells=[93,93] --frames 6
 bits rotating-cuboid rotating-cuboid --set domain.cells=32 --frames 10
 bits cuboid-band rotating-cuboid --set domain.cells=32 --set band.width=3 --frames 10
