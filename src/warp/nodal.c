@@ -20,7 +20,6 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
     nodal_free(op);
     *op = (NodalOperator){.grid = grid, .links = grid->dim == 3 ? NODAL_LINKS : 4};
     op->link = memory_new(most * n * (size_t)op->links * sizeof(float));
-    if (grid->dim == 3) op->brief = memory_new(most * n * NODAL_LINKS * sizeof *op->brief);
     op->anchor = memory_new(most * n * sizeof(float));
     op->smooth = memory_new(most * n * sizeof(float));
     op->weight = memory_new(most * n * sizeof(float));
@@ -29,9 +28,9 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
     op->diag = memory_new(most * n * sizeof(float));
     op->used = memory_zero(most), op->kept = memory_zero(most);
     if (grid->dim == 3) op->far = memory_new(most * SUM_COUNT * NODAL_FAR * sizeof(float));
-    bool sound = ((op->far && op->brief) || grid->dim == 2) && op->link && op->anchor &&
-                 op->smooth && op->weight && op->mean && op->edge[0] && op->edge[1] &&
-                 op->edge[2] && op->diag && op->used && op->kept;
+    bool sound = (op->far || grid->dim == 2) && op->link && op->anchor && op->smooth &&
+                 op->weight && op->mean && op->edge[0] && op->edge[1] && op->edge[2] && op->diag &&
+                 op->used && op->kept;
     if (sound)
         op->tiles = most;
     else
@@ -40,8 +39,7 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
 }
 
 void nodal_free(NodalOperator *op) {
-    free(op->link), free(op->brief), free(op->anchor), free(op->smooth), free(op->weight),
-        free(op->mean);
+    free(op->link), free(op->anchor), free(op->smooth), free(op->weight), free(op->mean);
     for (int a = 0; a < 3; a++) free(op->edge[a]);
     free(op->diag), free(op->used), free(op->kept), free(op->far);
     *op = (NodalOperator){0};
@@ -51,7 +49,6 @@ size_t nodal_bytes(const NodalOperator *op) {
     if (op->tiles == 0) return 0;
     size_t n = (size_t)op->grid->tile_cells;
     size_t far = op->far ? SUM_COUNT * NODAL_FAR * sizeof(float) : 0;
-    if (op->brief) far += n * NODAL_LINKS * sizeof *op->brief;
     return op->tiles * (n * (size_t)(op->links + 7 + NODAL_MEAN) * sizeof(float) + far + 2);
 }
 
@@ -397,7 +394,6 @@ void nodal_sum_rows(NodalOperator *op, int slot) {
     float sum[512];
     NodalNear links = near_links(op, slot);
     op->kernels->sum_rows(&links, op->anchor + at, sum);
-    op->kernels->shorten(op->link + at * NODAL_LINKS, op->brief + at * NODAL_LINKS);
     for (int row = 0; row < TILE * TILE; row++) {
         float edges[TILE];
         sum_edges(op, slot, row, edges);
@@ -480,23 +476,6 @@ static void residual_fast(const NodalOperator *op, const float *b, const double 
     op->kernels->apply_double(&links, op->anchor + at, block, y);
     for (size_t i = 0; i < 512; i++)
         r[at + i] = op->smooth[at + i] > 0 ? (float)((double)b[at + i] - y[i]) : 0;
-}
-
-void nodal_apply_brief(const NodalOperator *op, const float *x, float *y, int slot) {
-    if (!op->kernels || !op->used[slot]) {
-        nodal_apply(op, x, y, slot);
-        return;
-    }
-    const size_t at = (size_t)slot * 512;
-    NodeBlock block;
-    NodalBriefNear links;
-    for (int k = 0; k < 27; k++) {
-        const int32_t t = op->grid->neighbour[slot][k];
-        const bool there = t >= 0 && op->used[t];
-        links.at[k] = there ? op->brief + (size_t)t * 512 * NODAL_LINKS : NULL;
-    }
-    nodal_load_block(op->grid, x, 0, slot, &block);
-    op->kernels->apply_brief(&links, op->anchor + at, block.at, y + at);
 }
 
 void nodal_residual(const NodalOperator *op, const float *b, const double *x, float *r, int slot) {

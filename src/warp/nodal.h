@@ -61,15 +61,13 @@ typedef struct NodalProblem {
 /// between liquid nodes sum to zero exactly, whatever rounding does to the coefficients.
 typedef struct NodalOperator {
     const Grid *grid;
-    int links;       ///< 13, in 2D 4
-    float *link;     ///< [slot][link][node] - K_ij
-    uint16_t *brief; ///< [slot][link][node] the same, upper halves of the floats, rounded: good
-                     ///< enough for a preconditioner, and half the memory to read. NULL in 2D
-    float *anchor;   ///< [node] - sum of K_ij over air nodes j
-    float *smooth;   ///< [node] 1 / sum of |K_ij|; 0: no unknown
-    float *weight;   ///< [node] 1 / volume: turns a residual into a divergence
-    float *mean;     ///< [slot][NODAL_MEAN][cell] V Gm, [axis][corner], and V of cells with liquid
-                     ///< nodes, 0 in others; of their open parts: sum of f w B and of f w
+    int links;     ///< 13, in 2D 4
+    float *link;   ///< [slot][link][node] - K_ij
+    float *anchor; ///< [node] - sum of K_ij over air nodes j
+    float *smooth; ///< [node] 1 / sum of |K_ij|; 0: no unknown
+    float *weight; ///< [node] 1 / volume: turns a residual into a divergence
+    float *mean;   ///< [slot][NODAL_MEAN][cell] V Gm, [axis][corner], and V of cells with liquid
+                   ///< nodes, 0 in others; of their open parts: sum of f w B and of f w
     float *edge[3], *diag; ///< [node] 7-point matrix of the preconditioner, as in solve.h
     uint8_t *used;         ///< [slot] the tile holds unknowns
     uint8_t *kept;         ///< [slot] it has cells with liquid nodes: mean is there
@@ -103,8 +101,6 @@ void nodal_update(const NodalProblem *problem, const NodalOperator *op, const fl
 
 /// y = K x on one tile, in float; y is 0 where there is no unknown.
 void nodal_apply(const NodalOperator *op, const float *x, float *y, int slot);
-/// The same with the brief coefficients, where there are such.
-void nodal_apply_brief(const NodalOperator *op, const float *x, float *y, int slot);
 /// r = b - K x on one tile with x in double precision, rounded once.
 void nodal_residual(const NodalOperator *op, const float *b, const double *x, float *r, int slot);
 

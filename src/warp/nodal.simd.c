@@ -455,13 +455,12 @@ typedef struct BackRow {
 /// The rows from which links come to a row, in the order of the links' first: those along x, across
 /// y, and across z from y + 1, y and y - 1.
 enum { BACK_ROWS = 5 };
-static const int back_row[BACK_ROWS][2] = {{0, 0}, {-1, 0}, {1, -1}, {0, -1}, {-1, -1}}; // y, z
 
 INLINE void find_back_rows(const NodalNear *near, int y, int z, BackRow rows[BACK_ROWS]) {
     static const float nothing[NODAL_LINKS * 512];
+    static const int dy[BACK_ROWS] = {0, -1, 1, 0, -1}, dz[BACK_ROWS] = {0, 0, -1, -1, -1};
     UNROLL for (int k = 0; k < BACK_ROWS; k++) {
-        const int by = y + back_row[k][0], bz = z + back_row[k][1];
-        const int first = ((bz & 7) * TILE + (by & 7)) * TILE;
+        const int by = y + dy[k], bz = z + dz[k], first = ((bz & 7) * TILE + (by & 7)) * TILE;
         const float *const *tile =
             near->at + TILE_SELF + 3 * (by >> TILE_SHIFT) + 9 * (bz >> TILE_SHIFT);
         rows[k] = (BackRow){(tile[0] ? tile[0] : nothing) + first,
@@ -496,73 +495,6 @@ static void apply(const NodalNear *links, const float *anchor, const float *x, f
             const f8 own = *(const f8 *)(here + k * 512 + row * TILE);
             const f8 up = *(const f8 *)(at + off), down = *(const f8 *)(at - off);
             sum += own * (self - up) + back_links(rows, k) * (self - down);
-        }
-        *(f8 *)(y + row * TILE) = sum;
-    }
-}
-
-typedef uint16_t u16x8 __attribute__((vector_size(16), aligned(2), may_alias));
-typedef uint32_t u32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-
-static void shorten(const float *link, uint16_t *brief) {
-    for (int i = 0; i < NODAL_LINKS * 512; i += 8) {
-        const u32x8 bits = *(const u32x8 *)(link + i);
-        const u32x8 rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-        *(u16x8 *)(brief + i) = __builtin_convertvector(rounded, u16x8);
-    }
-}
-
-INLINE f8 load_brief(const uint16_t *from) {
-    return (f8)(__builtin_convertvector(*(const u16x8 *)from, u32x8) << 16);
-}
-
-INLINE float one_brief(uint16_t v) {
-    const uint32_t bits = (uint32_t)v << 16;
-    float out;
-    memcpy(&out, &bits, sizeof out);
-    return out;
-}
-
-typedef struct BriefRow {
-    const uint16_t *own, *left, *right;
-} BriefRow;
-
-INLINE f8 back_brief(const BriefRow rows[BACK_ROWS], const int k) {
-    const int dx = nodal_link[k][0], dy = nodal_link[k][1];
-    const BriefRow *row = &rows[k == 0 ? 0 : k < 4 ? 1 : 3 + dy];
-    const f8 own = load_brief(row->own + k * 512);
-    if (dx == 0) return own;
-    if (dx > 0)
-        return __builtin_shufflevector((f8){one_brief(row->left[k * 512 + 7])}, own, 0, 8, 9, 10,
-                                       11, 12, 13, 14);
-    return __builtin_shufflevector(own, (f8){one_brief(row->right[k * 512])}, 1, 2, 3, 4, 5, 6, 7,
-                                   8);
-}
-
-static void apply_brief(const NodalBriefNear *links, const float *anchor, const float *x,
-                        float *y) {
-    static const uint16_t nothing[NODAL_LINKS * 512];
-    const uint16_t *here = links->at[TILE_SELF];
-    for (int row = 0; row < TILE * TILE; row++) {
-        const float *at = x + node_index(0, row & 7, row >> 3);
-        const f8 self = *(const f8 *)at;
-        f8 sum = *(const f8 *)(anchor + row * TILE) * self;
-        BriefRow rows[BACK_ROWS];
-        UNROLL for (int k = 0; k < BACK_ROWS; k++) {
-            const int by = (row & 7) + back_row[k][0], bz = (row >> 3) + back_row[k][1];
-            const int first = ((bz & 7) * TILE + (by & 7)) * TILE;
-            const uint16_t *const *tile =
-                links->at + TILE_SELF + 3 * (by >> TILE_SHIFT) + 9 * (bz >> TILE_SHIFT);
-            rows[k] = (BriefRow){(tile[0] ? tile[0] : nothing) + first,
-                                 (tile[-1] ? tile[-1] : nothing) + first,
-                                 (tile[1] ? tile[1] : nothing) + first};
-        }
-        UNROLL for (int k = 0; k < NODAL_LINKS; k++) {
-            const signed char *d = nodal_link[k];
-            const int off = (d[2] * NODAL_EDGE + d[1]) * NODAL_EDGE + d[0];
-            const f8 own = load_brief(here + k * 512 + row * TILE);
-            const f8 up = *(const f8 *)(at + off), down = *(const f8 *)(at - off);
-            sum += own * (self - up) + back_brief(rows, k) * (self - down);
         }
         *(f8 *)(y + row * TILE) = sum;
     }
@@ -669,5 +601,5 @@ static void gradient(const float *mean, const float *q, float *const out[3]) {
     }
 }
 
-const NodalKernels ISA(nodal_kernels) = {assemble,     apply,    apply_brief, shorten,
-                                         apply_double, sum_rows, divergence,  gradient};
+const NodalKernels ISA(nodal_kernels) = {assemble, apply,      apply_double,
+                                         sum_rows, divergence, gradient};

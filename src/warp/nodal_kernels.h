@@ -47,20 +47,11 @@ typedef struct NodalNear {
     const float *at[27];
 } NodalNear;
 
-/// The same of brief coefficients.
-typedef struct NodalBriefNear {
-    const uint16_t *at[27];
-} NodalBriefNear;
-
 typedef struct NodalKernels {
     /// => sums, mean
     void (*assemble)(const NodalTile *tile, NodalSums *sums);
     /// y [nodes of the tile] = K x without what is no unknown. links: near[...] of [link][node].
     void (*apply)(const NodalNear *links, const float *anchor, const float *x, float *y);
-    /// The same with brief coefficients.
-    void (*apply_brief)(const NodalBriefNear *links, const float *anchor, const float *x, float *y);
-    /// Coefficients of a tile, [link][node] => their upper halves, rounded to even.
-    void (*shorten)(const float *link, uint16_t *brief);
     /// The same with x in double precision, in a block [NODAL_BLOCK].
     void (*apply_double)(const NodalNear *links, const float *anchor, const double *x, double *y);
     /// y = sum of |K_ij| over j, the diagonal included.

@@ -234,7 +234,7 @@ static void smooth_tile(void *context, int index, int thread) {
 static void leave_tile(void *context, int index, int thread) {
     NodalSolver *s = context;
     Nodes n = nodes_of(s, index);
-    nodal_apply_brief(s->op, s->z, s->w, n.slot);
+    nodal_apply(s->op, s->z, s->w, n.slot);
     for (size_t i = n.from; i < n.to; i++) s->w[i] = s->op->diag[i] > 0 ? s->r[i] - s->w[i] : 0;
 }
 
@@ -249,7 +249,7 @@ static void correct_tile(void *context, int index, int thread) {
 static void finish_tile(void *context, int index, int thread) {
     NodalSolver *s = context;
     Nodes n = nodes_of(s, index);
-    nodal_apply_brief(s->op, s->z, s->y, n.slot);
+    nodal_apply(s->op, s->z, s->y, n.slot);
     for (size_t i = n.from; i < n.to; i++)
         s->y[i] = s->z[i] + DAMPING * s->op->smooth[i] * (s->r[i] - s->y[i]);
 }

@@ -1,7 +1,6 @@
 // K q = b by flexible conjugate gradients. The preconditioner is one damped step, one V-cycle on
 // the 7-point matrix of the same nodes (solve/), and one more damped step:
 //   z = S r,  z += C (r - K z),  z += S (r - K z),   S = 1.7 / sum of |K_ij|
-// with coefficients of eight bits in these K, which stay symmetric.
 // K is no M-matrix on stretched cells: Gauss-Seidel inside tiles diverges on it, and S with the
 // diagonal in place of the sums is at its edge.
 #pragma once
