@@ -152,7 +152,8 @@ static inline void warp_pull_back(const double inverse[3][3], const double v[3],
         out[i] = inverse[0][i] * v[0] + inverse[1][i] * v[1] + inverse[2][i] * v[2];
 }
 /// Particles into the blocks of their tiles, WARP_NUMBERS to a cell or 1, the weight alone; in
-/// `work` with room for so many floats more behind them. => block_at, rest_at. False: out of memory.
+/// `work` with room for so many floats more behind them. => block_at, rest_at. False: out of
+/// memory.
 bool warp_scatter(BrimSim *s, int numbers, size_t more);
 /// What a block gave to mirror images beyond walls goes to the cells before them.
 void warp_fold(const BrimSim *s, int slot, int numbers, float *block);

@@ -10,8 +10,8 @@ BrimResult warp_exchange(BrimSim *s, BrimError *error);
 /// (carried, particles' velocity) => velocity, old, known
 BrimResult warp_combine(BrimSim *s, BrimError *error);
 
-/// Cells that hold points of the seeding lattice, also inside solids, [box tile][row] => hidden, interior. False: out
-/// of memory.
+/// Cells that hold points of the seeding lattice, also inside solids, [box tile][row] => hidden,
+/// interior. False: out of memory.
 bool warp_hide(BrimSim *s, const uint8_t *filled);
 /// Velocities of a simulation that begins. => carried
 void warp_start_velocity(BrimSim *s, const BrimLiquidDef *liquid, const Shape *const *shapes,
