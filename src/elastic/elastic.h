@@ -10,11 +10,10 @@
 //   w = v + j,   v* - w = dn/2 [S f(S z) - tau dn K_d v*] + k f_ext,   z = d + dn/2 v*,
 //   j = v* - w - k f_ext
 // where S undoes that the middle of a chord lies inside its arc (free bodies), and K_d brakes only
-// vibrations that the step does not resolve. Of those, j loses half of what it changed since the step
-// before, or it would change sign for ever.
-// A rigid body has the functions 1, x, y, z alone, and A^-1 is the projection on rigid motions:
-// what it becomes for a body of endless stiffness. It has no j: w is the rigid motion about z with
-// the linear and angular momentum of v.
+// vibrations that the step does not resolve. Of those, j loses half of what it changed since the
+// step before, or it would change sign for ever. A rigid body has the functions 1, x, y, z alone,
+// and A^-1 is the projection on rigid motions: what it becomes for a body of endless stiffness. It
+// has no j: w is the rigid motion about z with the linear and angular momentum of v.
 #pragma once
 #include "base/team.h"
 #include "elastic/lattice.h"

@@ -24,9 +24,9 @@ typedef struct Particles {
     size_t capacity;
     uint32_t carries;      ///< rows of the table of attributes that there are, as bits
     float *attr[ATTR_MAX]; ///< [count]; NULL where unused. Words are read by particle_words
-    uint32_t *key;         ///< [count] tile box index * tile_cells + cell; from advect, emit to sort
-    uint32_t *order;       ///< [count] scratch of the sort
-    float *spare;          ///< [count] scratch: the array that a sorted attribute goes to
+    uint32_t *key;   ///< [count] tile box index * tile_cells + cell; from advect, emit to sort
+    uint32_t *order; ///< [count] scratch of the sort
+    float *spare;    ///< [count] scratch: the array that a sorted attribute goes to
 
     // written by the sort, for the grid of that sort
     size_t tile_capacity, at_capacity, start_capacity, mask_capacity;

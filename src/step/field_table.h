@@ -208,9 +208,9 @@ typedef enum StageId {
     F(air, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST, NO, "", "cells of air that are open")   \
     F(shut_off, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                            \
       "cells without liquid that solids shut off")                                                 \
-    F(fixed, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "",                               \
+    F(fixed, uint8_t, 1, ROW, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "",                 \
       "cells whose depth the particles gave")                                                      \
-    F(lit, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "",                                \
+    F(lit, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "",                  \
       "tiles with a cell beside air")                                                              \
     F(near_lit, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                           \
       "tiles that depths may reach")                                                               \
@@ -218,7 +218,8 @@ typedef enum StageId {
       "those and the tiles around them whose depths are read")                                     \
     F(changed, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST, NO, "",                            \
       "tiles whose depths the last pass changed")                                                  \
-    F(changing, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "", "this pass")              \
+    F(changing, uint8_t, 1, TILE, ALL, BAND, AT_SURFACE_OR_REST | ONLY(TRACE), NO, "",             \
+      "this pass")                                                                                 \
     F(depth, float, 1, CELL, WORK, BAND, AT_SURFACE_OR_REST, NO, "cells", "below the surface")     \
     F(deeper, float, 1, CELL, WORK, BAND, AT_SURFACE_OR_REST, NO, "cells",                         \
       "the same, a pass later")                                                                    \
@@ -327,7 +328,7 @@ typedef enum StageId {
       "index of the tile's block of what particles give to the grid, -1 without particles")        \
     F(own, uint8_t, 1, ROW, ALL, WARP, SPAN(TO_GRID, EXTRAPOLATE), NO, "",                         \
       "cells that particles gave a velocity")                                                      \
-    F(phibar, float, 1, CELL, ALL, WARP, SPAN(SURFACE, TENSION) | ONLY(REST), NO, "cells",          \
+    F(phibar, float, 1, CELL, ALL, WARP, SPAN(SURFACE, TENSION) | ONLY(REST), NO, "cells",         \
       "distance to the surface in reference space, at nodes")                                      \
     F(sliver, uint8_t, 1, ROW, ALL, WARP, AT_SURFACE_OR_REST, NO, "",                              \
       "nodes too near to the surface, which count as air")                                         \

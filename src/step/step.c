@@ -59,11 +59,10 @@ static const Stage step_stages[] = {
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
      "scatter_at full below rigid density compression hidden_part weighed errors push_at push "
-     "push_depth "
-     "pushed"},
+     "push_depth pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, density_moves,
-     "tile_solid solid_at shut cut open solid_volume solid_part below rigid density weighed push_at "
-     "push push_depth",
+     "tile_solid solid_at shut cut open solid_volume solid_part below rigid density weighed "
+     "push_at push push_depth",
      "weighed_at errors potential coefficient diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, density_moves,
      "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
@@ -77,10 +76,8 @@ static const Stage step_stages[] = {
      "velocity old known scatter_at scatter_rows reached weight inverse_density mixed"},
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, stage_surface, NULL,
      "tile_solid solid_at shut cut rock foreign fine_at solid_phi solid_part solid_volume open "
-     "interior "
-     "hidden",
-     "tracked rough smooth steady even even_next near_air asked sunk beside around kept "
-     "track_tile "
+     "interior hidden",
+     "tracked rough smooth steady even even_next near_air asked sunk beside around kept track_tile "
      "phi liquid wet added full deepest shallowest air shut_off fixed lit near_lit around_lit "
      "changed changing depth deeper"},
     {AT_COMBINE, "combine", BRIM_STAGE_BAND, stage_combine, has_band,
@@ -98,12 +95,11 @@ static const Stage step_stages[] = {
      "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
      "velocity known tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
-     "compression "
-     "below rigid inverse_density mixed",
+     "compression below rigid inverse_density mixed",
      "wet_at wet_from pressure weight_pressure coefficient diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
-     "tile_solid solid_at shut cut open wall_speed phi liquid wet wet_at pressure "
-     "inverse_density mixed",
+     "tile_solid solid_at shut cut open wall_speed phi liquid wet wet_at pressure inverse_density "
+     "mixed",
      "velocity known gradient touched"},
     {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, stage_extrapolate, NULL,
      "scatter_at tile_reach tile_solid solid_at shut cut solid_phi open wall_speed liquid",
@@ -115,8 +111,7 @@ static const Stage step_stages[] = {
      "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
      "interior hidden",
      "scatter_at full below rigid settled pressed hidden_part_after weighed errors push_at push "
-     "push_depth "
-     "pushed"},
+     "push_depth pushed"},
     {AT_EMERGE, "emerge", BRIM_STAGE_BODIES, stage_emerge, bodies_immersed, "", ""},
     {AT_MEASURE, "measure", BRIM_STAGE_MEASURE, stage_measure, NULL,
      "velocity tile_solid solid_at rock solid_volume phi liquid interior hidden shallowest",

@@ -36,8 +36,8 @@ template <typename Work> BrimResult guarded(BrimError *error, Work work) {
 }
 
 /// A surface in units of voxels, as meshToVolume wants it. Values are at centres of voxels: with
-/// corners of them on the domain's sides, where the distance is zero, programs that make a surface of
-/// the level set would bevel its edges there three times as wide.
+/// corners of them on the domain's sides, where the distance is zero, programs that make a surface
+/// of the level set would bevel its edges there three times as wide.
 struct IndexMesh {
     const BrimMesh *mesh;
     double per_metre;
