@@ -221,8 +221,8 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
         }
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= faces.slice[z];
         mask_store(g, s->shift_known[a], slot, &known);
-        s->shift_most[slot] =
-            fmaxf(s->shift_most[slot], s->volume.kernels->largest(d, g->tile_cells));
+        float most = s->volume.kernels->largest(d, g->tile_cells);
+        s->shift_most[slot] = (float)larger_of(s->shift_most[slot], most);
     }
 }
 
@@ -244,8 +244,8 @@ static void extend_faces(BrimSim *s, int slot) {
         TileView view = tile_view(g, slot, s->shift[a], tile_zeros);
         float *d = s->shift[a] + (size_t)slot * (size_t)g->tile_cells;
         s->faces->grow(&view, near, &wanted, s->dim, d);
-        s->shift_most[slot] =
-            fmaxf(s->shift_most[slot], s->volume.kernels->largest(d, g->tile_cells));
+        float most = s->volume.kernels->largest(d, g->tile_cells);
+        s->shift_most[slot] = (float)larger_of(s->shift_most[slot], most);
     }
 }
 
