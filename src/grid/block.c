@@ -1,4 +1,5 @@
 #include "grid/block.h"
+#include <stdlib.h>
 
 /// Where a block's row comes from along one axis.
 typedef struct Source {
@@ -105,6 +106,8 @@ static void load_with_halo(const Grid *g, int slot, const Crossed *crossed, Plac
         HALO(6);
         HALO(7);
         HALO(BLOCK_HALO_MAX);
+    default:
+        abort(); // a block of another size would be written beyond its end
     }
 #undef HALO
 }
