@@ -397,6 +397,45 @@ TEST(io_ply_of_other_programs) {
 
 #define LITTLE "ply\nformat binary_little_endian 1.0\n"
 #define XYZ "property float x\nproperty float y\nproperty float z\n"
+#define VELOCITY "property float vx\nproperty float vy\nproperty float vz\n"
+
+/// An element `interior` is taken for cells below a band where it has their properties, no others.
+TEST(io_ply_interior_of_other_programs) {
+    static const struct {
+        const char *properties;
+        size_t bytes, taken;
+    } cases[] = {
+        {XYZ VELOCITY, 24, 1},
+        {VELOCITY XYZ, 24, 0},
+        {XYZ "property float nx\nproperty float ny\nproperty float nz\n", 24, 0},
+        {XYZ, 12, 0},
+        {XYZ VELOCITY "property uchar red\n", 25, 0},
+        {XYZ "property float vx\nproperty float vy\nproperty double vz\n", 28, 0},
+        {"property list uchar float x\n", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        BrimError error;
+        BrimFrame f;
+        char header[512], data[1024], text[256];
+        float body[32] = {5, 6, 7, 0, 2, 3, 4, 5, 6}; // x y z of the vertex, then the interior
+        int n = snprintf(header, sizeof header,
+                         LITTLE "element vertex 1\n" XYZ "element interior 1\n%send_header\n",
+                         cases[i].properties);
+        CHECK_OK(read_ply(header, body, 12 + cases[i].bytes, &f, &error), error);
+        CHECK(f.count == 1 && f.x[0] == 5 && f.z[0] == 7);
+        CHECK(f.interior_count == cases[i].taken && !f.interior == !cases[i].taken);
+        if (f.interior) CHECK(f.interior->position[1] == 2 && f.interior->velocity[2] == 6);
+        brim_frame_free(&f);
+        // what is passed over is there in full nonetheless
+        memcpy(data, header, (size_t)n);
+        memcpy(data + n, body, sizeof body);
+        put_file(at("interior.ply"), data, (size_t)n + 12 + cases[i].bytes);
+        CHECK_OK(brim_describe_file(at("interior.ply"), text, sizeof text, &error), error);
+        put_file(at("interior.ply"), data, (size_t)n + 11 + cases[i].bytes);
+        CHECK(brim_describe_file(at("interior.ply"), text, sizeof text, &error) ==
+              BRIM_ERROR_DAMAGED);
+    }
+}
 
 TEST(io_ply_refuses_bad_headers) {
     static const struct {

@@ -37,9 +37,10 @@ typedef struct Column {
 typedef struct Property {
     bool list;
     Type length, type;
+    int column; ///< whose name it has, COLUMNS: none
 } Property;
 
-/// An element after the vertices, which is only passed over.
+/// An element after the vertices: passed over, unless it is the interior.
 typedef struct After {
     uint64_t count;
     int properties;
@@ -199,11 +200,12 @@ static BrimResult add_column(Reader *r, const char *name, Type type, uint64_t of
 }
 
 static BrimResult read_property_after(Reader *r, const char *line, BrimError *error) {
-    char length[16], type[16];
+    char length[16], type[16], name[64] = "";
     Property p = {.list = sscanf(line, "property list %15s %15s", length, type) == 2};
     bool known = p.list ? find_type(length, &p.length) && p.length < FLOAT32
-                        : sscanf(line, "property %15s", type) == 1;
+                        : sscanf(line, "property %15s %63s", type, name) >= 1;
     if (!known || !find_type(type, &p.type)) return bad(r, "a property line is malformed", error);
+    while (p.column < COLUMNS && strcmp(name, column_names[p.column]) != 0) p.column++;
     if (r->after_property_count == MAX_PROPERTIES)
         return bad(r, "it has too many properties", error);
     r->after_properties[r->after_property_count++] = p;
@@ -225,6 +227,17 @@ static BrimResult read_property(Reader *r, Element *e, const char *line, BrimErr
         e->section == VERTEX ? add_column(r, name, type, e->stride, error) : BRIM_OK;
     e->stride += (uint64_t)types[type].bytes;
     return result;
+}
+
+/// Whether the first element after the vertices is laid out as Brim writes its interior: what
+/// another program calls so is passed over.
+static bool is_interior(const Reader *r) {
+    bool same = r->after[0].properties == INTERIOR_WORDS;
+    for (int i = 0; i < INTERIOR_WORDS && same; i++) {
+        const Property *p = &r->after_properties[i];
+        same = !p->list && p->type == FLOAT32 && p->column == X + i;
+    }
+    return same;
 }
 
 static bool starts(const char *line, const char *word) {
@@ -256,6 +269,7 @@ static BrimResult read_header(Reader *r, BrimError *error) {
             result = bad(r, "its header has an unknown line", error);
     }
     if (result == BRIM_OK) result = close_element(r, &element, error);
+    r->interior = r->interior && is_interior(r);
     if (result == BRIM_OK &&
         !(r->columns[X].present && r->columns[Y].present && r->columns[Z].present))
         result = bad(r, "it lacks vertices with x, y and z", error);
@@ -473,17 +487,9 @@ static bool skip_element(const Reader *r, const After *e, const Property *proper
     return true;
 }
 
-static BrimResult bad_interior(const Reader *r, BrimError *error) {
-    return bad(r, "its element interior does not have x, y, z, vx, vy, vz as float", error);
-}
-
 /// The cells below a narrow band, right behind the vertices.
 static BrimResult read_interior(const Reader *r, BrimFrame *frame, BrimError *error) {
     enum { BYTES = INTERIOR_WORDS * 4 };
-    if (r->after[0].properties != INTERIOR_WORDS) return bad_interior(r, error);
-    for (int i = 0; i < INTERIOR_WORDS; i++)
-        if (r->after_properties[i].list || r->after_properties[i].type != FLOAT32)
-            return bad_interior(r, error);
     uint64_t count = r->after[0].count;
     off_t start = ftello(r->in);
     if (start < 0) return file_fail(error, "read", r->path, errno);
