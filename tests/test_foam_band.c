@@ -128,6 +128,72 @@ TEST(foam_needs_the_cells_below_a_band) {
     pool_free(&p);
 }
 
+/// The cells below the band as foam sorts them.
+static bool sort_cells(BrimFoam *f) {
+    FoamPlaces places = {.count = f->liquid.count,
+                         .x = f->liquid.x,
+                         .w = f->liquid.v,
+                         .interior = f->liquid.interior,
+                         .interior_count = f->liquid.interior_count};
+    memset(f->bins.want, 1, grid_box(&f->bins.grid));
+    return foam_bins_sort(&f->bins, &f->scale, &places, false, f->team);
+}
+
+/// Sum of the kernel at a point over that of full water.
+static float share_at(BrimFoam *f, const float x[3]) {
+    uint32_t cell, tile = foam_cell(&f->scale, &f->bins.grid, x, &cell);
+    FoamSums sums = {0};
+    for (int slot = 0; slot < f->bins.grid.tile_count; slot++) {
+        TileCoord c = f->bins.grid.coord[slot];
+        if (grid_box_index(&f->bins.grid, c.x, c.y, c.z) != (int32_t)tile) continue;
+        if (!foam_block_fill(f->block, &f->bins, slot)) return -1;
+        f->kernels->sums(f->block, (int)cell, x, f->scale.inv_radius, &sums);
+    }
+    return sums.weight / f->scale.rest;
+}
+
+/// Kernels see full water below a band, however many particles a full cell has.
+TEST(foam_cells_below_a_band_are_full_water) {
+    for (int dim = 2; dim <= 3; dim++)
+        for (int n = 1; n <= 3; n++) {
+            BrimError error;
+            Pool p = pool_new(dim, 0);
+            p.def.particles_per_cell = dim == 3 ? n * n * n : n * n;
+            BrimFoam *f = foam_at_first(&p, &error);
+            CHECK(f && sort_cells(f));
+            double sum = 0;
+            for (int i = 0; i < 64; i++) {
+                const float part = 1.0f / CELLS, z = dim == 3 ? 0.5f : 0;
+                const float at[3] = {0.5f + part * (float)(i % 8) / 8,
+                                     0.2f + part * (float)(i / 8) / 8,
+                                     z + (dim == 3 ? part * (float)(i * 3 % 8) / 8 : 0)};
+                sum += (double)share_at(f, at) / 64;
+            }
+            CHECK_NEAR(sum, 1, 0.02);
+            brim_foam_destroy(&f);
+            // no lattice of a cell has as many
+            p.def.particles_per_cell = dim == 3 ? 4 : 3;
+            CHECK(!foam_at_first(&p, &error));
+            CHECK(strstr(error.message, dim == 3 ? "a cube number" : "a square number") != NULL);
+            pool_free(&p);
+        }
+}
+
+TEST(foam_says_that_cells_below_a_band_are_too_many) {
+    BrimError error;
+    Pool p = pool_new(3, 0);
+    BrimFoam *f = foam_at_first(&p, &error);
+    CHECK(f && sort_cells(f));
+    f->scale.stand = 200; // 16 billion in all
+    CHECK(!sort_cells(f));
+    CHECK(foam_bins_fail(&f->bins, 1, "the foam", &error) == BRIM_ERROR_MEMORY);
+    CHECK(strstr(error.message, "too much water") != NULL);
+    f->scale.stand = 2;
+    CHECK(sort_cells(f));
+    brim_foam_destroy(&f);
+    pool_free(&p);
+}
+
 static bool same_mesh(const BrimMesh *a, const BrimMesh *b) {
     return a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count &&
            memcmp(a->position, b->position, a->vertex_count * sizeof *a->position) == 0 &&

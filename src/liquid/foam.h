@@ -31,6 +31,7 @@ typedef struct FoamScale {
     float rest;       ///< sum of the kernel in full water, in this dimension
     float size[3];    ///< of the domain, m
     float cell;       ///< edge of the simulation's cells, m
+    int per_cell;     ///< particles in a full cell
     int stand;        ///< stand-ins along the edge of a cell below a narrow band
     float inv_radius; ///< of the bins' cells as of the kernel, 1/m
     int cells[3];     ///< of the bins
@@ -40,6 +41,9 @@ typedef struct FoamScale {
 enum { FOAM_WALL_STEPS = 64 };
 
 void foam_scale_init(FoamScale *scale, const BrimSimDef *def);
+/// Stand-ins of a cell below a band. Sums over them are those of full water when they are as many
+/// as particles in a full cell.
+size_t foam_stand_ins(const FoamScale *scale);
 /// Share of the kernel that a wall at a distance leaves, 0.5 to 1.
 float foam_wall_share(const FoamScale *scale, float distance);
 
@@ -89,6 +93,7 @@ typedef struct FoamBins {
     uint32_t *first;         ///< [tile box + 1]
     int32_t *spare;          ///< [tile box]
     size_t count, capacity, key_capacity, start_capacity, chosen_count, chosen_capacity;
+    size_t too_many; ///< particles and stand-ins that were more than can be sorted; 0: none
 } FoamBins;
 
 /// Where particles are: x + t w of those that `halves` has a bit of `half` for; NULL: of all.
@@ -111,9 +116,12 @@ void foam_bins_free(FoamBins *bins);
 uint32_t foam_cell(const FoamScale *scale, const Grid *grid, const float x[3], uint32_t *cell);
 /// want [tile box]: of the tiles that have it, those around them get it too.
 void foam_spread(FoamBins *bins);
-/// (places, want) => bins; `normals`: with room for n. False when out of memory.
+/// (places, want) => bins; `normals`: with room for n. False when out of memory, or when there are
+/// too many: foam_bins_fail tells which.
 bool foam_bins_sort(FoamBins *bins, const FoamScale *scale, const FoamPlaces *places, bool normals,
                     Team *team);
+/// What to say of an interval that failed, of so many particles of what.
+BrimResult foam_bins_fail(const FoamBins *bins, size_t count, const char *what, BrimError *error);
 
 // ----------------------------------------------------------------------------------------- block
 

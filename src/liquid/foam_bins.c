@@ -72,13 +72,9 @@ typedef struct Sorting {
     bool normals;
 } Sorting;
 
-static int stand_ins(const FoamScale *s) {
-    return s->dim == 2 ? s->stand * s->stand : s->stand * s->stand * s->stand;
-}
-
 /// The cell of a stand-in, `i` counted from the first one on.
 static const BrimInterior *cell_of(const Sorting *s, size_t i) {
-    return &s->places->interior[s->bins->chosen[i / (size_t)stand_ins(s->scale)]];
+    return &s->places->interior[s->bins->chosen[i / foam_stand_ins(s->scale)]];
 }
 
 static void place(const Sorting *s, size_t i, float x[3]) {
@@ -89,7 +85,7 @@ static void place(const Sorting *s, size_t i, float x[3]) {
     }
     i -= p->count;
     const BrimInterior *c = cell_of(s, i);
-    const int n = s->scale->stand, k = (int)(i % (size_t)stand_ins(s->scale));
+    const int n = s->scale->stand, k = (int)(i % foam_stand_ins(s->scale));
     const int at[3] = {k % n, k / n % n, k / n / n};
     for (int a = 0; a < 3; a++) {
         float off = a < s->scale->dim ? ((float)at[a] + 0.5f) / (float)n - 0.5f : 0;
@@ -104,14 +100,15 @@ static float velocity(const Sorting *s, size_t i, int axis) {
 
 /// All that is sorted: particles, and stand-ins of the cells that are chosen.
 static size_t sorted_count(const Sorting *s) {
-    return s->places->count + s->bins->chosen_count * (size_t)stand_ins(s->scale);
+    return s->places->count + s->bins->chosen_count * foam_stand_ins(s->scale);
 }
 
-/// The cells below a band in tiles that are wanted or beside one. False when out of memory.
+/// The cells below a band in tiles that are wanted or beside one. False when out of memory, or
+/// when there are too many.
 static bool choose_interior(const Sorting *s) {
     FoamBins *b = s->bins;
     const FoamPlaces *p = s->places;
-    b->chosen_count = 0;
+    b->chosen_count = b->too_many = 0;
     if (!p->interior_count) return true;
     if (!memory_fit((void **)&b->chosen, &b->chosen_capacity, sizeof *b->chosen, p->interior_count))
         return false;
@@ -124,7 +121,8 @@ static bool choose_interior(const Sorting *s) {
         if (b->have[foam_cell(s->scale, &b->grid, x, &cell)])
             b->chosen[b->chosen_count++] = (uint32_t)i;
     }
-    return sorted_count(s) < NOWHERE;
+    if (sorted_count(s) >= NOWHERE) b->too_many = sorted_count(s);
+    return !b->too_many;
 }
 
 static void find_keys(void *context, int chunk, int thread) {
@@ -231,6 +229,16 @@ bool foam_bins_sort(FoamBins *b, const FoamScale *scale, const FoamPlaces *place
     team_for(team, b->grid.tile_count, 4, sort_tile, &s);
     b->start[cells] = (uint32_t)b->count;
     return true;
+}
+
+BrimResult foam_bins_fail(const FoamBins *b, size_t count, const char *what, BrimError *error) {
+    if (b->too_many)
+        return fail(
+            error, BRIM_ERROR_MEMORY,
+            "foam moves in too much water at once: %zu particles, with those that stand for "
+            "the cells below the band, of at most %zu; use coarser cells",
+            b->too_many, (size_t)NOWHERE - 1);
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory for %s of %zu particles", what, count);
 }
 
 // ----------------------------------------------------------------------------------------- block

@@ -206,7 +206,7 @@ static void swap(float **a, float **b) {
     *a = *b, *b = kept;
 }
 
-/// (liquid) => rate, u. False when out of memory.
+/// (liquid) => rate, u. False when out of memory, or foam_bins_sort fails.
 static bool find_rates(Potentials *p) {
     BrimFoam *f = p->work->foam;
     FoamBins *b = p->bins;
@@ -337,6 +337,5 @@ BrimResult foam_born(FoamWork *work, BrimError *error) {
         foam_walls_place(&work->foam->walls, work->foam->time, 0) && find_rates(&p) && bear_all(&p);
     potentials_free(&p);
     if (ready) return BRIM_OK;
-    return fail(error, BRIM_ERROR_MEMORY, "out of memory for the foam of %zu particles",
-                work->foam->liquid.count);
+    return foam_bins_fail(p.bins, work->foam->liquid.count, "the foam", error);
 }

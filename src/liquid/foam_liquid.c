@@ -27,6 +27,11 @@ static void fill_walls(FoamScale *s) {
     for (int i = 0; i <= FOAM_WALL_STEPS; i++) s->wall[i] = (float)(0.5 + 0.5 * part[i] / sum);
 }
 
+size_t foam_stand_ins(const FoamScale *s) {
+    size_t n = (size_t)s->stand;
+    return s->dim == 2 ? n * n : n * n * n;
+}
+
 float foam_wall_share(const FoamScale *s, float distance) {
     float at = distance * s->inv_radius * FOAM_WALL_STEPS;
     if (!(at > 0)) return s->wall[0];
@@ -40,7 +45,9 @@ void foam_scale_init(FoamScale *s, const BrimSimDef *def) {
     double cell = (double)def->size.x / def->cells[0], per_cell = def->particles_per_cell;
     double spacing = cell / (def->dim == 2 ? sqrt(per_cell) : cbrt(per_cell));
     s->spacing = (float)spacing, s->radius = (float)(2 * spacing);
+    // `stand` is the root of a square or cube number of particles in a cell: as dense as they are
     s->cell = (float)cell, s->stand = (int)ceil(cell / spacing - 1e-6);
+    s->per_cell = def->particles_per_cell;
     s->inv_radius = 1 / s->radius;
     // integral of 1 - d / h, h = 2, over the ball or the disk
     s->rest = (float)(M_PI / 3 * (def->dim == 2 ? 4 : 8));
@@ -116,10 +123,14 @@ static bool take(FoamLiquid *l, const FoamScale *s, const BrimParticles *p, size
 }
 
 /// The cells below a band.
-static BrimResult take_interior(FoamLiquid *l, const BrimParticles *p, int frame,
-                                BrimError *error) {
+static BrimResult take_interior(FoamLiquid *l, const FoamScale *s, const BrimParticles *p,
+                                int frame, BrimError *error) {
     l->interior_count = p->interior ? p->interior_count : 0;
     if (!l->interior_count) return BRIM_OK;
+    if (foam_stand_ins(s) != (size_t)s->per_cell)
+        return fail(error, BRIM_ERROR_INPUT,
+                    "foam with cells below a band needs a %s number of particles in a cell, not %d",
+                    s->dim == 2 ? "square" : "cube", s->per_cell);
     if (!memory_fit((void **)&l->interior, &l->interior_capacity, sizeof *l->interior,
                     l->interior_count))
         return no_memory(l->interior_count, error);
@@ -162,7 +173,7 @@ BrimResult foam_liquid_set(FoamLiquid *l, const FoamScale *s, const BrimParticle
                           l->id[i]);
     }
     free(order);
-    return result == BRIM_OK ? take_interior(l, p, frame, error) : result;
+    return result == BRIM_OK ? take_interior(l, s, p, frame, error) : result;
 }
 
 // ----------------------------------------------------------------------------------------- paths

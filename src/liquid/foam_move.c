@@ -353,5 +353,5 @@ BrimResult foam_move(FoamWork *w, float begin, float dt, BrimError *error) {
     }
     free(m.order), free(m.slot), free(m.cell), free(m.first);
     if (ready && !m.failed) return BRIM_OK;
-    return fail(error, BRIM_ERROR_MEMORY, "out of memory for %zu particles of foam", w->count);
+    return foam_bins_fail(&f->bins, w->count, "the motion of foam", error);
 }
