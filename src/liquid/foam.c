@@ -93,6 +93,7 @@ static int step_count(const FoamWork *w) {
 static BrimResult run_interval(FoamWork *w, BrimError *error) {
     BrimFoam *f = w->foam;
     w->capacity = f->count;
+    f->bins.too_many = 0; // of an interval that failed before
     w->particle = malloc((f->count + 1) * sizeof *w->particle);
     w->begin = calloc(f->count + 1, sizeof *w->begin);
     if (!w->particle || !w->begin) return no_memory(error);
