@@ -1263,7 +1263,8 @@ typedef struct BrimFoamCounts {
 BRIM_API BrimFoamDef brim_default_foam_def(void);
 
 /// Foam of the frames of one scene, taken in order; seeded by the scene's seed. With a narrow band
-/// frames must hold the cells below it (BrimOutputDef.interior).
+/// frames must hold the cells below it (BrimOutputDef.interior), and particles_per_cell must be a
+/// square (2D) or a cube (3D), as scene files ask anyway.
 typedef struct BrimFoam BrimFoam;
 
 BRIM_API BrimResult brim_foam_create(const BrimSimDef *def, const BrimFoamDef *foam_def,
