@@ -178,7 +178,7 @@ static void count_movers(void *context, int part, int thread) {
     uint32_t cells = (uint32_t)g->tile_cells;
     int first, end;
     tiles_of_part(sorting, part, &first, &end);
-    memset(count, 0, (size_t)g->tile_count * sizeof *count);
+    for (int t = 0; t < g->tile_count; t++) count[t] = 0; // there may be none, nor room for any
     for (int t = first; t < end; t++)
         for (uint32_t i = 0; i < s->moved[t]; i++)
             count[g->slot_of[p->key[p->order[s->old_start[t] + i]] / cells]]++;
