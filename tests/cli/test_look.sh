@@ -52,7 +52,7 @@ test_look_changes_pictures_and_nothing_else() {
 # None takes the run beyond its share of the time, not even the first; nor do they change the water.
 test_previews_are_drawn_and_take_no_more_than_their_share() {
     write_scene
-    local long="--threads 1 --set domain.cells=256 --set time.duration=30 --frames 60"
+    local long="--threads 1 --set domain.cells=448 --set time.duration=30 --frames 60"
     # shellcheck disable=SC2086
     brim_gives 0 run scene.yaml -o d --preview $long
     grep -q 'libpng' err && { echo "skipped: built without libpng" && return 0; }
