@@ -408,7 +408,7 @@ static void index_particles(BrimSim *s) {
     Particles *p = &s->particles;
     const Grid *g = &s->grid;
     uint32_t cells = (uint32_t)g->tile_cells;
-    memset(p->occupied, 0, sim_rows(s));
+    if (g->tile_count) memset(p->occupied, 0, sim_rows(s));
     for (int t = 0; t < g->tile_count; t++) {
         if (!tile_holds(p, t)) continue;
         uint32_t *start = p->cell_start + (size_t)p->start_at[t] * cells, next = 0;

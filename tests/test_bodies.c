@@ -237,7 +237,7 @@ TEST(bodies_sums_are_the_same_bits_on_all_processors) {
     double factor[COUNT], v[3 * N], out[3 * N], plain[3 * N];
     for (int i = 0; i < COUNT * N; i++) rows[i] = (float)hash_unit(hash_mix((uint64_t)i), 0) - 0.5f;
     for (int i = 0; i < COUNT; i++) factor[i] = hash_unit(hash_mix((uint64_t)i), 1) - 0.5;
-    for (int i = 0; i < 3 * N; i++) v[i] = hash_unit(hash_mix((uint64_t)i), 2) - 0.5;
+    for (int i = 0; i < 3 * N; i++) v[i] = hash_unit(hash_mix((uint64_t)i), 1) - 0.5;
     for (int isa = BRIM_ISA_BASE; isa <= (int)isa_choose(BRIM_ISA_AUTO); isa++)
         for (int n = 1; n <= N; n++) {
             const SumKernels *kernels = sum_kernels_for((BrimIsa)isa);
@@ -518,7 +518,7 @@ TEST(bodies_work_of_pressure_is_power_of_walls) {
     const Body *b = &s->bodies->body[0];
     int r = b->elastic->r;
     double v[ELASTIC_DOFS_MOST], work = 0, power = 0, shift[2] = {0}, all = 0;
-    for (int i = 0; i < b->elastic->dofs; i++) v[i] = hash_unit(hash_mix((uint64_t)i), 3) - 0.5;
+    for (int i = 0; i < b->elastic->dofs; i++) v[i] = hash_unit(hash_mix((uint64_t)i), 1) - 0.5;
     for (int i = 0; i < b->elastic->dofs; i++) power += b->pressure[i] * v[i];
     for (size_t n = 0; n < b->cell_count; n++) {
         const BodyCell *c = &b->cell[n];

@@ -278,7 +278,7 @@ bool walls_gather(BrimSim *s) {
         near = s->solid_at[t] > near ? s->solid_at[t] : near;
     size_t cells = (size_t)near * (size_t)s->grid.tile_cells;
     if (!memory_fit((void **)&b->at, &b->at_room, sizeof *b->at, cells)) return false;
-    memset(b->at, 0, cells * sizeof *b->at);
+    if (cells) memset(b->at, 0, cells * sizeof *b->at);
     b->cell_count = 0;
     for (int k = 0; k < b->count; k++) b->body[k].cell_count = 0;
     bool ok = gather_cells(s);

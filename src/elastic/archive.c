@@ -28,13 +28,13 @@ static void put(Archive *a, void *value, size_t bytes) {
     a->at += a->failed ? 0 : bytes;
 }
 
-/// An array of `count` items; new when it is read. Negative counts are none.
+/// An array of `count` items; new when it is read, NULL where there is none.
 static void put_array(Archive *a, void *array, double count, size_t item) {
     void **at = array;
     if (a->failed) return;
     a->failed = !(count >= 0) || (a->reading && count * (double)item > (double)(a->size - a->at));
     size_t bytes = a->failed ? 0 : (size_t)count * item;
-    if (!a->failed && a->reading) a->failed = !(*at = memory_new(bytes + 1));
+    if (a->reading && bytes) a->failed = !(*at = memory_new(bytes));
     if (bytes) put(a, *at, bytes);
 }
 
@@ -126,7 +126,6 @@ Elastic *elastic_unpack(const ElasticParams *params, const uint8_t *data, size_t
                  e->dofs == e->r * e->dim && e->dofs <= ELASTIC_DOFS_MOST;
     e->material = material_of(params->young, params->poisson);
     e->params.pins = NULL;
-    if (!pins_kept(params) || params->carried) free(e->hold), e->hold = NULL;
     if (!sound || !elastic_start(e)) elastic_free(&e);
     return e;
 }
