@@ -120,6 +120,8 @@ bool warp_sample_solids(BrimSim *s);
 /// What solids are to the pressure and to velocities beside the domain's sides. => solids. False:
 /// out of memory.
 bool warp_open_cells(BrimSim *s);
+/// Whether the larger part of a cell is inside solids.
+bool warp_mostly_solid(const BrimSim *s, int64_t cell);
 /// Velocity in cells that are mostly inside solids: along their walls.
 void warp_slip(BrimSim *s);
 /// Takes such cells out of a mask.

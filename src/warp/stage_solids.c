@@ -191,6 +191,10 @@ static bool cell_normal(const BrimSim *s, int slot, const float phi[8], int i, d
 /// Cells more than this part inside solids have the velocity of others, along the wall.
 static const float MOSTLY = 0.5f;
 
+bool warp_mostly_solid(const BrimSim *s, int64_t cell) {
+    return solid_volume_of(s, cell) > MOSTLY;
+}
+
 /// Their velocity goes along the wall, at its speed.
 static void slip_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!solid_here(s, slot)) return;

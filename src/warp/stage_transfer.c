@@ -255,9 +255,16 @@ BrimResult warp_to_grid(BrimSim *s, BrimError *error) {
 /// Fields that reach beyond the cells where they are known.
 typedef struct Growth {
     float *const *field, *const *other; ///< other may have no arrays
-    const uint8_t *known;
-    uint8_t *next;
+    uint8_t *known, *next;
+    bool after; ///< the projection
 } Growth;
+
+/// Whether the second field stays in a cell that takes the first from others: inside a solid for
+/// the most part, whose particles know what they brought. With what others brought each step would
+/// give them the difference between those and the wall anew.
+static bool keeps_old(const BrimSim *s, const Growth *w, int64_t cell) {
+    return w->after && s->own[cell >> 3] >> (cell & 7) & 1 && warp_mostly_solid(s, cell);
+}
 
 /// Cells beside known ones take their mean. Reads known cells and writes others. => next
 static void grow_tile(BrimSim *s, int slot, int thread, void *context) {
@@ -282,9 +289,10 @@ static void grow_tile(BrimSim *s, int slot, int thread, void *context) {
                 }
             }
             int64_t me = (int64_t)slot * g->tile_cells + cell;
+            const bool keep = s->walls.solid_count && keeps_old(s, w, me);
             for (int a = 0; a < s->dim; a++) {
                 w->field[a][me] = sum[a] / (float)count;
-                if (w->other[a]) w->other[a][me] = second[a] / (float)count;
+                if (w->other[a] && !keep) w->other[a][me] = second[a] / (float)count;
             }
             next.slice[z] |= wanted & -wanted;
         }
@@ -306,14 +314,17 @@ static void forget_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-void warp_grow(BrimSim *s, int layers, float *const field[3], float *const other[3], uint8_t *known,
-               uint8_t *next) {
-    Growth growth = {field, other, known, next};
+static void grow(BrimSim *s, int layers, Growth growth) {
     for (int k = 0; k < layers; k++) {
         tiles_for(s, grow_tile, &growth);
-        memcpy(known, next, sim_rows(s));
+        memcpy(growth.known, growth.next, sim_rows(s));
     }
     tiles_for(s, forget_tile, &growth);
+}
+
+void warp_grow(BrimSim *s, int layers, float *const field[3], float *const other[3], uint8_t *known,
+               uint8_t *next) {
+    grow(s, layers, (Growth){field, other, known, next, false});
 }
 
 /// The fastest that flow on a tile may be in reference space, m/s. => tile_speed
@@ -348,7 +359,8 @@ static void find_own(BrimSim *s, int slot, int thread, void *context) {
 
 BrimResult warp_extrapolate(BrimSim *s, BrimError *error) {
     tiles_for(s, find_own, NULL);
-    warp_grow(s, reach_cells(reach_estimate(s)) + 1, s->velocity, s->old, s->known[0], s->known[1]);
+    grow(s, reach_cells(reach_estimate(s)) + 1,
+         (Growth){s->velocity, s->old, s->known[0], s->known[1], true});
     warp_slip(s);
     tiles_for(s, find_speed, NULL);
     return BRIM_OK;
