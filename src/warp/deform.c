@@ -8,6 +8,11 @@
 static const double PI = 3.14159265358979323846;
 /// The farthest that a node may move in a step, cells.
 static const double FARTHEST = 0.5;
+/// A mesh at rest stays while no node would move farther than START; one that moves comes to rest
+/// where none is farther than STOP from where it belongs, cells. Where cells lie to within a part
+/// of one matters to nobody, and each motion changes what they hold of the particles: in still
+/// water that would have no end.
+static const double START = 0.25, STOP = 0.03;
 /// Least determinant as a part of 1 - s. A plane has 1 - s, a circle a little less.
 static const double LEAST_DETERMINANT = 0.4;
 
@@ -357,13 +362,25 @@ static WarpMotion approach(Warp *w, double limit) {
     return motion;
 }
 
+/// The mesh of this step is that of the one before. w->map is another one's to begin with.
+static WarpMotion stay(Warp *w) {
+    WarpMotion motion = {.part = 1};
+    map_copy(&w->map, &w->before);
+    memcpy(w->last, w->now, warp_centres(w) * sizeof(double));
+    map_determinants(&w->map, &motion.least, &motion.most);
+    return motion;
+}
+
 WarpMotion warp_step(Warp *w, double *f) {
     size_t n = warp_centres(w);
+    const bool rests = memcmp(w->now, w->last, n * sizeof(double)) == 0;
     warp_inverse_laplacian(w, f, f);
-    for (size_t i = 0; i < n; i++) w->next[i] = (f[i] + 4 * w->now[i] - w->last[i]) / 4;
-    memcpy(w->last, w->now, n * sizeof(double));
     WarpMap before = w->before;
     w->before = w->map, w->map = before;
+    displace(&w->map, f);
+    if (farthest(&w->map, &w->before) < (rests ? START : STOP)) return stay(w);
+    for (size_t i = 0; i < n; i++) w->next[i] = (f[i] + 4 * w->now[i] - w->last[i]) / 4;
+    memcpy(w->last, w->now, n * sizeof(double));
     return approach(w, FARTHEST);
 }
 
