@@ -304,7 +304,7 @@ static void press_tile(BrimSim *s, int slot, int thread, void *context) {
     const float *here = s->settled + (size_t)slot * (size_t)g->tile_cells;
     float *block = s->scratch[thread].block[0], *rest = s->scratch[thread].block[6], most = 0;
     double sum = 0;
-    for (int i = 0; i < g->tile_cells; i++) most = fmaxf(most, here[i]);
+    for (int i = 0; i < g->tile_cells; i++) most = (float)larger_of((double)most, (double)here[i]);
     s->pressed[slot] = 0;
     if (most <= 1) return;
     block_load(g, slot, s->settled, PLACE_CELL, &s->sides, 1, 0, block);
@@ -313,7 +313,7 @@ static void press_tile(BrimSim *s, int slot, int thread, void *context) {
         const int at =
             ((s->dim == 3 ? i >> 6 : 0) * WARP_EDGE + (i >> 3 & 7)) * WARP_EDGE + (i & 7);
         const float over = mean_around(block, s->dim, at) - 1;
-        if (over > 0) sum += (double)(over * rest[i]);
+        if (!(over <= 0)) sum += (double)(over * rest[i]);
     }
     s->pressed[slot] = sum;
 }
