@@ -662,7 +662,7 @@ static BrimResult read_all(Checkpoint *c, BrimSim *s, const char *path, BrimErro
     if (r == BRIM_OK && !s->warp && !find_surface(s))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory for the surface", path);
     if (r == BRIM_OK && s->warp) r = warp_surface(s, error);
-    if (r == BRIM_OK && s->warp && !warp_place(s))
+    if (r == BRIM_OK && s->warp && (!warp_place(s) || !warp_open_cells(s)))
         r = fail(error, BRIM_ERROR_MEMORY, "%s: out of memory", path);
     return r;
 }

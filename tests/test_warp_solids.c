@@ -168,3 +168,42 @@ TEST(warp_stirs_bit_for_bit) {
     }
     CHECK(hash[0] == hash[1]);
 }
+
+/// What the water's momentum changes by is what the walls take: a dam that falls on
+/// a block.
+TEST(warp_forces_balance_momentum) {
+    static const char *const text = "brim: 1\n"
+                                    "dim: 2\n"
+                                    "domain: {size: [1, 0.75], cells: [32, 24]}\n"
+                                    "time: {duration: 1, cfl: 1}\n"
+                                    "grid: {warp: 0.75}\n"
+                                    "liquid:\n"
+                                    "  - box: {low: [0, 0], high: [0.3, 0.5]}\n"
+                                    "solids:\n"
+                                    "  - box: {center: [0.7, 0.1], size: [0.12, 0.24]}\n"
+                                    "gauges:\n"
+                                    "  - {name: block, force: {solid: 0}}\n"
+                                    "  - {name: left, force: {side: x-}}\n"
+                                    "  - {name: right, force: {side: x+}}\n";
+    BrimScene *scene;
+    BrimError error;
+    BrimSim *sim = start(text, &scene, &error, NULL, 0);
+    CHECK(sim != NULL);
+    double impulse = 0, hit = 0, off = 0, most = 0;
+    while (brim_sim_time(sim) < 0.6) {
+        CHECK_OK(brim_sim_step(sim, &error), error);
+        double momentum = 0, kick = sim->projection.kick;
+        BrimParticles p = brim_sim_particles(sim);
+        for (size_t i = 0; i < p.count; i++)
+            momentum +=
+                1000 * sim->cell_volume * (double)(sim->particles.attr[ATTR_VOLUME][i] * p.vx[i]);
+        double gauge[3][BRIM_GAUGE_COLUMNS];
+        for (int k = 0; k < 3; k++) CHECK_OK(brim_sim_gauge_read(sim, k, gauge[k], &error), error);
+        for (int k = 0; k < 3; k++) impulse -= kick * gauge[k][0];
+        hit = fmax(hit, gauge[0][0]);
+        off = fmax(off, fabs(momentum - impulse)), most = fmax(most, fabs(momentum));
+    }
+    finish(&sim, &scene);
+    CHECK(hit > 300 && most > 50);
+    CHECK_BELOW(off, 0.06 * most);
+}

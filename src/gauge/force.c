@@ -4,8 +4,8 @@
 // pointing out of the water, is (open of the lower face - open of the upper face) dx^(dim-1) along
 // each axis. The force is the sum of pressure times area over the cells with liquid, and a body
 // that is wholly under still water feels the weight of the volume that its faces close.
+#include "gauge/force.h"
 #include "bodies/bodies.h"
-#include "gauge/gauge.h"
 #include "projection/weight.h"
 #include <math.h>
 #include <stdlib.h>
@@ -16,15 +16,6 @@ static void middle_of(const BrimSim *s, int slot, int cell, double at[3]) {
     at[0] = (c.x * TILE + (cell & 7) + 0.5) * s->dx;
     at[1] = (c.y * TILE + (cell >> 3 & 7) + 0.5) * s->dx;
     at[2] = s->dim == 3 ? (c.z * TILE + (cell >> 6) + 0.5) * s->dx : 0;
-}
-
-/// Adds a force that acts at a place.
-static void add_force(TileShare *share, const double arm[3], const double force[3]) {
-    for (int a = 0; a < 3; a++) {
-        int b = (a + 1) % 3, c = (a + 2) % 3;
-        share->value[a] += force[a];
-        share->value[3 + a] += arm[b] * force[c] - arm[c] * force[b];
-    }
 }
 
 static double face_area(const BrimSim *s) {
@@ -53,8 +44,7 @@ static int solid_of(const BrimSim *s, const BrimGaugeDef *gauge) {
     return at;
 }
 
-/// What torques are about: the centre of a solid's shape, or of a body's mass.
-static void centre_of(const BrimSim *s, const BrimGaugeDef *gauge, double centre[3]) {
+void gauge_centre(const BrimSim *s, const BrimGaugeDef *gauge, double centre[3]) {
     double velocity[3];
     if (gauge->body >= 0) {
         elastic_centre(s->bodies->body[gauge->body].elastic, centre, velocity);
@@ -69,7 +59,7 @@ static void share_of_solid(const BrimSim *s, int slot, const BrimGaugeDef *gauge
     double area[3], at[3], force[3], arm[3], centre[3], unit = pressure_unit(s);
     const int solid = solid_of(s, gauge);
     if (!s->solid_at[slot] || !s->wet[slot]) return;
-    centre_of(s, gauge, centre);
+    gauge_centre(s, gauge, centre);
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
         int which = 0;
@@ -112,8 +102,11 @@ static void share_of_side(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
 bool gauge_force(const BrimSim *s, const BrimGaugeDef *gauge, double *value) {
     double sum[BRIM_GAUGE_COLUMNS] = {0};
     if (gauge->side > 0 || solid_exists(s->walls.solids[solid_of(s, gauge)], s->walls.time)) {
-        TileShare *shares =
-            gauge_shares(s, gauge, gauge->side > 0 ? share_of_side : share_of_solid);
+        ShareOfTile *const share =
+            s->warp           ? gauge->side > 0 ? share_of_side_warped : share_of_solid_warped
+            : gauge->side > 0 ? share_of_side
+                              : share_of_solid;
+        TileShare *shares = gauge_shares(s, gauge, share);
         if (!shares) return false;
         for (int t = 0; t < s->grid.tile_count; t++)
             for (int i = 0; i < BRIM_GAUGE_COLUMNS; i++) sum[i] += shares[t].value[i];

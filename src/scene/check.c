@@ -650,15 +650,12 @@ static bool check_warp(Problem *problem, const BrimSimDef *def) {
     if (!(def->warp > 0) && !def->nodal)
         return def->volume == BRIM_VOLUME_CONTROL &&
                found(problem, "solver", "volume", "control needs a warped grid: see grid.warp");
-    bool force = false;
-    for (int i = 0; i < def->gauge_count; i++) force |= def->gauges[i].kind == BRIM_GAUGE_FORCE;
     const bool blend = def->band_width > 0 && def->band_combine == BRIM_BAND_DENSITY;
     const char *other =
         def->body_count > 0                                    ? "bodies"
         : blend                                                ? "band.combine: density"
         : def->band_flip > 0                                   ? "band.flip"
         : def->preconditioner == BRIM_PRECONDITIONER_JACOBI    ? "solver.preconditioner: jacobi"
-        : force                                                ? "gauges of force"
         : def->spray_speed[1] > 0                              ? "spray.speed"
         : def->mpm_substeps > 0                                ? "mpm.substeps"
         : def->viscosity > 0                                   ? "viscosity"
