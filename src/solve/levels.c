@@ -135,7 +135,8 @@ static bool build_grid(Poisson *s, int k) {
 static void find_children(Poisson *s, int k) {
     Level *coarse = &s->level[k];
     const Grid *fine = s->level[k - 1].grid;
-    memset(coarse->child, 0xff, (size_t)coarse->own.tile_count * sizeof *coarse->child);
+    if (coarse->own.tile_count)
+        memset(coarse->child, 0xff, (size_t)coarse->own.tile_count * sizeof *coarse->child);
     for (int i = 0; i < fine->tile_count; i++) {
         if (!s->level[k - 1].rows[i]) continue;
         TileCoord c = fine->coord[i];
