@@ -20,10 +20,11 @@ enum {
     /// Who waits looks for this long before it sleeps, ns: about what sleeping and waking costs.
     SPIN = 30000,
     /// The end of a loop came late when the caller waited longer than this for the last items, ns,
-    /// and
-    /// longer than so many of the longest items that it had itself: some items take long.
+    /// and longer than so many times the longest TIMED takes in a row of its own: some items take
+    /// long.
     LATE = 100000,
-    LATE_ITEMS = 2,
+    LATE_TAKES = 2,
+    TIMED = 4,
     /// Over so long the time that late loops took is summed, ns.
     WINDOW = 25000000,
     /// After so long one thread more is tried, ns: first, and at most.
@@ -127,17 +128,22 @@ static int take(Seat *seat, uint32_t loop, int most, int *left) {
     }
 }
 
-/// Runs an item; the time of the longest so far, ns.
-static int64_t run_timed(TeamTask *task, void *context, int index, int64_t longest) {
-    int64_t from = now();
-    task(context, index, 0);
-    int64_t time = now() - from;
-    return time > longest ? time : longest;
+/// The clock of the caller while it works: the time of the longest TIMED takes in a row. It is not
+/// read after each, as the lightest items take no longer than that.
+typedef struct Pace {
+    int64_t from, longest; ///< ns
+    int takes;
+} Pace;
+
+static void pace_keep(Pace *p, int takes) {
+    if (++p->takes < takes) return;
+    int64_t time = now();
+    if (time - p->from > p->longest) p->longest = time - p->from;
+    p->from = time, p->takes = 0;
 }
 
-/// Works on the loop, first on the thread's own share. => done; longest, of the caller: time of its
-/// longest item, ns
-static void work(Team *t, uint32_t loop, int thread, int64_t *longest) {
+/// Works on the loop, first on the thread's own share. => done; pace: of the caller, or NULL
+static void work(Team *t, uint32_t loop, int thread, Pace *pace) {
     TeamTask *task = atomic_load_explicit(&t->task, memory_order_relaxed);
     void *context = atomic_load_explicit(&t->context, memory_order_relaxed);
     int count = atomic_load_explicit(&t->count, memory_order_relaxed);
@@ -149,14 +155,12 @@ static void work(Team *t, uint32_t loop, int thread, int64_t *longest) {
         int share = (thread + k) % shares;
         for (int left, some; (some = take(&t->seat[share], loop, most, &left)) > 0;) {
             int first = share_end(count, share, shares) - left;
-            for (int i = first; i < first + some; i++)
-                if (longest)
-                    *longest = run_timed(task, context, i, *longest);
-                else
-                    task(context, i, thread);
+            for (int i = first; i < first + some; i++) task(context, i, thread);
             finished += (uint32_t)some;
+            if (pace) pace_keep(pace, TIMED);
         }
     }
+    if (pace) pace_keep(pace, 1);
     if (finished &&
         atomic_fetch_add_explicit(&t->done, finished, memory_order_seq_cst) + finished ==
             (uint32_t)count &&
@@ -220,10 +224,10 @@ static void learn(Team *t, int64_t time, int64_t lost) {
     t->late = 0;
 }
 
-/// Waits until all items are done. longest: item, ns
-static void finish(Team *t, int count, bool many, int64_t longest) {
+/// Waits until all items are done, from the end of the caller's own on.
+static void finish(Team *t, int count, bool many, Pace pace) {
     uint32_t all = (uint32_t)count;
-    int64_t time = now(), from = time;
+    int64_t time = pace.from;
     if (atomic_load_explicit(&t->done, memory_order_acquire) != all) {
         if (!spin(&t->done, false, all)) {
             atomic_store(&t->caller_sleeps, true);
@@ -233,7 +237,7 @@ static void finish(Team *t, int count, bool many, int64_t longest) {
         time = now();
     }
     // With few items it may be that the last one is a long one.
-    int64_t lost = time - from - LATE_ITEMS * longest;
+    int64_t lost = time - pace.from - LATE_TAKES * pace.longest;
     if (many) learn(t, time, lost > LATE ? lost : 0);
 }
 
@@ -255,9 +259,9 @@ static void run_loop(Team *t, int count, int grain, int shares, TeamTask *task, 
     }
     atomic_store(&t->loop, loop);
     if (atomic_load(&t->sleepers) > 0) futex_wake(&t->loop, 2);
-    int64_t longest = 0;
-    work(t, loop, 0, &longest);
-    finish(t, count, count >= 8 * shares, longest);
+    Pace pace = {.from = now()};
+    work(t, loop, 0, &pace);
+    finish(t, count, count >= 8 * shares, pace);
 }
 
 /// The thread that runs this, when it is at work for the team; -1: another one.
