@@ -89,6 +89,42 @@ TEST(faces_mask_around_equals_its_directions) {
     }
 }
 
+TEST(faces_mask_around_2_is_two_steps) {
+    for (int dim = 2; dim <= 3; dim++) {
+        Field *f = field_new(dim);
+        CHECK(f);
+        for (int s = 0; s < f->grid.tile_count; s++) {
+            TileMask near[6];
+            mask_around_2(&f->grid, f->known, s, near);
+            for (int n = 0; n < 2 * dim; n++)
+                for (int i = 0; i < f->grid.tile_cells; i++) {
+                    int at[3] = {i & 7, i >> 3 & 7, i >> 6};
+                    at[n >> 1] += n & 1 ? 2 : -2;
+                    int64_t next = grid_near(&f->grid, s, at[0], at[1], at[2]);
+                    CHECK(has(&near[n], i) == bit(f->known, next));
+                }
+        }
+        field_free(f);
+    }
+}
+
+/// Mean of the known neighbours of a cell in a field, each continued along the line through the one
+/// behind it, neither turned about nor more than doubled.
+static float plain_continued(const Field *f, const float *v, int slot, int cell) {
+    float sum = 0, count = 0;
+    for (int n = 0; n < 2 * f->grid.dim; n++) {
+        int at[3] = {cell & 7, cell >> 3 & 7, cell >> 6}, up = n & 1 ? 1 : -1;
+        at[n >> 1] += up;
+        int64_t one = grid_near(&f->grid, slot, at[0], at[1], at[2]);
+        at[n >> 1] += up;
+        int64_t two = grid_near(&f->grid, slot, at[0], at[1], at[2]);
+        if (!bit(f->known, one)) continue;
+        float more = bit(f->known, two) ? v[one] - v[two] : 0, most = fabsf(v[one]);
+        sum += v[one] + fminf(fmaxf(more, -most), most), count++;
+    }
+    return sum / count;
+}
+
 /// Mean of the known neighbours of a cell in a field, as grow and carry take it.
 static float plain_mean(const Field *f, const float *v, int slot, int cell) {
     float sum = 0, count = 0;
@@ -114,15 +150,21 @@ TEST(faces_grow_and_carry_equal_plain_loops) {
                     wanted.slice[z] = any & ~wanted.slice[z];
                 }
                 TileView v = tile_view(&f->grid, s, f->velocity[0], tile_zeros);
-                float grown[512], carried[512];
+                float grown[512], carried[512], further[512];
+                TileMask beyond[6];
+                mask_around_2(&f->grid, f->known, s, beyond);
                 memcpy(grown, v.self, sizeof grown);
                 memcpy(carried, v.self, sizeof carried);
                 k->grow(&v, near, &wanted, dim, grown);
-                k->carry(&v, near, &wanted, dim, carried);
+                memcpy(further, v.self, sizeof further);
+                k->carry(&v, near, NULL, &wanted, dim, carried);
+                k->carry(&v, near, beyond, &wanted, dim, further);
                 for (int i = 0; i < f->grid.tile_cells; i++) {
                     float mean = plain_mean(f, f->velocity[0], s, i);
                     CHECK(same_bits(grown[i], has(&wanted, i) ? mean : v.self[i]));
                     CHECK(same_bits(carried[i], has(&wanted, i) ? v.self[i] - mean : v.self[i]));
+                    mean = plain_continued(f, f->velocity[0], s, i);
+                    CHECK(same_bits(further[i], has(&wanted, i) ? v.self[i] - mean : v.self[i]));
                 }
             }
         }

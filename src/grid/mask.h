@@ -96,6 +96,28 @@ static inline void mask_around(const Grid *g, const uint8_t *mask, int slot, Til
     }
 }
 
+/// The same two cells on.
+static inline void mask_around_2(const Grid *g, const uint8_t *mask, int slot, TileMask near[6]) {
+    static const uint8_t none[TILE * TILE];
+    const int32_t *n = g->neighbour[slot] + TILE_SELF;
+    const int32_t next[6] = {n[-1], n[1], n[-3], n[3], n[-9], n[9]};
+    const uint64_t columns = MASK_COLUMN_0 * 3;
+    TileMask m = mask_load(g, mask, slot), side[6];
+    for (int k = 0; k < 6; k++)
+        mask_copy(g, side[k].slice,
+                  next[k] < 0 ? none : mask + (size_t)next[k] * (size_t)g->tile_rows);
+    for (int z = 0; z < g->tile_depth; z++) {
+        uint64_t w = m.slice[z];
+        near[0].slice[z] = (w << 2 & ~columns) | (side[0].slice[z] >> 6 & columns);
+        near[1].slice[z] = (w >> 2 & ~(columns << 6)) | (side[1].slice[z] & columns) << 6;
+        near[2].slice[z] = w << 16 | side[2].slice[z] >> 48;
+        near[3].slice[z] = w >> 16 | side[3].slice[z] << 48;
+        if (g->tile_depth == 1) continue;
+        near[4].slice[z] = z > 1 ? m.slice[z - 2] : side[4].slice[z + TILE - 2];
+        near[5].slice[z] = z < TILE - 2 ? m.slice[z + 2] : side[5].slice[z + 2 - TILE];
+    }
+}
+
 /// Which of the eight rows of a slice hold a cell, bit y.
 static inline unsigned mask_rows(uint64_t slice) {
     slice |= slice >> 4;

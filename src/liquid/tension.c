@@ -86,7 +86,7 @@ static void pull_tile(BrimSim *s, int slot, int thread, void *context) {
                 s->velocity[a][first + (size_t)i] -= s->pull[a][first + (size_t)i];
         if (!all) continue;
         TileView pull = tile_view(g, slot, s->pull[a], tile_zeros);
-        s->faces->carry(&pull, near, &wanted, s->dim, s->velocity[a] + first);
+        s->faces->carry(&pull, near, NULL, &wanted, s->dim, s->velocity[a] + first);
     }
 }
 

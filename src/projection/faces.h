@@ -74,9 +74,10 @@ typedef struct FaceKernels {
     // `near`: others may be written meanwhile.
 
     /// The given faces lose the mean of the gradients beside them. near: mask_around of the faces
-    /// that have one.
-    void (*carry)(const TileView *gradient, const TileMask near[6], const TileMask *faces, int dim,
-                  float *velocity);
+    /// that have one. beyond, or NULL: mask_around_2 of the same; then each is continued along the
+    /// line through the one behind it, but neither turned about nor more than doubled.
+    void (*carry)(const TileView *gradient, const TileMask near[6], const TileMask *beyond,
+                  const TileMask *faces, int dim, float *velocity);
     /// Largest net outflow of a liquid cell, m/s; a value that is not a number is the largest.
     float (*outflow)(const Around *around, const TileView velocity[3], int dim);
     /// Square of the velocity, mean over each cell, of rows that hold one of `cells`; a face whose

@@ -286,14 +286,47 @@ static void subtract(const Around *around, const TileMask *faces, int axis, int 
         subtract_axis(around, faces, depth, pressure, phi, velocity, gradient, 2);
 }
 
-static void carry(const TileView *gradient, const TileMask near[6], const TileMask *faces, int dim,
-                  float *velocity) {
+/// The row's values `steps` cells on in direction n: x-, x+, y-, ...; 1 or 2.
+INLINE f8 steps_on(const TileView *v, int row, const int n, const int steps) {
+    if (steps == 1) return beside(v, row, n);
+    const float *self = v->self + row * 8, *side = v->side[n] + row * 8;
+    if (n == 0) return __builtin_shufflevector(load(side), load(self), 6, 7, 8, 9, 10, 11, 12, 13);
+    if (n == 1) return __builtin_shufflevector(load(self), load(side), 2, 3, 4, 5, 6, 7, 8, 9);
+    const int step = n < 4 ? 8 : 64, at = n < 4 ? row & 7 : row >> 3, up = n & 1 ? 2 : -2;
+    const bool inside = n & 1 ? at < 6 : at > 1;
+    return load(inside ? self + up * step : side + (up - 4 * up) * step);
+}
+
+/// Of the gradients in direction n, continued by those behind them.
+INLINE f8 continued(const TileView *v, int row, const TileMask *beyond, const int n) {
+    const f8 pull = steps_on(v, row, n, 1), most = (f8)((i8x)pull & 0x7fffffff);
+    f8 more = keep(pull - steps_on(v, row, n, 2), row_lanes(beyond, row));
+    more = choose(more > most, most, more);
+    return pull + choose(more < -most, -most, more);
+}
+
+INLINE void carry_row(const TileView *v, const TileMask near[6], const TileMask *beyond,
+                      const TileMask *faces, int row, float *velocity, const int dim) {
+    f8 sum = {}, count = {};
+    if (!beyond) {
+        sum_known(v, near, row, &sum, &count, dim);
+    } else {
+#pragma GCC unroll 6
+        for (int n = 0; n < 2 * dim; n++) {
+            if (!((const uint8_t *)near[n].slice)[row]) continue;
+            const i8x lanes = row_lanes(&near[n], row);
+            sum += keep(continued(v, row, &beyond[n], n), lanes);
+            count += keep((f8){} + 1.0f, lanes);
+        }
+    }
+    store_lanes(velocity + row * 8, row_lanes(faces, row), load(velocity + row * 8) - sum / count);
+}
+
+static void carry(const TileView *gradient, const TileMask near[6], const TileMask *beyond,
+                  const TileMask *faces, int dim, float *velocity) {
     EACH_ROW(faces, dim == 3 ? TILE : 1, {
-        f8 sum = {}, count = {};
-        dim == 3 ? sum_known(gradient, near, row, &sum, &count, 3)
-                 : sum_known(gradient, near, row, &sum, &count, 2);
-        store_lanes(velocity + row * 8, row_lanes(faces, row),
-                    load(velocity + row * 8) - sum / count);
+        dim == 3 ? carry_row(gradient, near, beyond, faces, row, velocity, 3)
+                 : carry_row(gradient, near, beyond, faces, row, velocity, 2);
     })
 }
 

@@ -138,20 +138,19 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
         gradient = -pressure_at(s, below) / surface_theta(s, below, me);
     gradient *= inverse_density(s, axis, me);
     s->velocity[axis][me] -= gradient;
-    s->gradient[me] = gradient;
+    s->gradient[axis][me] = gradient;
 }
 
 /// u -= grad q on the lower faces of a tile's cells along an axis that touch liquid; known from
-/// here on. What was subtracted is left in `gradient`, and where in `touched`. context: the axis
-static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
+/// here on. What was subtracted is left in `gradient`, and where in `touched`.
+static void subtract_axis(BrimSim *s, int slot, int a) {
     static const int lower[3] = {-1, -3, -9};
     const Grid *g = &s->grid;
-    const int a = *(const int *)context;
     size_t base = (size_t)slot * (size_t)g->tile_cells;
     const int32_t below = g->neighbour[slot][TILE_SELF + lower[a]];
     TileMask here = {{0}};
     if (!s->wet[slot] && (below < 0 || !s->wet[below])) {
-        mask_store(g, s->touched, slot, &here);
+        mask_store(g, s->touched[a], slot, &here);
         return;
     }
     Around around = {.liquid = mask_load(g, s->liquid, slot)}; // all that is needed of it
@@ -170,61 +169,49 @@ static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
         whole.slice[z] = here.slice[z] & ~cut.slice[z];
     }
     s->faces->subtract(&around, &whole, a, g->tile_depth, &pressure, flags ? NULL : &phi,
-                       s->velocity[a] + base, s->gradient + base);
+                       s->velocity[a] + base, s->gradient[a] + base);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z] & cut.slice[z]; bits; bits &= bits - 1)
             subtract_face(s, &around, a, slot, z * 64 + __builtin_ctzll(bits));
     mask_store(g, s->known[a], slot, &known);
-    mask_store(g, s->touched, slot, &here);
+    mask_store(g, s->touched[a], slot, &here);
 }
 
-/// The pressure's pull on a face between two air cells: the mean over the faces beside it that have
-/// one, each continued along the line through the face behind it, but neither turned about nor more
-/// than doubled. Not where surface tension pulls, too: what it balances is carried on as it is.
-static float carried_pull(const BrimSim *s, const TileMask near[6], int slot, int cell) {
-    const Grid *g = &s->grid;
-    const int64_t base = (int64_t)slot * g->tile_cells;
-    const float slope = s->def.surface_tension > 0 ? 0 : 1;
-    float sum = 0, count = 0;
-    for (int n = 0; n < 2 * s->dim; n++) {
-        if (!mask_has(&near[n], cell)) continue;
-        const int shift = 3 * (n >> 1), at = cell >> shift & 7, up = n & 1 ? 1 : -1;
-        bool inside = at + 2 * up >= 0 && at + 2 * up < TILE;
-        int64_t one, two;
-        if (inside) {
-            one = base + cell + up * (1 << shift), two = one + up * (1 << shift);
-        } else {
-            int p[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
-            p[n >> 1] += up, one = grid_near(g, slot, p[0], p[1], p[2]);
-            p[n >> 1] += up, two = grid_near(g, slot, p[0], p[1], p[2]);
-        }
-        float pull = s->gradient[one], most = slope * fabsf(pull), more = 0;
-        if (two >= 0 && s->touched[two >> 3] >> (two & 7) & 1) more = pull - s->gradient[two];
-        sum += pull + (more < -most ? -most : more > most ? most : more);
-        count++;
-    }
-    return sum / count;
+static void subtract_tile(BrimSim *s, int slot, int thread, void *context) {
+    for (int a = 0; a < s->dim; a++) subtract_axis(s, slot, a);
 }
 
 /// The surface runs through the middle of cells, so particles below it also hang on faces between
 /// two air cells. These get the pressure's pull of the liquid faces beside them, or the topmost
-/// half cell would lag behind its wave. context: the axis
-static void carry_tile(BrimSim *s, int slot, int thread, void *context) {
+/// half cell would lag behind its wave: continued along a line, but not where surface tension
+/// pulls, too: what it balances is carried on as it is.
+static void carry_axis(BrimSim *s, int slot, int a) {
     const Grid *g = &s->grid;
-    const int a = *(const int *)context;
-    TileMask near[6], known = mask_load(g, s->known[a], slot);
-    TileMask here = mask_load(g, s->touched, slot), side = mask_side_faces(g, slot, a);
-    float *velocity = s->velocity[a] + (size_t)slot * (size_t)g->tile_cells;
-    mask_around(g, s->touched, slot, near);
+    TileMask near[6], beyond[6], known = mask_load(g, s->known[a], slot);
+    TileMask here = mask_load(g, s->touched[a], slot), side = mask_side_faces(g, slot, a);
+    TileMask wanted = {{0}};
+    uint64_t all = 0;
+    mask_around(g, s->touched[a], slot, near);
     for (int z = 0; z < g->tile_depth; z++) {
         uint64_t any = 0;
         for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
-        any &= known.slice[z] & ~here.slice[z] & ~side.slice[z];
-        for (; any; any &= any - 1) {
-            int cell = z * 64 + __builtin_ctzll(any);
-            velocity[cell] -= carried_pull(s, near, slot, cell);
-        }
+        all |= wanted.slice[z] = any & known.slice[z] & ~here.slice[z] & ~side.slice[z];
     }
+    if (!all) return;
+    bool straight = s->def.surface_tension > 0;
+    if (!straight) mask_around_2(g, s->touched[a], slot, beyond);
+    TileView gradient = tile_view(g, slot, s->gradient[a], tile_zeros);
+    s->faces->carry(&gradient, near, straight ? NULL : beyond, &wanted, s->dim,
+                    s->velocity[a] + (size_t)slot * (size_t)g->tile_cells);
+}
+
+static void carry_tile(BrimSim *s, int slot, int thread, void *context) {
+    bool wet = false;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        wet |= t >= 0 && s->wet[t];
+    }
+    for (int a = 0; a < s->dim && wet; a++) carry_axis(s, slot, a);
 }
 
 /// Faces on walls and inside solids have no velocity of their own.
@@ -354,10 +341,8 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
 BrimResult stage_subtract(BrimSim *s, BrimError *error) {
     TeamLargest largest = 0;
     if (!fields_take(s, FIELD_gradient)) return step_out_of_memory(s, "subtract", error);
-    for (int axis = 0; axis < s->dim; axis++) { // one after the other: they share their gradient
-        tiles_for(s, subtract_tile, &axis);
-        tiles_for(s, carry_tile, &axis);
-    }
+    tiles_for(s, subtract_tile, NULL);
+    tiles_for(s, carry_tile, NULL);
     tiles_for(s, measure_tile, &largest);
     s->stats.max_divergence = (double)team_largest(&largest) * to_ratio(s);
     return BRIM_OK;

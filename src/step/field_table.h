@@ -313,9 +313,9 @@ typedef enum StageId {
       "of the linear system, 0 in cells that are not in it; until the solver takes it")            \
     F(rhs, float, 1, CELL, SYSTEM, ALWAYS, ONLY(SPREAD) | ONLY(PRESSURE), NO, "m/s",               \
       "right-hand side of the linear system; for the density in cells")                            \
-    F(gradient, float, 1, CELL, WORK, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                           \
+    F(gradient, float, 3, CELL, WORK, ALWAYS, ONLY(SUBTRACT), NO, "m/s",                           \
       "of the pressure along an axis, as it was subtracted")                                       \
-    F(touched, uint8_t, 1, ROW, ALL, ALWAYS, ONLY(SUBTRACT), NO, "", "faces that have one")        \
+    F(touched, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(SUBTRACT), NO, "", "faces that have one")        \
     F(grown, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(EXTRAPOLATE), NO, "", "known, a layer later")      \
     F(slid, float, 3, CELL, WORK, SOLIDS, ONLY(EXTRAPOLATE), NO, "m/s",                            \
       "velocity of cut faces along their walls")                                                   \
