@@ -6,9 +6,11 @@
 #include "bodies/bodies.h"
 #include "gauge/gauge.h"
 #include "liquid/force_fields.h"
+#include "projection/inlet.h"
 #include "scene/check.h"
 #include "scene/def_hash.h"
 #include "sim_cache.h"
+#include "step/convey.h"
 #include "step/guard.h"
 #include "step/scatter.h"
 #include "step/stream.h"
@@ -365,6 +367,8 @@ void brim_sim_destroy(BrimSim **sim) {
     free(s->walls.pending);
     free(s->walls.pending_placed);
     free(s->sources);
+    inlets_free(s);
+    convey_free(s);
     free(s->drains);
     free(s->gravity_keys);
     for (int i = 0; i < s->flow_count; i++) flow_free(&s->flows[i]);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "bodies/bodies.h"
 #include "bodies/immersed.h"
+#include "projection/inlet.h"
 #include "projection/mixed.h"
 #include "projection/weight.h"
 #include "step/stages.h"
@@ -89,6 +90,18 @@ static void add_density_error(BrimSim *s, int slot) {
             s->rhs[base + (size_t)i] += error[i] * (float)(s->dx / time);
 }
 
+/// What sources let in, see inlet.c. A cell all of whose faces are held needs no pressure.
+static void add_inflow(BrimSim *s, int slot) {
+    const InletTile *inlet = inlet_at(s, slot);
+    size_t base = system_base(s, slot);
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        if (s->diagonal[base + (size_t)i] > 0)
+            s->rhs[base + (size_t)i] += inlet->inflow[i];
+        else
+            s->rhs[base + (size_t)i] = s->pressure[base + (size_t)i] = 0;
+    }
+}
+
 /// Cells beside solids and between liquids, over what the kernel for open water made of them.
 static void build_special(BrimSim *s, int slot, const Around *around) {
     TileMask cut = cut_cells(s, slot), mixed = mixed_cells(s, slot);
@@ -117,9 +130,10 @@ static void build_open(BrimSim *s, int slot, const Around *around, float scale) 
 static void build_tile(BrimSim *s, int slot, int thread, void *context) {
     const float scale = *(const float *)context;
     if (!s->wet[slot]) return;
-    Around around = around_tile(&s->grid, s->liquid, slot);
+    Around around = pressure_around(s, slot);
     build_open(s, slot, &around, scale);
     if (solid_here(s, slot) || s->mixed[0]) build_special(s, slot, &around);
+    if (inlet_at(s, slot)) add_inflow(s, slot);
     if (s->primed && (s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED))
         add_density_error(s, slot);
 }
@@ -160,11 +174,11 @@ static void subtract_axis(BrimSim *s, int slot, int a) {
     TileView phi = tile_view(g, slot, s->phi, tile_far);
     TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
     TileMask shut = shut_faces(s, slot, 2 * a), cut = cut_faces(s, slot, a), whole;
-    TileMask mixed = mixed_faces(s, slot, a);
+    TileMask mixed = mixed_faces(s, slot, a), held = inlet_faces(s, slot, a);
     for (int z = 0; z < g->tile_depth; z++) {
-        here.slice[z] =
-            (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] & ~shut.slice[z];
-        known.slice[z] |= here.slice[z];
+        here.slice[z] = (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] &
+                        ~shut.slice[z] & ~held.slice[z];
+        known.slice[z] |= here.slice[z] | held.slice[z];
         cut.slice[z] |= mixed.slice[z];
         whole.slice[z] = here.slice[z] & ~cut.slice[z];
     }
@@ -189,13 +203,14 @@ static void carry_axis(BrimSim *s, int slot, int a) {
     const Grid *g = &s->grid;
     TileMask near[6], beyond[6], known = mask_load(g, s->known[a], slot);
     TileMask here = mask_load(g, s->touched[a], slot), side = mask_side_faces(g, slot, a);
-    TileMask wanted = {{0}};
+    TileMask wanted = {{0}}, held = inlet_faces(s, slot, a);
     uint64_t all = 0;
     mask_around(g, s->touched[a], slot, near);
     for (int z = 0; z < g->tile_depth; z++) {
         uint64_t any = 0;
         for (int n = 0; n < 2 * s->dim; n++) any |= near[n].slice[z];
-        all |= wanted.slice[z] = any & known.slice[z] & ~here.slice[z] & ~side.slice[z];
+        any &= known.slice[z] & ~here.slice[z] & ~side.slice[z] & ~held.slice[z];
+        all |= wanted.slice[z] = any;
     }
     if (!all) return;
     bool straight = s->def.surface_tension > 0;
@@ -250,13 +265,15 @@ static bool is_shut_in(const BrimSim *s, const Around *around, int slot, int cel
 static float outflow_of(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     if (!s->wet[slot]) return 0;
-    Around around = around_tile(&s->grid, s->liquid, slot);
+    Around around = pressure_around(s, slot);
+    const InletTile *inlet = inlet_at(s, slot);
     if (s->band.swallowed_count && band_source_near(s, slot))
         leave_swallowed(s, slot, &around.liquid);
     TileMask cut = cut_cells(s, slot), beside;
     TileView velocity[3];
     view_velocity(s, slot, velocity);
     for (int z = 0; z < g->tile_depth; z++) {
+        if (inlet) cut.slice[z] = ~(uint64_t)0;
         beside.slice[z] = around.liquid.slice[z] & cut.slice[z];
         around.liquid.slice[z] &= ~cut.slice[z];
     }
@@ -265,8 +282,9 @@ static float outflow_of(const BrimSim *s, int slot) {
         for (uint64_t bits = beside.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
             if (is_shut_in(s, &around, slot, cell)) continue;
-            float outflow = fabsf(cell_outflow(s, &around, slot, cell));
-            largest = (float)larger_of(largest, outflow);
+            float outflow = cell_outflow(s, &around, slot, cell);
+            if (inlet) outflow -= inlet->inflow[cell];
+            largest = (float)larger_of(largest, fabsf(outflow));
         }
     return largest;
 }
@@ -300,7 +318,7 @@ static double to_ratio(const BrimSim *s) {
 BrimResult stage_pressure(BrimSim *s, BrimError *error) {
     float scale = s->projection.kick > 0 ? (float)(s->projection.kick_now / s->projection.kick) : 0;
     s->projection.kick = s->projection.kick_now;
-    bool room = wet_arrange(s) && system_begin(s, s->wet_at);
+    bool room = wet_arrange(s) && system_begin(s, s->wet_at) && inlets_find(s, s->liquid, true);
     if (room) tiles_for(s, build_tile, &scale);
     if (room) drains_pull(s);
     if (room && has_band(s)) add_swallowed(s);

@@ -2,8 +2,17 @@
 #pragma once
 #include "solve/solve.h"
 
+/// Tiles that running sources meet (projection/inlet.h).
+typedef struct Inlets {
+    struct InletTile *tile; ///< [count]
+    int32_t *at;            ///< [tiles] 1 + the tile's place among them, 0: no source there
+    int count, capacity, tiles;
+    bool begins; ///< a stream begins before liquid
+} Inlets;
+
 typedef struct ProjectionState {
     Poisson *poisson;
+    Inlets inlets;
     Grid system;       ///< tiles of the linear system: see step/system.h
     double kick;       ///< over which the last pressure acted, s
     double kick_now;   ///< seconds of gravity and pressure of this step

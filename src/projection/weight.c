@@ -5,6 +5,7 @@
 // steps change, q / kick is neither. With q_weight from a solve of its own the pressure is
 //   p kick = q_weight + (q - q_weight) kick / dt.
 #include "projection/weight.h"
+#include "projection/inlet.h"
 #include "step/stages.h"
 #include "step/system.h"
 #include "walls/solid_masks.h"
@@ -31,7 +32,7 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
     const int64_t rows = wet_cell(s, base);
     memcpy(s->weight_pressure + rows, s->pressure + rows, (size_t)g->tile_cells * sizeof(float));
     memset(s->rhs + rows, 0, (size_t)g->tile_cells * sizeof(float));
-    Around around = around_tile(g, s->liquid, slot);
+    Around around = pressure_around(s, slot);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);

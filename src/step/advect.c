@@ -1,4 +1,6 @@
 // Stage 4: particles move with the flow.
+#include "base/error.h"
+#include "step/convey.h"
 #include "step/stages.h"
 #include "walls/sight.h"
 #include "walls/solid_fine.h"
@@ -319,6 +321,7 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
         move_far(s, &span, &m, far[i]);
         if (s->tracking.kernels) particle_words(&s->particles, ATTR_NORMAL)[first + far[i]] = 0;
     }
+    convey_tile(s, slot);
     find_keys(s, slot);
 }
 
@@ -329,7 +332,7 @@ static void grow_older(BrimSim *s) {
 }
 
 BrimResult stage_advect(BrimSim *s, BrimError *error) {
-    (void)error;
+    if (!convey_find(s)) return step_out_of_memory(s, "advect", error);
     grow_older(s);
     tiles_for(s, advect_tile, NULL);
     return BRIM_OK;

@@ -36,6 +36,8 @@ typedef struct Appender {
     const Shape *const *earlier; ///< regions seeded before: their points are taken
     int earlier_count;
     const float *back;     ///< drift of the lattice: points that were inside before it are not new
+    double way[3];         ///< of the lattice so far, m
+    bool within;           ///< the shape lies wholly in the domain
     int windows;           ///< parts of the drift at whose ends a point may have been inside
     uint32_t *points;      ///< [cells] counts points, when dry; may be NULL
     bool into_air;         ///< none in liquid, nor in a cell of particles that wait
@@ -46,20 +48,6 @@ typedef struct Appender {
     int64_t count, most; ///< counting ends beyond `most`, when that is not 0
     bool full;           ///< out of memory
 } Appender;
-
-/// Whether the points of a batch, moved upstream by a part of the drift, lie in the shape.
-static void upstream(const Appender *a, const SeedBatch *b, float part, bool in[SEED_BATCH]) {
-    float d[SEED_BATCH];
-    SeedBatch at = *b;
-    for (int i = 0; i < b->count && part > 0; i++) {
-        at.x[i] -= part * a->back[0];
-        at.y[i] -= part * a->back[1];
-        at.z[i] -= part * a->back[2];
-    }
-    if (a->mover) solid_place(a->mover, a->until - (double)part * a->span, 0);
-    port_distance(a->shape, a->mover, b->count, at.x, at.y, at.z, d);
-    for (int i = 0; i < b->count; i++) in[i] = d[i] < 0;
-}
 
 /// Points of a lattice that follow one another: one distance decides on all of them when the
 /// surface is far.
@@ -86,11 +74,21 @@ static void move_off(const Solid *solid, int dim, float d, float to, float step,
     b->x[i] += by * g[0], b->y[i] += by * g[1], b->z[i] += by * g[2];
 }
 
+/// A number in 0..1 that a point of a lattice keeps wherever that drifts.
+static float chance(const Appender *a, const SeedBatch *lattice, int i) {
+    const float at[3] = {lattice->x[i], lattice->y[i], lattice->z[i]};
+    uint64_t place[3];
+    for (int k = 0; k < 3; k++)
+        place[k] = (uint64_t)(int64_t)floorf((float)((double)at[k] - a->way[k]) / a->spacing);
+    return hash_unit(hash_3(a->s->def.seed, hash_3(place[0], place[1], place[2]), 1), 0);
+}
+
 /// Takes points inside a solid out of `in`. Each stands for a box of one spacing. With jitter one
 /// that a solid cuts is kept by the hash, as likely as its free part is large, in the middle of
 /// that: so there are as many particles as there is room, wherever the lattice meets the solid.
-static void leave_out_solid(const Appender *a, const Solid *solid, SeedBatch *b,
-                            bool in[SEED_BATCH]) {
+/// lattice: where the points are at the end of the step; move: they go to that middle
+static void leave_out_solid(const Appender *a, const Solid *solid, const SeedBatch *lattice,
+                            SeedBatch *b, bool move, bool in[SEED_BATCH]) {
     float x[SEED_BATCH], y[SEED_BATCH], z[SEED_BATCH], d[SEED_BATCH];
     int at[SEED_BATCH], count = 0, groups = 0, middle[GROUPS];
     const float margin = 0.5f * a->s->dx; // for the spacing, and distances that are interpolated
@@ -117,40 +115,109 @@ static void leave_out_solid(const Appender *a, const Solid *solid, SeedBatch *b,
             continue;
         }
         float part = 0.5f + d[k] / a->spacing;
-        uint64_t place = hash_3((uint64_t)(int64_t)floorf(x[k] / a->spacing),
-                                (uint64_t)(int64_t)floorf(y[k] / a->spacing),
-                                (uint64_t)(int64_t)floorf(z[k] / a->spacing));
-        in[i] = part > hash_unit(hash_3(a->s->def.seed, place, 1), 0);
-        if (in[i] && part < 1)
+        in[i] = part > chance(a, lattice, i);
+        if (in[i] && part < 1 && move)
             move_off(solid, a->s->dim, d[k], 0.5f * part * a->spacing, 0.25f * a->spacing, b, i);
     }
 }
 
-/// Which of a batch are in the liquid's shape, or came into it during the drift, even if they have
-/// left it by now; and are not in a solid. Points beside solids may move.
-static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
-    float d[SEED_BATCH];
-    bool was[SEED_BATCH];
-    upstream(a, b, 0, in);
-    for (int w = 1; w <= a->windows; w++) {
-        upstream(a, b, (float)w / (float)a->windows, was);
-        for (int i = 0; i < b->count; i++)
-            in[i] = w < a->windows ? in[i] | was[i] : in[i] & !was[i];
-    }
-    for (int k = 0; k < a->earlier_count; k++) {
-        shape_distance(a->earlier[k], b->count, b->x, b->y, b->z, d);
-        for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
-    }
+/// Takes points in solids out of `in`; see leave_out_solid.
+static void leave_out_solids(const Appender *a, const SeedBatch *lattice, SeedBatch *b, bool move,
+                             bool in[SEED_BATCH]) {
     for (int k = 0; k < a->s->walls.solid_count && !a->past_solids; k++)
         if (solid_exists(a->s->walls.solids[k], a->s->walls.time))
-            leave_out_solid(a, a->s->walls.solids[k], b, in);
+            leave_out_solid(a, a->s->walls.solids[k], lattice, b, move, in);
     for (int k = 0; bodies_immersed(a->s) && k < a->s->bodies->count; k++)
-        leave_out_solid(a, a->s->bodies->body[k].twins->solid, b, in);
+        leave_out_solid(a, a->s->bodies->body[k].twins->solid, lattice, b, move, in);
+}
+
+/// Takes points outside the domain out of `in`.
+static void leave_out_beyond(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
     const Grid *g = &a->s->grid;
     for (int i = 0; i < b->count; i++)
         in[i] &= b->x[i] > 0 && b->y[i] > 0 && b->x[i] < (float)g->cells[0] * a->s->dx &&
                  b->y[i] < (float)g->cells[1] * a->s->dx &&
                  (a->s->dim == 2 || (b->z[i] > 0 && b->z[i] < (float)g->cells[2] * a->s->dx));
+}
+
+/// Points of a batch moved upstream by a part of the drift: whether they lie in the shape, and in
+/// room, where no wall is.
+static void upstream(const Appender *a, const SeedBatch *b, float part, bool in[SEED_BATCH],
+                     bool room[SEED_BATCH]) {
+    float d[SEED_BATCH];
+    SeedBatch at = *b;
+    bool any = false;
+    for (int i = 0; i < b->count && part > 0; i++) {
+        at.x[i] -= part * a->back[0];
+        at.y[i] -= part * a->back[1];
+        at.z[i] -= part * a->back[2];
+    }
+    if (a->mover) solid_place(a->mover, a->until - (double)part * a->span, 0);
+    port_distance(a->shape, a->mover, b->count, at.x, at.y, at.z, d);
+    for (int i = 0; i < b->count; i++) any |= room[i] = in[i] = d[i] < 0;
+    if (!any) return;
+    if (!a->within) leave_out_beyond(a, &at, room);
+    leave_out_solids(a, b, &at, false, room);
+}
+
+/// Takes those out of `in` that only came by a wall inside the shape: farther up their lines there
+/// is room, so the stream does not begin here. inside: which were in the shape, in a wall
+static void leave_out_passed(const Appender *a, const SeedBatch *b, const bool inside[SEED_BATCH],
+                             bool in[SEED_BATCH]) {
+    enum { FARTHEST = 1000 };
+    float length = 0;
+    for (int k = 0; k < 3; k++) length += a->back[k] * a->back[k];
+    float step = a->spacing / sqrtf(length); // parts of the drift
+    SeedBatch some = {0};
+    int from[SEED_BATCH];
+    for (int i = 0; i < b->count; i++) {
+        if (!in[i] || !inside[i]) continue;
+        some.x[some.count] = b->x[i], some.y[some.count] = b->y[i], some.z[some.count] = b->z[i];
+        from[some.count++] = i;
+    }
+    for (int k = 1; k < FARTHEST && some.count > 0; k++) {
+        bool shape[SEED_BATCH], room[SEED_BATCH];
+        int left = 0;
+        upstream(a, &some, 1 + (float)k * step, shape, room);
+        for (int i = 0; i < some.count; i++) {
+            if (room[i]) in[from[i]] = false;
+            if (room[i] || !shape[i]) continue;
+            some.x[left] = some.x[i], some.y[left] = some.y[i], some.z[left] = some.z[i];
+            from[left++] = from[i];
+        }
+        some.count = left;
+    }
+}
+
+/// Points of a stream that came into room of its shape during the drift, out of nowhere or of a
+/// wall, even if they have left the shape by now.
+static void choose_new(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
+    bool was[SEED_BATCH], shape[SEED_BATCH];
+    upstream(a, b, 0, shape, in);
+    for (int w = 1; w <= a->windows; w++) {
+        upstream(a, b, (float)w / (float)a->windows, shape, was);
+        for (int i = 0; i < b->count; i++)
+            in[i] = w < a->windows ? in[i] | was[i] : in[i] & !was[i];
+    }
+    leave_out_passed(a, b, shape, in);
+}
+
+/// Which of a batch are in the liquid's shape and not in a solid. Points beside solids may move.
+static void choose(const Appender *a, SeedBatch *b, bool in[SEED_BATCH]) {
+    const SeedBatch lattice = *b;
+    float d[SEED_BATCH];
+    if (a->back) {
+        choose_new(a, b, in);
+    } else {
+        port_distance(a->shape, a->mover, b->count, b->x, b->y, b->z, d);
+        for (int i = 0; i < b->count; i++) in[i] = d[i] < 0;
+    }
+    for (int k = 0; k < a->earlier_count; k++) {
+        shape_distance(a->earlier[k], b->count, b->x, b->y, b->z, d);
+        for (int i = 0; i < b->count; i++) in[i] &= d[i] >= 0;
+    }
+    leave_out_solids(a, &lattice, b, true, in);
+    leave_out_beyond(a, b, in);
 }
 
 BrimResult flow_new(LiquidFlow *flow, const BrimLiquidDef *def, int dim, BrimError *error) {
@@ -324,6 +391,14 @@ static bool bounds(const BrimSim *s, const Shape *shape, float low[3], float hig
     return true;
 }
 
+/// Whether none of a source's shape is cut off.
+static bool lies_within(const BrimSim *s, const Source *source) {
+    bool within = true;
+    for (int a = 0; a < s->dim; a++)
+        within &= source->low[a] > 0 && source->high[a] < (float)s->grid.cells[a] * s->dx;
+    return within;
+}
+
 static float spacing_of(const BrimSim *s) {
     return s->dx / (float)seed_per_axis(s->dim, s->def.particles_per_cell);
 }
@@ -494,7 +569,10 @@ static double cross_section(BrimSim *s, const Source *source, const float direct
                   .back = back,
                   .windows = 1};
     for (int i = 0; i < windows; i++) {
-        for (int k = 0; k < 3; k++) offset[k] = fmodf((float)i * back[k], spacing);
+        for (int k = 0; k < 3; k++) {
+            offset[k] = fmodf((float)i * back[k], spacing);
+            a.way[k] = (double)i * back[k];
+        }
         seed_lattice(s->dim, spacing, offset, source->low, source->high, visit, &a);
     }
     return (double)a.count / windows;
@@ -543,10 +621,10 @@ BrimResult emit_prepare(BrimSim *s, Source *source, int index, BrimError *error)
                     index);
     for (int k = 0; k < 3; k++) direction[k] /= speed;
     source->points = cross_section(s, source, direction, spacing_of(s), false);
+    source->fine = fine_section(s, source, direction, MOST, false);
     double drift = speed;
     // Where the shape's sides fall between points the lattice makes up for it by its pace.
-    if (source->points > 0)
-        drift *= fine_section(s, source, direction, MOST, false) / source->points;
+    if (source->points > 0) drift *= source->fine / source->points;
     double volume = s->cell_volume / s->def.particles_per_cell;
     double flow = def->flow > 0 ? def->flow : def->rate * volume;
     if (flow > 0) {
@@ -568,10 +646,12 @@ static bool emit_source(BrimSim *s, Source *source) {
     double from = fmax(s->time, source->def.start), to = fmin(s->time + s->dt, source->def.stop);
     if (to <= from) return true;
     float spacing = spacing_of(s), back[3], offset[3], low[3], high[3], length = 0;
+    double way[3];
     for (int k = 0; k < 3; k++) { // downstream of the shape too: what passed through it is there
         back[k] = (float)(source->drift[k] * (to - from));
         source->phase[k] += varies ? source->drift[k] * (to - from) : 0;
-        offset[k] = (float)fmod(varies ? source->phase[k] : source->drift[k] * to, spacing);
+        way[k] = varies ? source->phase[k] : source->drift[k] * to;
+        offset[k] = (float)fmod(way[k], spacing);
         length += back[k] * back[k];
         low[k] = fmaxf(source->low[k] + fminf(back[k], 0), 0);
         high[k] = fminf(source->high[k] + fmaxf(back[k], 0), (float)s->grid.cells[k] * s->dx);
@@ -584,6 +664,8 @@ static bool emit_source(BrimSim *s, Source *source) {
                   .density = source->def.density,
                   .jitter = true,
                   .back = back,
+                  .way = {way[0], way[1], way[2]},
+                  .within = lies_within(s, source),
                   .windows = (int)fmaxf(1, ceilf(sqrtf(length) / spacing))};
     if (varies) {
         a.velocity = (BrimVec3){source->stream[0], source->stream[1], source->stream[2]};
@@ -676,7 +758,5 @@ static bool emit_all(BrimSim *s) {
 }
 
 BrimResult stage_emit(BrimSim *s, BrimError *error) {
-    BrimResult r = streams_place(s, s->time + s->dt, s->dt, error);
-    if (r != BRIM_OK) return r;
     return emit_all(s) ? BRIM_OK : step_out_of_memory(s, "emit", error);
 }

@@ -60,16 +60,32 @@ typedef struct Source {
     float drift[3];        ///< speed of the lattice, m/s
     uint32_t origin;       ///< its particles' attribute `source`
     double points;         ///< cross-section: points that enter when it drifts by one spacing
+    double fine;           ///< the same in parts of points
+    bool blocked;          ///< walls inside its shape stand in the stream's way
 
     // what changes with time (step/stream.h)
     Solid *mover; ///< the shape, where it moves; NULL: it stays
     Formula *velocity_at[3], *flow_at;
     float direction[3], pace; ///< of the lattice as the shape sees it; that the section is of
-    double fine;              ///< its cross-section in parts of points
     float stream[3];          ///< velocity of the water at the shape's place, m/s
     float spin[3], centre[3]; ///< of the shape
     double phase[3];          ///< way of the lattice so far, m
 } Source;
+
+/// Where a particle is at the end of the step, m, and the source that takes it there, or -1.
+typedef struct ConveyedPlace {
+    float x[3];
+    int32_t source;
+} ConveyedPlace;
+
+/// Particles inside sources (step/convey.h).
+typedef struct Conveyed {
+    ConveyedPlace *place; ///< of the particles on some tiles
+    int64_t *first;       ///< [tiles] that of the tile's first particle, -1: all go with the flow
+    size_t room;
+    int tiles;
+    bool any;
+} Conveyed;
 
 typedef struct Drain {
     BrimDrainDef def;
@@ -161,6 +177,7 @@ struct BrimSim {
     Bodies *bodies;    ///< NULL without; their solids are among those of the walls
     Source *sources;
     int source_count;
+    Conveyed conveyed;
     struct ForceField *forces; ///< (liquid/force_fields.h)
     int force_count;
     Drain *drains;

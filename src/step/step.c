@@ -9,6 +9,7 @@
 #include "bodies/immersed.h"
 #include "step/guard.h"
 #include "step/stages.h"
+#include "step/stream.h"
 #include "volume/settle.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"
@@ -37,7 +38,7 @@ static const Stage step_stages[] = {
      "wall_speed fine_at fine_from fine_slot solid_fine"},
     {AT_ATOMISE, "atomise", BRIM_STAGE_ADVECT, stage_atomise, has_spray, "phi", "sprayed"},
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, stage_advect, NULL,
-     "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine",
+     "velocity tile_speed tile_solid solid_at solid_phi open wall_speed fine_at solid_fine",
      "tile_reach"},
     {AT_TRACE, "trace", BRIM_STAGE_BAND, stage_trace, has_band,
      "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine rock phi "
@@ -94,9 +95,9 @@ static const Stage step_stages[] = {
      "known tile_solid solid_at shut rock phi liquid wet",
      "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
-     "velocity known tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
+     "known tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
      "compression below rigid inverse_density mixed",
-     "wet_at wet_from pressure weight_pressure coefficient diagonal rhs"},
+     "velocity wet_at wet_from pressure weight_pressure coefficient diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
      "tile_solid solid_at shut cut open wall_speed phi liquid wet wet_at pressure inverse_density "
      "mixed",
@@ -222,7 +223,8 @@ BrimResult step_run(BrimSim *s, BrimError *error) {
     s->projection.kick_now = next + 0.5 * s->dt_next - s->velocity_time;
 
     if (s->bodies && !move_bodies(s)) return step_out_of_memory(s, "bodies", error);
-    result = stages_run(s, AT_SOLIDS, AT_SYNC, error);
+    result = streams_place(s, s->time + s->dt, s->dt, error);
+    if (result == BRIM_OK) result = stages_run(s, AT_SOLIDS, AT_SYNC, error);
     if (result != BRIM_OK) return result;
     s->time = next, s->frame = frame;
     s->step++;

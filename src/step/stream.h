@@ -14,6 +14,17 @@ static inline bool source_varies(const Source *source) {
            source->velocity_at[2];
 }
 
+/// Whether a tile, with some cells around it, and the box around a source meet.
+static inline bool source_meets(const BrimSim *s, const Source *source, int slot, int cells) {
+    const TileCoord c = s->grid.coord[slot];
+    const int at[3] = {c.x, c.y, c.z};
+    for (int a = 0; a < s->dim; a++)
+        if (source->low[a] * s->inv_dx > (float)(at[a] * TILE + TILE + cells) ||
+            source->high[a] * s->inv_dx < (float)(at[a] * TILE - cells))
+            return false;
+    return true;
+}
+
 /// Whether a drain takes so much and no more.
 static inline bool drain_limits(const Drain *drain) {
     return drain->rate_at || drain->def.rate > 0;

@@ -7,6 +7,8 @@
 #include "volume/density.h"
 #include "band/band.h"
 #include "base/error.h"
+#include "projection/inlet.h"
+#include "step/convey.h"
 #include "step/system.h"
 #include "volume/settle.h"
 #include "walls/solid_fine.h"
@@ -38,13 +40,14 @@ static const double SETTLED = 0.01;
 
 // ------------------------------------------------------------------------------- the system
 
-/// Rigid cells, below a band or in immersed bodies, are as walls.
+/// Rigid cells, below a band or in immersed bodies, are as walls; so are faces that sources hold.
 static Around look_around(const BrimSim *s, int slot) {
     Around a = around_tile(&s->grid, s->weighed, slot);
     for (int n = 0; n < 2 * s->dim && has_rigid(s); n++) {
         TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
         for (int z = 0; z < s->grid.tile_depth; z++) a.side[n].slice[z] |= below.slice[z];
     }
+    inlet_hold(s, slot, &a);
     if (s->volume.settling) settle_shut(s, &a);
     return a;
 }
@@ -104,8 +107,10 @@ static DensityErrors build_tile(BrimSim *s, int slot, float *q) {
     float *error = s->rhs + base;
     DensityErrors sums = density_errors(s, s->density, s->weighed, slot, error);
     if (s->volume.settling) sums = settle_errors(s, slot, error);
+    const TileMask full = inlet_full(s, slot);
     for (int i = 0; i < g->tile_cells; i++) {
-        if (s->diagonal[base + (size_t)i] == 0) error[i] = 0; // shut in: nothing can be mended
+        // shut in: nothing can be mended; a source's lattice is as it should be
+        if (s->diagonal[base + (size_t)i] == 0 || mask_has(&full, i)) error[i] = 0;
         if (error[i] > ERROR_MAX) sums.waiting += error[i] - ERROR_MAX;
         float e = error[i] > -ERROR_MAX ? error[i] : -ERROR_MAX;
         error[i] = e < ERROR_MAX ? e : ERROR_MAX;
@@ -197,6 +202,8 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
     for (int a = 0; a < s->dim; a++) {
         TileMask known = mask_side_faces(g, slot, a), faces;
         if (has_rigid(s)) shut_below(s, slot, a, &known);
+        const TileMask held = inlet_faces(s, slot, a);
+        for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= held.slice[z];
         for (int z = 0; z < g->tile_depth && s->volume.settling; z++)
             known.slice[z] |= around.liquid.slice[z] ^ around.wet[2 * a].slice[z];
         float *d = s->shift[a] + base;
@@ -497,7 +504,8 @@ static bool find_places(BrimSim *s) {
 
 BrimResult stage_spread(BrimSim *s, BrimError *error) {
     Errors errors = {.q = s->potential, .tile = s->errors};
-    if (!find_places(s)) return out_of_memory(s, error);
+    if (!find_places(s) || !(s->warp || inlets_find(s, NULL, false)))
+        return out_of_memory(s, error);
     tiles_for(s, prepare_tile, &errors);
     s->volume.found = add_errors(errors.tile, s->grid.tile_count);
     if (!s->volume.again && !s->volume.settling) // what the step made of the density
@@ -508,7 +516,9 @@ BrimResult stage_spread(BrimSim *s, BrimError *error) {
 BrimResult stage_shift(BrimSim *s, BrimError *error) {
     VolumeState *v = &s->volume;
     if (!fields_take(s, FIELD_shift)) return out_of_memory(s, error);
+    if (!s->warp && !convey_hold(s)) return out_of_memory(s, error);
     move_particles(s, s->potential);
+    if (!s->warp) convey_restore(s);
     if (bodies_immersed(s)) immersed_restore(s);
     if (has_band(s) && !band_swallow(s)) return out_of_memory(s, error);
     if (v->settling) return BRIM_OK;

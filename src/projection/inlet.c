@@ -1,0 +1,417 @@
+// Inlets: what sources do to the flow.
+//
+// Inside a source that runs the stream has the source's velocity, whatever presses on it: faces
+// that lie inside are held, as if a wall moved there; of a source that walls inside it block
+// only those where it begins, since the stream has to find its way.
+//
+// The stream begins where its lines come into the source's shape, or out of a wall inside the
+// shape. In air the surface there is free, and follows. With liquid or a wall behind it what comes
+// in is an inflow into the cells there: with A the open part of a face inside the shape,
+//   inflow = sum over faces of A v . n,    outflow - inflow = 0,
+// so a wall lets the stream in, and liquid behind the source does not feel it.
+#include "projection/inlet.h"
+#include "particles/seed.h"
+#include "step/stages.h"
+#include "step/stream.h"
+#include "walls/cut.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Shapes count as smaller by this many cells, so that a side on a grid plane holds no face.
+static const float SHRUNK = 1e-3f;
+/// Faces of which more than this part is inside are inside.
+static const float WHOLE = 0.99f;
+/// A source is blocked when more than this part of its stream runs into walls inside its shape.
+static const double BLOCKED = 0.02;
+/// Then only its first cells are held: faces so near to where it begins, cells.
+static const float FIRST = 1.25f;
+/// Lesser inflows than this part of the stream are rounding.
+static const float LEAST = 1e-3f;
+
+enum { NODES = TILE + 3 }; // with a cell around the tile
+
+bool source_runs(const BrimSim *s, const Source *source) {
+    if (s->time + s->dt <= source->def.start || s->time >= source->def.stop) return false;
+    return source->points > 0 && (!source_varies(source) || source->pace > 0);
+}
+
+SourceFlow source_flow(const BrimSim *s, const Source *source) {
+    SourceFlow f = {{0}, {0}};
+    // the lattice's pace makes up for points that the shape's sides cut
+    const float share = source->fine > 0 ? (float)(source->points / source->fine) : 1;
+    SolidState state = {.velocity = {0}};
+    if (source->mover) state = solid_state(source->mover);
+    for (int a = 0; a < s->dim; a++) {
+        f.shape[a] = state.velocity[a];
+        f.relative[a] = (source->drift[a] - f.shape[a]) * share;
+    }
+    return f;
+}
+
+/// What all tests on a tile need of a source.
+typedef struct Inlet {
+    BrimSim *s;
+    const Source *source;
+    InletTile *out;
+    int slot, first[3]; ///< cells of the domain before the tile's own
+    SourceFlow flow;
+    float speed;                         ///< of the stream as the shape sees it, m/s
+    float inside[NODES * NODES * NODES]; ///< at nodes, cells; positive in the shape
+    const uint8_t *liquid;               ///< [rows]
+    double blocked;                      ///< what runs into walls, m/s times faces
+    bool solids;                         ///< some are near the tile
+    bool writes;                         ///< velocity of held faces
+} Inlet;
+
+/// Distances at a tile's nodes => inside. False: none lies in the shape.
+static bool sample_nodes(Inlet *in) {
+    const BrimSim *s = in->s;
+    bool any = false;
+    for (int z = 0; z < (s->dim == 3 ? NODES : 1); z++)
+        for (int y = 0; y < NODES; y++) {
+            float px[NODES], py[NODES], pz[NODES], d[NODES];
+            for (int x = 0; x < NODES; x++) {
+                px[x] = (float)(in->first[0] + x - 1) * s->dx;
+                py[x] = (float)(in->first[1] + y - 1) * s->dx;
+                pz[x] = s->dim == 3 ? (float)(in->first[2] + z - 1) * s->dx : 0;
+            }
+            port_distance(in->source->shape, in->source->mover, NODES, px, py, pz, d);
+            for (int x = 0; x < NODES; x++) {
+                float inside = -d[x] * s->inv_dx - SHRUNK;
+                in->inside[(z * NODES + y) * NODES + x] = inside;
+                any |= inside > 0;
+            }
+        }
+    return any;
+}
+
+/// The part of a cell's face in direction n that lies in the shape. p: on the tile or beside it
+static float covered(const Inlet *in, const int p[3], int n) {
+    const int stride[3] = {1, NODES, NODES * NODES}, a = n >> 1;
+    const float *at = in->inside;
+    for (int k = 0; k < in->s->dim; k++) at += (p[k] - in->first[k] + 1) * stride[k];
+    if (n & 1) at += stride[a];
+    if (in->s->dim == 2) return open_edge(at[0], at[stride[1 - a]]);
+    int b = stride[(a + 1) % 3], c = stride[(a + 2) % 3];
+    return open_square(at[0], at[b], at[c], at[b + c]);
+}
+
+/// Whether the stream runs along the shape's sides at a cell: it neither begins nor ends there.
+static bool is_along(const Inlet *in, const int p[3]) {
+    float sum = 0;
+    for (int n = 0; n < 2 * in->s->dim; n++)
+        sum += (n & 1 ? 1.0f : -1.0f) * covered(in, p, n) * in->flow.relative[n >> 1];
+    return fabsf(sum) <= (1 - WHOLE) * in->speed;
+}
+
+/// Index of the face of a cell in direction n, -1 where no tile has it.
+static int64_t face_of(const BrimSim *s, int slot, int cell, int n) {
+    return n & 1 ? grid_step(&s->grid, slot, cell, n >> 1, 1)
+                 : (int64_t)slot * s->grid.tile_cells + cell;
+}
+
+/// Whether a cell of the domain lies at a side in direction n.
+static bool at_side(const BrimSim *s, const int p[3], int n) {
+    return p[n >> 1] == (n & 1 ? s->grid.cells[n >> 1] - 1 : 0);
+}
+
+/// Whether a solid cuts a cell.
+static bool is_cut(const Inlet *in, const int p[3]) {
+    const BrimSim *s = in->s;
+    if (!in->solids) return false;
+    int64_t me = grid_cell(&s->grid, p[0], p[1], p[2]);
+    if (me < 0) return true;
+    int slot = (int)(me / s->grid.tile_cells), cell = (int)(me % s->grid.tile_cells);
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int64_t face = face_of(s, slot, cell, n);
+        if (face >= 0 && open_part(s, n >> 1, face) < 1) return true;
+    }
+    return false;
+}
+
+/// Velocity of the source's shape on a cell's face in direction n, m/s.
+static float shape_velocity(const Inlet *in, const int p[3], int n) {
+    const int a = n >> 1, b = (a + 1) % 3, c = (a + 2) % 3;
+    const float *spin = in->source->spin, *centre = in->source->centre;
+    float x[3];
+    for (int k = 0; k < 3; k++) x[k] = ((float)p[k] + (k == a ? (float)(n & 1) : 0.5f)) * in->s->dx;
+    if (in->s->dim == 2) x[2] = 0;
+    return in->flow.shape[a] + spin[b] * (x[c] - centre[c]) - spin[c] * (x[b] - centre[b]);
+}
+
+/// What is at a point: outside of the shape, a wall, or room for the stream.
+typedef enum Spot { SPOT_OUTSIDE, SPOT_WALL, SPOT_OPEN_SIDE, SPOT_ROOM } Spot;
+
+static Spot spot_at(const BrimSim *s, const Source *source, const float x[3]) {
+    float d;
+    for (int a = 0; a < s->dim; a++) {
+        if (x[a] < 0) return s->sides.open[2 * a] ? SPOT_OPEN_SIDE : SPOT_WALL;
+        if (x[a] > (float)s->grid.cells[a] * s->dx)
+            return s->sides.open[2 * a + 1] ? SPOT_OPEN_SIDE : SPOT_WALL;
+    }
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        if (!solid_exists(s->walls.solids[k], s->walls.time)) continue;
+        solid_distance(s->walls.solids[k], 1, &x[0], &x[1], &x[2], &d);
+        if (d < 0) return SPOT_WALL;
+    }
+    port_distance(source->shape, source->mover, 1, &x[0], &x[1], &x[2], &d);
+    return d < 0 ? SPOT_ROOM : SPOT_OUTSIDE;
+}
+
+bool source_begins(const BrimSim *s, const Source *source, const float x[3]) {
+    float up[3] = {0}, length = 0;
+    for (int a = 0; a < s->dim; a++) length += source->drift[a] * source->drift[a];
+    for (int a = 0; a < s->dim; a++)
+        up[a] = x[a] - FIRST * s->dx * source->drift[a] / sqrtf(length);
+    return spot_at(s, source, up) != SPOT_ROOM;
+}
+
+static bool is_liquid(const Inlet *in, const float x[3]) {
+    const BrimSim *s = in->s;
+    int p[3] = {0};
+    for (int a = 0; a < s->dim; a++) p[a] = space_cell(s->space, x[a]);
+    int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
+    return in->liquid && i >= 0 && in->liquid[i >> 3] >> (i & 7) & 1;
+}
+
+/// What lies behind a stream where it begins.
+typedef enum Backing { BEHIND_AIR, BEHIND_WALL, BEHIND_LIQUID } Backing;
+
+/// What lies behind the stream that begins at a cell: up the stream, after its last room, comes a
+/// wall that reaches to the end of the shape, or within a cell a wall or liquid.
+static Backing backing(const Inlet *in, const int p[3]) {
+    enum { A_CELL = 4, FARTHEST = 256 }; // steps
+    const BrimSim *s = in->s;
+    Spot before = SPOT_OUTSIDE;
+    int left = -1; // steps until one cell beyond the shape
+    for (int k = -A_CELL; k < FARTHEST; k++) {
+        float x[3] = {0};
+        for (int a = 0; a < s->dim; a++)
+            x[a] =
+                ((float)p[a] + 0.5f - (float)k / A_CELL * in->flow.relative[a] / in->speed) * s->dx;
+        Spot spot = spot_at(s, in->source, x);
+        if (spot == SPOT_OPEN_SIDE) return BEHIND_AIR;
+        if (left >= 0) { // behind the shape
+            if (spot == SPOT_WALL) return BEHIND_WALL;
+            if (left-- == 0) return is_liquid(in, x) ? BEHIND_LIQUID : BEHIND_AIR;
+            continue;
+        }
+        if (spot == SPOT_ROOM && before == SPOT_WALL && k > A_CELL)
+            return BEHIND_AIR; // around a solid
+        if (spot == SPOT_OUTSIDE && before == SPOT_WALL) return BEHIND_WALL;
+        if (spot == SPOT_OUTSIDE && before == SPOT_ROOM) left = A_CELL - 1;
+        if (spot != SPOT_OUTSIDE) before = spot;
+        if (spot == SPOT_WALL && k >= 0)
+            for (int a = 0; a < s->dim; a++) // beyond a side there is nothing
+                if (x[a] < 0 || x[a] > (float)s->grid.cells[a] * s->dx) return BEHIND_WALL;
+    }
+    return before == SPOT_WALL ? BEHIND_WALL : BEHIND_AIR;
+}
+
+/// Where the stream begins in a cell before liquid or a wall: its inflow.
+static void begin_cell(Inlet *in, const int p[3], int cell) {
+    const BrimSim *s = in->s;
+    float inflow = 0, least = 1;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        float part = covered(in, p, n), out = in->flow.relative[n >> 1];
+        least = fminf(least, part);
+        if (part == 0 || at_side(s, p, n)) continue;
+        int64_t face = face_of(s, in->slot, cell, n);
+        if (face >= 0 && s->walls.solid_count) part *= open_part(s, n >> 1, face);
+        inflow += n & 1 ? part * out : -part * out;
+    }
+    const uint64_t bit = (uint64_t)1 << (cell & 63);
+    if (least > WHOLE) in->out->full.slice[cell >> 6] |= bit;
+    if (inflow <= LEAST * in->speed) return;
+    Backing behind = backing(in, p);
+    if (behind != BEHIND_AIR) in->out->inflow[cell] += inflow;
+    if (behind == BEHIND_LIQUID && !is_cut(in, p)) in->out->behind.slice[cell >> 6] |= bit;
+}
+
+/// Whether a stream begins in a cell of the domain before liquid.
+static bool begins_at(const BrimSim *s, const int p[3]) {
+    if (!s->projection.inlets.begins) return false;
+    const int64_t cell = grid_cell(&s->grid, p[0], p[1], p[2]), cells = s->grid.tile_cells;
+    const InletTile *inlet = cell < 0 ? NULL : inlet_at(s, (int)(cell / cells));
+    return inlet && mask_has(&inlet->behind, (int)(cell % cells));
+}
+
+/// Holds a cell's face in direction n, if it lies inside. Where the stream begins before liquid
+/// that is at rest: through faces there goes what the source covers of them, and none of what is
+/// behind is drawn along, as particles of the stream do not read the velocity of held faces.
+static void hold_face(const Inlet *in, const int p[3], int cell, int n) {
+    const BrimSim *s = in->s;
+    const int a = n >> 1;
+    int next[3] = {p[0], p[1], p[2]};
+    next[a] += n & 1 ? 1 : -1;
+    TileMask *held = &in->out->held[n];
+    if (at_side(s, p, n) || mask_has(held, cell)) return; // or another source holds it
+    float part = covered(in, p, n);
+    bool begins = begins_at(s, p) || begins_at(s, next);
+    // of a cell that a side cuts the rest goes along, or it would flow into the source
+    bool inside = begins || part > WHOLE;
+    if (!inside) inside = part > LEAST && is_along(in, p) && is_along(in, next);
+    if (!inside || is_cut(in, p) || is_cut(in, next)) return;
+    float x[3] = {0};
+    for (int k = 0; k < s->dim; k++)
+        x[k] = ((float)p[k] + (k == a ? (float)(n & 1) : 0.5f)) * s->dx;
+    if (in->source->blocked && !source_begins(s, in->source, x)) return;
+    held->slice[cell >> 6] |= (uint64_t)1 << (cell & 63);
+    float shape = shape_velocity(in, p, n), stream = in->flow.relative[a];
+    float flow = shape + (begins ? part * stream : stream);
+    in->out->inflow[cell] -= n & 1 ? flow : -flow;
+    if (in->writes && !(n & 1))
+        s->velocity[a][(size_t)in->slot * (size_t)s->grid.tile_cells + (size_t)cell] =
+            begins ? shape : flow;
+}
+
+static void hold_cell(Inlet *in, const int p[3], int cell) {
+    for (int n = 0; n < 2 * in->s->dim; n++) hold_face(in, p, cell, n);
+}
+
+/// What is done to all tiles at sources.
+typedef struct Finding {
+    const uint8_t *liquid; ///< [rows]
+    bool writes;
+    void (*visit)(Inlet *in, const int p[3], int cell);
+} Finding;
+
+static void start(Inlet *in, const Source *source) {
+    in->source = source, in->flow = source_flow(in->s, source);
+    const float *v = in->flow.relative;
+    in->speed = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+/// Whether a corner of a cell lies in the shape.
+static bool is_met(const Inlet *in, int cell) {
+    const int dim = in->s->dim;
+    const float *at = in->inside + (dim == 3 ? ((cell >> 6) + 1) * NODES * NODES : 0) +
+                      ((cell >> 3 & 7) + 1) * NODES + (cell & 7) + 1;
+    bool met = false;
+    for (int z = 0; z < dim - 1; z++, at += NODES * NODES)
+        met |= at[0] > 0 || at[1] > 0 || at[NODES] > 0 || at[NODES + 1] > 0;
+    return met;
+}
+
+/// Visits the cells of a tile that a source may meet; all: also those beside them.
+static void visit_tile(Inlet *in, bool all, void (*visit)(Inlet *in, const int p[3], int cell)) {
+    const Grid *g = &in->s->grid;
+    if (!sample_nodes(in)) return;
+    TileMask domain = mask_inside(g, in->slot);
+    for (int cell = 0; cell < g->tile_cells; cell++) {
+        const int p[3] = {in->first[0] + (cell & 7), in->first[1] + (cell >> 3 & 7),
+                          in->first[2] + (cell >> 6)};
+        if (mask_has(&domain, cell) && (all || is_met(in, cell))) visit(in, p, cell);
+    }
+}
+
+/// context: Finding
+static void find_tile(BrimSim *s, int slot, int thread, void *context) {
+    const Finding *f = context;
+    Inlets *inlets = &s->projection.inlets;
+    if (!inlets->at[slot]) return;
+    const TileCoord c = s->grid.coord[slot];
+    Inlet in = {.s = s,
+                .out = &inlets->tile[inlets->at[slot] - 1],
+                .slot = slot,
+                .first = {c.x * TILE, c.y * TILE, c.z * TILE},
+                .liquid = f->liquid,
+                .solids = solid_near(s, slot),
+                .writes = f->writes};
+    for (int k = 0; k < s->source_count; k++) {
+        const Source *source = &s->sources[k];
+        if (!source_runs(s, source) || !source_meets(s, source, slot, 1)) continue;
+        start(&in, source);
+        visit_tile(&in, f->visit == hold_cell && inlets->begins, f->visit);
+    }
+}
+
+/// What runs into walls in a cell that lies wholly in the shape.
+static void block_cell(Inlet *in, const int p[3], int cell) {
+    const BrimSim *s = in->s;
+    float flow = 0;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        if (covered(in, p, n) <= WHOLE) return;
+        int64_t face = face_of(s, in->slot, cell, n);
+        float open = at_side(s, p, n) ? 0 : face < 0 ? 1 : open_part(s, n >> 1, face);
+        flow += (n & 1 ? open : -open) * in->flow.relative[n >> 1];
+    }
+    if (flow < 0) in->blocked -= (double)flow;
+}
+
+/// Whether a source has a side of the domain beside it.
+static bool touches_sides(const BrimSim *s, const Source *source) {
+    for (int a = 0; a < s->dim; a++)
+        if (source->low[a] < s->dx || source->high[a] > (float)(s->grid.cells[a] - 1) * s->dx)
+            return true;
+    return false;
+}
+
+void inlets_block(BrimSim *s) {
+    for (int k = 0; k < s->source_count; k++) {
+        Source *source = &s->sources[k];
+        source->blocked = false;
+        bool sides = touches_sides(s, source);
+        if (!source_runs(s, source) || !(sides || s->walls.solid_count)) continue;
+        Inlet in = {.s = s};
+        start(&in, source);
+        for (int t = 0; t < s->grid.tile_count; t++) {
+            const TileCoord c = s->grid.coord[t];
+            if (!source_meets(s, source, t, 0) || !(sides || solid_near(s, t))) continue;
+            in.slot = t;
+            in.first[0] = c.x * TILE, in.first[1] = c.y * TILE, in.first[2] = c.z * TILE;
+            visit_tile(&in, false, block_cell);
+        }
+        double all = source->fine / pow(seed_per_axis(s->dim, s->def.particles_per_cell),
+                                        s->dim - 1); // faces
+        source->blocked = in.blocked > BLOCKED * all * (double)in.speed;
+    }
+}
+
+/// Memory for so many tiles at sources on a grid. False: there is none.
+static bool reserve(Inlets *i, int count, int tiles) {
+    if (tiles > i->tiles) {
+        int32_t *at = realloc(i->at, (size_t)tiles * sizeof *at);
+        if (!at) return false;
+        i->at = at, i->tiles = tiles;
+    }
+    if (count > i->capacity) {
+        InletTile *tile = realloc(i->tile, (size_t)count * sizeof *tile);
+        if (!tile) return false;
+        i->tile = tile, i->capacity = count;
+    }
+    return true;
+}
+
+bool inlets_find(BrimSim *s, const uint8_t *liquid, bool writes) {
+    Inlets *i = &s->projection.inlets;
+    int count = 0, running = 0;
+    i->count = 0, i->begins = false;
+    for (int k = 0; k < s->source_count; k++) running += source_runs(s, &s->sources[k]);
+    if (!running) return true;
+    if (!reserve(i, 0, s->grid.tile_count)) return false;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        i->at[t] = 0;
+        for (int k = 0; k < s->source_count && !i->at[t]; k++)
+            if (source_runs(s, &s->sources[k]) && source_meets(s, &s->sources[k], t, 1))
+                i->at[t] = ++count;
+    }
+    if (!reserve(i, count, 0)) return false;
+    i->count = count;
+    inlets_block(s);
+    for (int k = 0; k < count; k++) memset(&i->tile[k], 0, sizeof *i->tile);
+    Finding finding = {liquid, writes, begin_cell};
+    tiles_for(s, find_tile, &finding);
+    for (int k = 0; k < count; k++)
+        for (int z = 0; z < s->grid.tile_depth; z++) i->begins |= i->tile[k].behind.slice[z] != 0;
+    finding.visit = hold_cell;
+    tiles_for(s, find_tile, &finding);
+    return true;
+}
+
+void inlets_free(BrimSim *s) {
+    free(s->projection.inlets.at);
+    free(s->projection.inlets.tile);
+    s->projection.inlets = (Inlets){0};
+}
