@@ -8,10 +8,9 @@
 #include <string.h>
 
 enum { EDGE = TILE + 2 };
-/// Passes by which distances spread, of the filter that takes the particles' chance out of them,
-/// and of smoothing the curvature. A plain mean in odd number would be a negative tension for the
-/// shortest ripples; weights 1, 2, 1 have none.
-enum { SPREAD_PASSES = 5, FILTER_PASSES = 10, SMOOTH_PASSES = 2 };
+/// Passes by which distances spread, and of the filter that takes the particles' chance out of
+/// them.
+enum { SPREAD_PASSES = 5, FILTER_PASSES = 10 };
 /// Distance, in cells, of what is not known yet, and up to which there is curvature.
 static const float FAR_AWAY = 9, CURVED = 2;
 
@@ -278,42 +277,86 @@ static float nearness(float d) {
     return 1 / (1 + x * (1 + x * (0.5f + x * (1.0f / 6))));
 }
 
-/// What a pass of smoothing reads and writes, and the distances.
+// ----------------------------------------------------------------------------------- smoothing
+
+/// Passes B of weights 1, 2, 1 along each axis (a plain mean would turn the sign of the shortest
+/// ripples, which would feed them). B^4 weakens a ripple of wavenumber k, in 1/cells, by
+/// cos^8(k / 2); 2 B^4 - B^8 does so only from the fourth power of k on: waves of ten cells keep
+/// their tension, and what is shorter than four, chance above all, has little.
+enum { SMOOTH_PASSES = 4 };
+_Static_assert(SMOOTH_PASSES % 2 == 0, "the last pass must end in `curvature`");
+
+/// What a pass reads and writes, and the distances.
 typedef struct Smooth {
     Pass pass;
     const float *phi;
 } Smooth;
 
+/// Weights 1, 2, 1 along an axis; what is at the block's rim means nothing then.
+static void sum_along(float *restrict to, const float *restrict from, int count, int stride) {
+    for (int i = stride; i < count - stride; i++)
+        to[i] = from[i - stride] + 2 * from[i] + from[i + stride];
+}
+
+static void sum_around(float at[EDGE * EDGE * EDGE], int dim) {
+    float other[EDGE * EDGE * EDGE] = {0};
+    const int count = dim == 3 ? EDGE * EDGE * EDGE : EDGE * EDGE;
+    sum_along(other, at, count, 1);
+    sum_along(at, other, count, EDGE);
+    if (dim == 3) {
+        sum_along(other, at, count, EDGE * EDGE);
+        memcpy(at, other, sizeof other);
+    }
+}
+
 static void smooth_tile(BrimSim *s, int slot, int thread, void *context) {
     const Smooth *smooth = context;
-    const int cells = s->grid.tile_cells;
+    const int cells = s->grid.tile_cells, count = s->dim == 3 ? EDGE * EDGE * EDGE : EDGE * EDGE;
     const size_t first = (size_t)slot * (size_t)cells;
     float *to = smooth->pass.to + first;
     memset(to, 0, (size_t)cells * sizeof *to);
     if (!near_surface(s, slot)) return;
     Block value, phi;
+    float weight[EDGE * EDGE * EDGE];
     load(s, slot, smooth->pass.from, NAN, &value);
     load(s, slot, smooth->phi, FAR_AWAY, &phi);
-    const int deep = s->dim == 3;
+    for (int i = 0; i < count; i++) {
+        float d = phi.at[i], v = value.at[i];
+        bool known = fabsf(d) < CURVED && v == v;
+        weight[i] = known ? nearness(d) : 0;
+        value.at[i] = known ? weight[i] * v : 0;
+    }
+    sum_around(weight, s->dim), sum_around(value.at, s->dim);
     for (int i = 0; i < cells; i++) {
         int at = place_of(&phi, i);
-        if (!(fabsf(phi.at[at]) < CURVED)) {
-            to[i] = NAN;
-            continue;
-        }
-        float sum = 0, weights = 0;
-        for (int z = -deep; z <= deep; z++)
-            for (int y = -1; y <= 1; y++)
-                for (int x = -1; x <= 1; x++) {
-                    int p = at + x + y * EDGE + z * EDGE * EDGE;
-                    float d = phi.at[p], v = value.at[p];
-                    if (!(fabsf(d) < CURVED) || v != v) continue;
-                    float w = (x ? 1.0f : 2.0f) * (y ? 1.0f : 2.0f) * (z ? 1.0f : 2.0f);
-                    w *= nearness(d);
-                    sum += w * v, weights += w;
-                }
-        to[i] = weights > 0 ? sum / weights : 0;
+        to[i] = !(fabsf(phi.at[at]) < CURVED) ? NAN
+                : weight[at] > 0              ? value.at[at] / weight[at]
+                                              : 0;
     }
+}
+
+/// (curvature) => curvature: B^4 of it
+static void smooth(BrimSim *s, const float *phi) {
+    for (int i = 0; i < SMOOTH_PASSES; i++) {
+        Smooth smooth = {.phi = phi};
+        smooth.pass.from = i & 1 ? s->curvature_next : s->curvature;
+        smooth.pass.to = i & 1 ? s->curvature : s->curvature_next;
+        tiles_for(s, smooth_tile, &smooth);
+    }
+}
+
+static void keep_tile(BrimSim *s, int slot, int thread, void *context) {
+    const size_t cells = (size_t)s->grid.tile_cells, first = (size_t)slot * cells;
+    memcpy((float *)context + first, s->curvature + first, cells * sizeof(float));
+}
+
+/// (curvature, context: what it was) => curvature: twice what it was less what it is
+static void sharpen_tile(BrimSim *s, int slot, int thread, void *context) {
+    const size_t cells = (size_t)s->grid.tile_cells, first = (size_t)slot * cells;
+    const float *was = (const float *)context + first;
+    float *k = s->curvature + first;
+    for (size_t i = 0; i < cells; i++)
+        if (was[i] == was[i]) k[i] = 2 * was[i] - k[i];
 }
 
 void find_curvature(BrimSim *s) {
@@ -330,11 +373,8 @@ void find_curvature(BrimSim *s) {
         other = phi, phi = filter.pass.to;
     }
     tiles_for(s, curve_tile, phi);
-    _Static_assert(SMOOTH_PASSES % 2 == 0, "the last pass must end in `curvature`");
-    for (int i = 0; i < SMOOTH_PASSES; i++) {
-        Smooth smooth = {.phi = phi};
-        smooth.pass.from = i & 1 ? s->curvature_next : s->curvature;
-        smooth.pass.to = i & 1 ? s->curvature : s->curvature_next;
-        tiles_for(s, smooth_tile, &smooth);
-    }
+    tiles_for(s, keep_tile, other);
+    smooth(s, phi);
+    tiles_for(s, sharpen_tile, other);
+    smooth(s, phi);
 }
