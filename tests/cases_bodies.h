@@ -49,7 +49,8 @@ static inline double swim_potential(const BrimSim *sim) {
 /// Watches a run until a time; energy is compared unless something drives it.
 static inline void swim_run(BrimSim *sim, double until, bool driven, SwimResult *r) {
     const BrimSimDef *def = brim_sim_def(sim);
-    double dx = def->size.x / def->cells[0], start = NAN, last = NAN, free_energy = 0;
+    double dx = def->size.x / def->cells[0], start = NAN, free_energy = 0;
+    double before = NAN, after = NAN, places = NAN, dt = NAN; // of the step before
     BrimError error = {0};
     int count = brim_sim_body_count(sim);
     while (brim_sim_time(sim) < until - 1e-9) {
@@ -58,9 +59,10 @@ static inline void swim_run(BrimSim *sim, double until, bool driven, SwimResult 
             return;
         }
         const BrimStats *s = brim_sim_stats(sim);
-        // at the time of the positions: the mean of before and after
-        double motion = swim_motion(sim), energy = swim_potential(sim) + 0.5 * (motion + last);
-        last = motion;
+        // at the time of the positions that this step began with: between before and after
+        double motion = swim_motion(sim);
+        double energy = places + (s->dt * before + dt * after) / (s->dt + dt);
+        before = after, after = motion, places = swim_potential(sim), dt = s->dt;
         if (isnan(start) && !isnan(energy)) {
             start = energy;
             // what falling by a tenth of the room would set free

@@ -55,6 +55,7 @@ typedef struct Body {
     double *pressure;    ///< [r][dim] of the liquid's pressure in the middle of cells, N
     double *head;        ///< [r][dim] of what it differs from that on the wall, N; in force too
     double *contact;     ///< [r][dim] of walls, solids and other bodies, N
+    double *limit;       ///< [r][dim] of what a pass would have gone through, N: see limits.c
     double *hand;        ///< [r][dim] of hands and of pins that move, N
     double *extra;       ///< [dofs][dofs] what contact adds to A
     double *work;        ///< [r][dim]

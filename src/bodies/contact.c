@@ -1,5 +1,6 @@
 // Contact by penalty at the vertices of a body's surface, taken at the end of the step: a body then
 // never leaves faster than it came. Friction by Coulomb's law, smoothed near rest.
+#include "bodies/contact.h"
 #include "bodies/bodies.h"
 #include "bodies/pins.h"
 #include <math.h>
@@ -7,21 +8,14 @@
 
 /// Depth at which walls hold up the weight of all bodies, in cells.
 static const double WEIGHT_DEPTH = 0.01;
-/// Walls push from this far off on, softly at first, in cells: a body that comes and goes within a
-/// step then finds a middle.
-static const double SKIN = 0.1;
 /// How well the place is known where a vertex meets a wall, in cells.
 static const double ENTRY = 0.02;
 /// Slip below which friction is in proportion to it, in cells a second.
 static const double SLIP = 0.01;
 
-typedef struct Touch {
-    double depth;     ///< m, positive inside
-    double normal[3]; ///< out of the wall
-    double speed[3];  ///< of the wall, m/s
-    int body;         ///< that the wall belongs to; -1: none
-    float place[3];   ///< where on it, as it stands at the start of the step
-} Touch;
+double contact_time(const Elastic *e) {
+    return fmax(e->dn, e->kick);
+}
 
 /// Distance to a solid at a point and its normal.
 static double solid_normal(const BrimSim *s, const Solid *solid, const float p[3],
@@ -65,10 +59,11 @@ static float distance_on(const Solid *solid, const float x[3], const double way[
 /// It is the face that counts: below it, at a corner, the nearest one may be another, and would
 /// change with every pass.
 static double way_to(const BrimSim *s, const Solid *solid, const float x[3], const double way[3],
-                     float place[3], double normal[3]) {
+                     float place[3], double normal[3], double *start) {
     double length = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]), t = 0;
     int pieces = 1 + (int)fmin(64, length / (0.5 * s->dx));
-    bool outside = distance_on(solid, x, way, 0, place) >= 0;
+    *start = distance_on(solid, x, way, 0, place);
+    bool outside = *start >= 0;
     for (int n = 1; n <= pieces && outside; n++) {
         double last = t;
         t = (double)n / pieces;
@@ -93,7 +88,7 @@ static bool may_touch(const BrimSim *s, const Solid *solid, int body, const floa
                       const double v[3], double dn) {
     float low[3], high[3];
     if (!solid_exists(solid, s->walls.time) || !solid_bounds(solid, low, high)) return false;
-    double skin = SKIN * s->dx, own = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    double skin = CONTACT_SKIN * s->dx, own = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     // what a pass may still change of a body's speed is as much again
     double other = body >= 0 ? 2 * (double)s->bodies->body[body].fastest : 0;
     if (body < 0) {
@@ -106,47 +101,60 @@ static bool may_touch(const BrimSim *s, const Solid *solid, int body, const floa
     return true;
 }
 
-/// What a vertex may touch at once: the sides of the domain and each body count by themselves, of
-/// the solids, which may be parts of one wall, the deepest.
-enum { TOUCHES = 6 + 1 + 8 };
-
-/// The sides of the domain that a vertex at x that moves with v has beyond it at the end of the
-/// step.
-static int touch_sides(const BrimSim *s, const float x[3], const double v[3], double dn, Touch *t) {
-    int count = 0;
+/// The sides of the domain that a vertex has beyond it at the end of the step.
+static bool touch_sides(BrimSim *s, const Vertex *x, const TouchVisit *to) {
     for (int n = 0; n < 2 * s->dim; n++) {
         int a = n >> 1;
-        double end = (double)s->grid.cells[a] * s->dx, p = x[a] + dn * v[a];
-        double depth = SKIN * s->dx + (n & 1 ? p - end : -p);
+        double end = (double)s->grid.cells[a] * s->dx, p = x->at[a] + x->dn * x->v[a];
+        double depth = CONTACT_SKIN * s->dx + (n & 1 ? p - end : -p);
         if (s->sides.open[n] || depth <= 0) continue;
-        t[count] = (Touch){.depth = depth, .body = -1};
-        t[count++].normal[a] = n & 1 ? -1 : 1;
+        Touch t = {.depth = depth, .body = -1, .start = n & 1 ? end - x->at[a] : x->at[a]};
+        t.normal[a] = n & 1 ? -1 : 1;
+        if (!to->visit(s, x, &t, to->context)) return false;
     }
-    return count;
+    return true;
 }
 
-/// All that a vertex at x that moves with v touches at the end of the step. Depths count from the
-/// skin on.
-static int find_touches(const BrimSim *s, int me, const float x[3], const double v[3], double dn,
-                        Touch *touch) {
-    int count = touch_sides(s, x, v, dn, touch), solid_at = -1;
-    for (int k = 0; k < s->walls.solid_count && count < TOUCHES; k++) {
-        const Solid *solid = s->walls.solids[k];
-        int body = k - s->bodies->first_solid;
-        if (body < 0 || body >= s->bodies->count) body = -1;
-        if (body == me || !may_touch(s, solid, body, x, v, dn)) continue;
-        Touch t = {.body = body};
-        double way[3];
-        wall_velocity(s, solid, body, x, t.speed);
-        for (int a = 0; a < 3; a++) way[a] = dn * (v[a] - t.speed[a]);
-        t.depth = SKIN * s->dx - way_to(s, solid, x, way, t.place, t.normal);
-        if (!(t.depth > 0) || (body < 0 && solid_at >= 0 && t.depth <= touch[solid_at].depth))
-            continue;
-        int to = body < 0 && solid_at >= 0 ? solid_at : count++;
-        touch[to] = t;
-        if (body < 0) solid_at = to;
+/// Whether a vertex looks at the wall of a body that it touches: beside an edge the nearest face
+/// may be one that stands at right angles to what meets there.
+static bool faces(const float normal[3], const Touch *t) {
+    double dot = 0;
+    for (int a = 0; a < 3; a++) dot += normal[a] * t->normal[a];
+    return dot < -0.3;
+}
+
+/// How a vertex touches a solid, or a body as one, at the end of the step; depth 0: not at all.
+static Touch touch_solid(const BrimSim *s, const Solid *solid, int body, const Vertex *x) {
+    Touch t = {.body = body};
+    double way[3];
+    if (!may_touch(s, solid, body, x->at, x->v, x->dn)) return t;
+    wall_velocity(s, solid, body, x->at, t.speed);
+    for (int a = 0; a < 3; a++) way[a] = x->dn * (x->v[a] - t.speed[a]);
+    t.depth =
+        fmax(0, CONTACT_SKIN * s->dx - way_to(s, solid, x->at, way, t.place, t.normal, &t.start));
+    return t;
+}
+
+/// All that a vertex touches at the end of the step: the sides of the domain and each body count by
+/// themselves, of the solids, which may be parts of one wall, the deepest.
+static bool touch_vertex(BrimSim *s, bool walls, const Vertex *x, const TouchVisit *to) {
+    const Bodies *b = s->bodies;
+    Touch deepest = {0};
+    if (!touch_sides(s, x, to)) return false;
+    for (int k = 0; k < s->walls.solid_count; k++) {
+        if (k >= b->first_solid && k < b->first_solid + b->count) continue;
+        Touch t = touch_solid(s, s->walls.solids[k], -1, x);
+        if (t.depth > deepest.depth) deepest = t;
     }
-    return count;
+    if (deepest.depth > 0 && !to->visit(s, x, &deepest, to->context)) return false;
+    int bodies = walls ? 0 : s->walls.solid_count - b->first_solid;
+    for (int k = 0; k < b->count && k < bodies; k++) {
+        if (k == x->body) continue;
+        Touch t = touch_solid(s, s->walls.solids[b->first_solid + k], k, x);
+        if (!(t.depth > 0) || !faces(b->body[x->body].normal[x->vertex], &t)) continue;
+        if (!to->visit(s, x, &t, to->context)) return false;
+    }
+    return true;
 }
 
 void body_stiffen(Body *b, const double *row, const double m[9], double weight) {
@@ -165,7 +173,7 @@ void body_stiffen(Body *b, const double *row, const double m[9], double weight) 
 static void touch_force(const Body *b, const Touch *t, double stiffness, const double v[3],
                         double dx, double force[3], double m[9]) {
     // quadratic within the skin, linear below it
-    double slip[3], along = 0, size = 0, skin = SKIN * dx, part = fmin(1, t->depth / skin);
+    double slip[3], along = 0, size = 0, skin = CONTACT_SKIN * dx, part = fmin(1, t->depth / skin);
     double press = stiffness * (part * t->depth - 0.5 * part * part * skin);
     stiffness *= part;
     for (int a = 0; a < 3; a++) along += (v[a] - t->speed[a]) * t->normal[a];
@@ -178,18 +186,9 @@ static void touch_force(const Body *b, const Touch *t, double stiffness, const d
         force[a] = press * t->normal[a] - drag * slip[a];
         for (int c = 0; c < 3; c++) {
             double nn = t->normal[a] * t->normal[c];
-            m[3 * a + c] = b->elastic->dn * stiffness * nn + drag * ((a == c) - nn);
+            m[3 * a + c] = contact_time(b->elastic) * stiffness * nn + drag * ((a == c) - nn);
         }
     }
-}
-
-/// Whether a vertex looks at the wall of a body that it touches: beside an edge the nearest face
-/// may be one that stands at right angles to what meets there. Walls and solids always count.
-static bool faces(const float normal[3], const Touch *t) {
-    if (t->body < 0) return true;
-    double dot = 0;
-    for (int a = 0; a < 3; a++) dot += normal[a] * t->normal[a];
-    return dot < -0.3;
 }
 
 /// Stiffness of a vertex, N/m: a tenth of the surface carries the weight of all bodies at a depth
@@ -200,7 +199,7 @@ static double vertex_stiffness(const BrimSim *s, const Body *b, size_t vertex) {
     double area = b->vertex_area[vertex], mass = 0;
     for (int k = 0; k < s->bodies->count; k++) mass += s->bodies->body[k].elastic->mass;
     double load = mass * 9.81 / (WEIGHT_DEPTH * s->dx);
-    if (e->params.rigid) return fmax(load, e->mass / (e->dn * e->dn));
+    if (e->params.rigid) return fmax(load, e->mass / (contact_time(e) * contact_time(e)));
     return fmax(10 * load * area / b->surface_area, 10 * e->soft * e->params.young * area / s->dx);
 }
 
@@ -216,14 +215,12 @@ static void act(Body *b, const float *row, const double force[3], double sign, c
 }
 
 /// A body is pushed by what one of its vertices touches, and pushes it back at the nearest point of
-/// its surface.
-static bool push_back(BrimSim *s, int me, size_t vertex, const double v[3], const Touch *touch,
-                      double kick) {
-    Body *b = &s->bodies->body[me];
-    const float *row = b->row + vertex * (size_t)b->elastic->r;
-    double force[3], m[9];
-    if (!faces(b->normal[vertex], touch)) return true;
-    touch_force(b, touch, vertex_stiffness(s, b, vertex), v, s->dx, force, m);
+/// its surface. context: the kick, s.
+static bool push_back(BrimSim *s, const Vertex *x, const Touch *touch, void *context) {
+    Body *b = &s->bodies->body[x->body];
+    const float *row = b->row + x->vertex * (size_t)b->elastic->r;
+    double force[3], m[9], kick = *(const double *)context;
+    touch_force(b, touch, vertex_stiffness(s, b, x->vertex), x->v, s->dx, force, m);
     act(b, row, force, 1, m, kick);
     if (touch->body < 0) return true;
     Body *other = &s->bodies->body[touch->body];
@@ -231,21 +228,7 @@ static bool push_back(BrimSim *s, int me, size_t vertex, const double v[3], cons
     body_wall(other, touch->place, foot, other_row);
     act(other, other_row, force, -1, m, kick);
     for (int i = 0; i < 9; i++) m[i] *= kick;
-    return joint_meet(s->bodies, me, row, touch->body, other_row, m);
-}
-
-static bool touch_vertex(BrimSim *s, int me, size_t vertex, double kick) {
-    const Body *b = &s->bodies->body[me];
-    const Elastic *e = b->elastic;
-    const float *row = b->row + vertex * (size_t)e->r;
-    double v[3] = {0};
-    for (int i = 0; i < e->r; i++)
-        for (int a = 0; a < b->dim; a++) v[a] += row[i] * e->v[i * b->dim + a];
-    Touch touch[TOUCHES];
-    int count = find_touches(s, me, b->surface.vertices[vertex], v, e->dn, touch);
-    for (int n = 0; n < count; n++)
-        if (!push_back(s, me, vertex, v, &touch[n], kick)) return false;
-    return true;
+    return joint_meet(s->bodies, x->body, row, touch->body, other_row, m);
 }
 
 /// Whether a body may come to touch anything within the step, by its bounds.
@@ -273,6 +256,25 @@ static bool near_anything(const BrimSim *s, int me) {
     return false;
 }
 
+bool contact_visit(BrimSim *s, bool walls, const TouchVisit *to) {
+    const Bodies *bodies = s->bodies;
+    for (int k = 0; k < bodies->count; k++) {
+        const Body *b = &bodies->body[k];
+        const Elastic *e = b->elastic;
+        if (!near_anything(s, k)) continue;
+        for (size_t n = 0; n < b->surface.vertex_count; n++) {
+            const float *row = b->row + n * (size_t)e->r;
+            Vertex x = {
+                .body = k, .vertex = n, .at = b->surface.vertices[n], .dn = contact_time(e)};
+            if (!(b->vertex_area[n] > 0)) continue;
+            for (int i = 0; i < e->r; i++)
+                for (int a = 0; a < b->dim; a++) x.v[a] += row[i] * e->v[i * b->dim + a];
+            if (!touch_vertex(s, walls, &x, to)) return false;
+        }
+    }
+    return true;
+}
+
 static bool bodies_contact(BrimSim *s, double kick) {
     Bodies *bodies = s->bodies;
     bodies->joint.count = bodies->joint.row_count = 0;
@@ -283,13 +285,7 @@ static bool bodies_contact(BrimSim *s, double kick) {
         if (b->touching) memset(b->extra, 0, dofs * dofs * sizeof *b->extra);
         b->touching = false;
     }
-    for (int k = 0; k < bodies->count; k++) {
-        const Body *b = &bodies->body[k];
-        if (!near_anything(s, k)) continue;
-        for (size_t n = 0; n < b->surface.vertex_count; n++)
-            if (b->vertex_area[n] > 0 && !touch_vertex(s, k, n, kick)) return false;
-    }
-    return true;
+    return contact_visit(s, false, &(TouchVisit){push_back, &kick});
 }
 
 bool bodies_held(BrimSim *s, double kick) {

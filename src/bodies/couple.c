@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "bodies/bodies.h"
+#include "bodies/contact.h"
 #include "bodies/pins.h"
 #include "bodies/sums.h"
 #include "elastic/dense.h"
@@ -269,6 +270,9 @@ static void settle_forces(BrimSim *s) {
 static void finish(BrimSim *s) {
     Bodies *b = s->bodies;
     settle_forces(s);
+    for (int k = 0; k < b->count; k++)
+        for (int i = 0; i < b->body[k].elastic->dofs; i++)
+            b->body[k].contact[i] += b->body[k].limit[i];
     for (size_t i = 0; i < b->cell_count; i++) b->flow[i] = -b->sway[i];
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
@@ -331,7 +335,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
             *memory = true;
             return false;
         }
-        if (!prepare(s, kick) || (pass > 0 && touching(b) && !take_back(s, kick, before)) ||
+        if (!prepare(s, kick) || (before > 0 && touching(b) && !take_back(s, kick, before)) ||
             !iterate(s))
             return false;
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] -= b->flow[i];
@@ -345,6 +349,10 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         solving += timer_ms() - start;
         iterations += report->iterations;
         take_pressure(s);
+        if (!contact_limit(s, kick)) {
+            *memory = true;
+            return false;
+        }
         before = downhill(b);
     }
     report->iterations = iterations;
