@@ -26,9 +26,10 @@ TEST(swim_stiff_light_bodies_stay_in_and_calm) {
 }
 
 TEST(swim_bodies_pressed_hard_stay_in) {
-    // Newton's passes do not settle here: what the last one came to was 0.9 cells in the floor.
-    static const uint64_t seeds[2] = {30, 76};
-    for (int i = 0; i < 2; i++) CHECK(sound(swim_scene(seeds[i], 1, true)));
+    // Newton's passes do not settle here: what the last one came to was 0.9 cells in the floor. In
+    // the last one a pass does not find its pressure: limits of what it came to broke it down.
+    static const uint64_t seeds[3] = {30, 76, 311};
+    for (int i = 0; i < 3; i++) CHECK(sound(swim_scene(seeds[i], 1, true)));
 }
 
 /// A rigid box of `density` falls at 1 m/s onto a soft one of `young` on the floor.

@@ -349,12 +349,13 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         solving += timer_ms() - start;
         iterations += report->iterations;
         take_pressure(s);
-        if (!contact_limit(s, kick)) {
-            *memory = true;
-            return false;
-        }
+        // a pressure that was not found says nothing of where walls are in the way
+        *memory = report->converged && !contact_limit(s, kick);
+        if (*memory) return false;
         before = downhill(b);
     }
+    *memory = !report->converged && !contact_limit(s, kick);
+    if (*memory) return false;
     report->iterations = iterations;
     report->converged |= report->residual <= params->tolerance; // what the flow needs
     finish(s);
