@@ -34,6 +34,14 @@ void block_load_rows(const Grid *g, int slot, const float *field, Place place, c
 void block_load_some(const Grid *g, int slot, const float *field, const int32_t *at, float far,
                      Place place, const Sides *sides, int halo, float missing, float *block);
 
+/// Fetches ahead what the next tile's block will need: the tile behind that one. Its own values and
+/// its other neighbours' most loads of blocks have met before.
+static inline void block_ahead(const Grid *g, int slot, const float *field) {
+    if (slot + 2 >= g->tile_count) return;
+    const float *tile = field + (size_t)(slot + 2) * (size_t)g->tile_cells;
+    for (int i = 0; i < g->tile_cells; i += 16) __builtin_prefetch(tile + i);
+}
+
 /// Cells along an axis of a block.
 static inline int block_edge(int halo) {
     return TILE + 2 * halo;

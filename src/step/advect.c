@@ -290,6 +290,7 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     Span span = sim_span(s, slot, halo);
     MoveParams m = {.halo = halo, .scheme = s->def.advection, .time = (float)s->dt};
     domain_box(s, m.low, m.high);
+    for (int a = 0; a < s->dim; a++) block_ahead(&s->grid, slot, s->velocity[a]);
     for (int a = 0; a < s->dim; a++) {
         block_load(&s->grid, slot, s->velocity[a], (Place)a, &s->sides, halo, NAN,
                    scratch->block[a]);

@@ -97,6 +97,7 @@ static void gather_tile(BrimSim *s, int slot, int thread) {
     float *const *field = affine ? s->velocity : s->old;
     ThreadScratch *scratch = &s->scratch[thread];
     const float *blocks[3] = {0};
+    for (int a = 0; a < s->dim; a++) block_ahead(&s->grid, slot, field[a]);
     for (int a = 0; a < s->dim; a++) {
         // a particle reads from the faces that it wrote to
         block_load_rows(&s->grid, slot, field[a], (Place)a, &s->sides, 0,
