@@ -196,6 +196,9 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
         HEAD "gravity: [0, -9.81]\n", NULL,
         "dam.yaml:5: gravity: a list of 2 is not allowed: a list of 3 numbers or formulas (m/s^2), "
         "or a list of {time, gravity}"));
+    CHECK(refuses(HEAD "solids:\n  - sphere: {center: [0, 1], radius: 1}\n", NULL,
+                  "dam.yaml:6: solids[0].sphere.center: a list of 2 is not allowed: a list of 3 "
+                  "numbers (m); a scene in 2D has \"dim: 2\""));
     CHECK(refuses(HEAD "seed: 1.5\n", NULL,
                   "dam.yaml:5: seed: 1.5 is not allowed: a whole number from 0 to 4294967295"));
     CHECK(refuses(HEAD "seed: \"1\"\n", NULL,

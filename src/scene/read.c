@@ -33,8 +33,10 @@ void path_pop(Reader *r, size_t length) {
 void refuse_value(Reader *r, const Node *node, const Field *field) {
     char value[NODE_SHOW], allowed[240];
     field_allowed(field, r->dim, allowed, sizeof allowed);
-    report_add(r->report, node, r->path, "%s is not allowed: %s", report_value(node, value),
-               allowed);
+    bool flat =
+        r->dim == 3 && field->store == STORE_VECTOR && node->kind == NODE_LIST && node->count == 2;
+    report_add(r->report, node, r->path, "%s is not allowed: %s%s", report_value(node, value),
+               allowed, flat ? "; a scene in 2D has \"dim: 2\"" : "");
 }
 
 static bool read_number(const Node *node, double *value) {
