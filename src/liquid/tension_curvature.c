@@ -85,13 +85,15 @@ static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-/// The distance that its neighbours' ones along the axes give, at slope 1.
+/// The distance that its neighbours' ones along the axes give, at slope 1; its own where none of
+/// them is nearer.
 static float spread(const Block *b, int at) {
-    float a[3] = {FAR_AWAY, FAR_AWAY, FAR_AWAY};
+    float a[3] = {FAR_AWAY, FAR_AWAY, FAR_AWAY}, here = fabsf(b->at[at]);
     for (int k = 0; k < b->dim; k++) {
         float low = fabsf(b->at[at - b->stride[k]]), high = fabsf(b->at[at + b->stride[k]]);
         a[k] = low < high ? low : high;
     }
+    if (!(a[0] < here || a[1] < here || a[2] < here)) return here;
     for (int i = 0; i < 2; i++) // the nearest first
         for (int k = 0; k < 2; k++)
             if (a[k] > a[k + 1]) {
@@ -147,27 +149,43 @@ typedef struct Filter {
     float part;
 } Filter;
 
+static inline float farther(float most, float d) {
+    d = fabsf(d);
+    return d > most ? d : most;
+}
+
+/// A row of cells, of which one that is not known, or beside such a one, stays as it is.
+static inline void filter_row(const float *restrict at, const int dim, float part,
+                              float *restrict to) {
+    for (int x = 0; x < TILE; x++) {
+        float most = farther(farther(fabsf(at[x]), at[x - 1]), at[x + 1]);
+        float sum = at[x - 1] + at[x + 1] + at[x - EDGE] + at[x + EDGE];
+        most = farther(farther(most, at[x - EDGE]), at[x + EDGE]);
+        if (dim == 3) {
+            sum = sum + at[x - EDGE * EDGE] + at[x + EDGE * EDGE];
+            most = farther(farther(most, at[x - EDGE * EDGE]), at[x + EDGE * EDGE]);
+        }
+        float next = at[x] + part * (sum / (float)(2 * dim) - at[x]);
+        to[x] = most < FAR_AWAY - 2 ? next : at[x];
+    }
+}
+
 static void filter_tile(BrimSim *s, int slot, int thread, void *context) {
     const Filter *filter = context;
     const int cells = s->grid.tile_cells;
     const size_t first = (size_t)slot * (size_t)cells;
     float *to = filter->pass.to + first;
-    memcpy(to, filter->pass.from + first, (size_t)cells * sizeof *to);
-    if (!near_surface(s, slot)) return;
+    if (!near_surface(s, slot)) {
+        memcpy(to, filter->pass.from + first, (size_t)cells * sizeof *to);
+        return;
+    }
     Block b;
     load(s, slot, filter->pass.from, FAR_AWAY, &b);
-    for (int i = 0; i < cells; i++) {
-        int at = place_of(&b, i);
-        float sum = 0;
-        bool known = fabsf(b.at[at]) < FAR_AWAY - 2;
-        for (int a = 0; a < b.dim; a++)
-            for (int k = -1; k <= 1; k += 2) {
-                float next = b.at[at + k * b.stride[a]];
-                known &= fabsf(next) < FAR_AWAY - 2;
-                sum += next;
-            }
-        if (known) to[i] += filter->part * (sum / (float)(2 * b.dim) - b.at[at]);
-    }
+    for (int i = 0; i < cells; i += TILE)
+        if (b.dim == 3)
+            filter_row(b.at + place_of(&b, i), 3, filter->part, to + i);
+        else
+            filter_row(b.at + place_of(&b, i), 2, filter->part, to + i);
 }
 
 // ---------------------------------------------------------------------------------- curvature
