@@ -362,7 +362,11 @@ static WarpMotion approach(Warp *w, double limit) {
     return motion;
 }
 
-/// The mesh of this step is that of the one before. w->map is another one's to begin with.
+void warp_hold(Warp *w) {
+    map_copy(&w->before, &w->map);
+}
+
+/// A mesh comes to rest, or rests. w->map is another one's to begin with.
 static WarpMotion stay(Warp *w) {
     WarpMotion motion = {.part = 1};
     map_copy(&w->map, &w->before);

@@ -59,6 +59,8 @@ void warp_inverse_laplacian(Warp *w, const double *f, double *out);
 /// Holds back where the least determinant would fall below 0.4 (1 - s) or a node would move more
 /// than half a cell.
 WarpMotion warp_step(Warp *w, double *f);
+/// A step in which it stays where it is, and goes on after that as it was going.
+void warp_hold(Warp *w);
 
 /// The mesh of the potential in now, as after loading it; before is the same.
 void warp_set(Warp *w);

@@ -277,8 +277,14 @@ float warp_tile_stretch(const BrimSim *s, int slot) {
 }
 
 BrimResult warp_move_mesh(BrimSim *s, BrimError *error) {
+    enum { STEPS_BETWEEN = 2 }; // what it follows moves by a cell, the smallest, in each
     WarpState *w = s->warp;
     if (!warp_bends(s)) return BRIM_OK;
+    if (s->step % STEPS_BETWEEN != 0) {
+        warp_hold(&w->mesh);
+        w->motion.moved = 0;
+        return BRIM_OK;
+    }
     find_points(s);
     find_speed(s);
     BrimResult r = size_mesh(s, &w->mesh, w->f, error);

@@ -9,8 +9,9 @@
 /// Of what a particle stands for at birth, |J| / N: from there on it is split; two below are
 /// joined.
 static const float SPLIT = 2, JOIN = 0.5f;
-/// It is not done in each step: a mesh moves by half a cell at most in one.
-enum { STEPS_BETWEEN = 2 };
+/// It is not done in each step: in so many a particle passes four cells, which differ by a quarter
+/// in their volumes at the most.
+enum { STEPS_BETWEEN = 4 };
 /// Joined are those no farther apart than this, cells.
 static const float NEAR = 0.6f;
 
