@@ -186,6 +186,7 @@ BrimResult stage_measure(BrimSim *s, BrimError *error) {
     TileSums *sums = s->tile_sums;
     TileSums all = {0};
     tiles_for(s, sum_tile, NULL);
+    if (s->warp) warp_find_rates(s);
     for (int t = 0; t < tiles; t++) {
         all.speed2 += sums[t].speed2;
         for (int a = 0; a < 3; a++) all.position[a] += sums[t].position[a];

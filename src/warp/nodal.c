@@ -27,7 +27,7 @@ bool nodal_reserve(NodalOperator *op, const Grid *grid) {
     for (int a = 0; a < 3; a++) op->edge[a] = memory_new(most * n * sizeof(float));
     op->diag = memory_new(most * n * sizeof(float));
     op->used = memory_zero(most), op->kept = memory_zero(most);
-    if (grid->dim == 3) op->far = memory_new(most * SUM_COUNT * NODAL_FAR * sizeof(float));
+    if (grid->dim == 3) op->far = memory_new(most * SUM_FAR * NODAL_FAR * sizeof(float));
     bool sound = (op->far || grid->dim == 2) && op->link && op->anchor && op->smooth &&
                  op->weight && op->mean && op->edge[0] && op->edge[1] && op->edge[2] && op->diag &&
                  op->used && op->kept;
@@ -48,7 +48,7 @@ void nodal_free(NodalOperator *op) {
 size_t nodal_bytes(const NodalOperator *op) {
     if (op->tiles == 0) return 0;
     size_t n = (size_t)op->grid->tile_cells;
-    size_t far = op->far ? SUM_COUNT * NODAL_FAR * sizeof(float) : 0;
+    size_t far = op->far ? SUM_FAR * NODAL_FAR * sizeof(float) : 0;
     return op->tiles * (n * (size_t)(op->links + 7 + NODAL_MEAN) * sizeof(float) + far + 2);
 }
 
@@ -224,24 +224,27 @@ static float *own_sum(NodalOperator *op, int slot, int sum) {
 enum { FAR_Y = NODAL_NODES * NODAL_NODES, FAR_Z = FAR_Y + NODAL_NODES * TILE };
 
 static float *far_sum(const NodalOperator *op, int slot, int sum) {
-    return op->far + ((size_t)slot * SUM_COUNT + (size_t)sum) * NODAL_FAR;
+    return op->far + ((size_t)slot * SUM_FAR + (size_t)sum) * NODAL_FAR;
 }
 
 /// Keeps what a tile's cells give to its own nodes, and to those of the next tiles.
+static void store_sum(const float (*from)[NODAL_NODES][NODAL_NODES], float *own, float *far) {
+    for (int row = 0; row < TILE * TILE; row++)
+        memcpy(own + row * TILE, from[row >> 3][row & 7], TILE * sizeof(float));
+    for (int z = 0; z < NODAL_NODES; z++) {
+        for (int y = 0; y < NODAL_NODES; y++) far[z * NODAL_NODES + y] = from[z][y][TILE];
+        memcpy(far + FAR_Y + z * TILE, from[z][TILE], TILE * sizeof(float));
+    }
+    for (int y = 0; y < TILE; y++)
+        memcpy(far + FAR_Z + y * TILE, from[TILE][y], TILE * sizeof(float));
+}
+
 static void store_sums(NodalOperator *op, const NodalSums *s, bool solids, int slot) {
     for (int k = 0; k < SUM_COUNT; k++) {
         // without solids all volume is open
         const float(*from)[NODAL_NODES][NODAL_NODES] =
             s->at[k == SUM_ALL && !solids ? SUM_VOLUME : k];
-        float *own = own_sum(op, slot, k), *far = far_sum(op, slot, k);
-        for (int row = 0; row < TILE * TILE; row++)
-            memcpy(own + row * TILE, from[row >> 3][row & 7], TILE * sizeof(float));
-        for (int z = 0; z < NODAL_NODES; z++) {
-            for (int y = 0; y < NODAL_NODES; y++) far[z * NODAL_NODES + y] = from[z][y][TILE];
-            memcpy(far + FAR_Y + z * TILE, from[z][TILE], TILE * sizeof(float));
-        }
-        for (int y = 0; y < TILE; y++)
-            memcpy(far + FAR_Z + y * TILE, from[TILE][y], TILE * sizeof(float));
+        store_sum(from, own_sum(op, slot, k), far_sum(op, slot, k));
     }
 }
 
@@ -346,6 +349,28 @@ void nodal_join(const NodalProblem *p, NodalOperator *op, int slot) {
         finish_tile(p, op, slot);
     else
         store_nothing(op, slot);
+}
+
+void nodal_give_flow(NodalOperator *op, float *const u[3], float *b, int slot) {
+    if (!op->kernels) return;
+    const size_t first = (size_t)slot * 512;
+    float sum[NODAL_NODES][NODAL_NODES][NODAL_NODES];
+    if (!op->kept[slot]) {
+        memset(b + first, 0, 512 * sizeof(float));
+        return;
+    }
+    const float *const here[3] = {u[0] + first, u[1] + first, u[2] + first};
+    op->kernels->flow(op->mean + first * NODAL_MEAN, here, sum);
+    store_sum((const float(*)[NODAL_NODES][NODAL_NODES])sum, b + first,
+              far_sum(op, slot, SUM_FLOW));
+}
+
+void nodal_join_flow(const NodalOperator *op, float *b, int slot) {
+    const int32_t *near = op->grid->neighbour[slot] + TILE_SELF;
+    for (int side = 1; side < 8; side++) {
+        const int32_t t = near[-(side & 1) - 3 * (side >> 1 & 1) - 9 * (side >> 2)];
+        if (t >= 0 && op->kept[t]) add_far(b + (size_t)slot * 512, far_sum(op, t, SUM_FLOW), side);
+    }
 }
 
 void nodal_begin(const NodalProblem *p, NodalOperator *op) {

@@ -90,8 +90,11 @@ void nodal_assemble(const NodalProblem *problem, NodalOperator *op, int slot);
 void nodal_join(const NodalProblem *problem, NodalOperator *op, int slot);
 /// When all are joined: => smooth, diag. Tiles are independent of each other.
 void nodal_sum_rows(NodalOperator *op, int slot);
+/// What one tile's cells give to b, where it has kernels: before nodal_rhs, which joins it, and
+/// after the tile was assembled. Tiles are independent of each other.
+void nodal_give_flow(NodalOperator *op, float *const u[3], float *b, int slot);
 /// b [nodes of the tile] = sum over cells of w B^T (f u + (1 - f) u_s), less the flux of solids
-/// through the domain's sides. u [3][cells]: m/s. All tiles are joined.
+/// through the domain's sides. u [3][cells]: m/s. All tiles are joined and have given their flow.
 void nodal_rhs(const NodalProblem *problem, const NodalOperator *op, float *const u[3], float *b,
                int slot);
 /// u -= Mc Gm q in the tile's cells that have a liquid node and an open part. updated [rows]: bits

@@ -543,13 +543,7 @@ static void sum_rows(const NodalNear *links, const float *anchor, float *y) {
 
 // ------------------------------------------------------------------- divergence and gradient
 
-/// What cells give to a corner: their flux times the velocity. m: V Gm from the cell on.
-INLINE float cell_flow(const float *m, const float *const u[3], int cell, int corner) {
-    if (m[(NODAL_MEAN - 1) * 512 + cell] == 0) return 0;
-    return m[corner * 512 + cell] * u[0][cell] + m[(8 + corner) * 512 + cell] * u[1][cell] +
-           m[(16 + corner) * 512 + cell] * u[2][cell];
-}
-
+/// What a row of cells gives to one of their corners: their flux times the velocity.
 INLINE f8 row_flow(const float *m, const float *const u[3], int cell, int corner) {
     const i8x on = *(const f8 *)(m + (NODAL_MEAN - 1) * 512 + cell) != 0.0f;
     f8 sum = *(const f8 *)(m + corner * 512 + cell) * *(const f8 *)(u[0] + cell) +
@@ -558,28 +552,13 @@ INLINE f8 row_flow(const float *m, const float *const u[3], int cell, int corner
     return (f8)((i8x)sum & on); // where none is liquid the velocity may be no number
 }
 
-static void divergence(const NodalNear *mean, const NodalNear u[3], float *b) {
-    float sum[TILE][TILE][TILE + 1] = {0};
-    for (int z = -1; z < TILE; z++)
-        for (int y = -1; y < TILE; y++) {
-            const int next = TILE_SELF + 3 * (y >> TILE_SHIFT) + 9 * (z >> TILE_SHIFT);
-            const int cell = ((z & 7) * TILE + (y & 7)) * TILE;
-            for (int c = 0; c < 8; c++) {
-                const int ny = y + (c >> 1 & 1), nz = z + (c >> 2);
-                if (ny < 0 || ny >= TILE || nz < 0 || nz >= TILE) continue;
-                float *to = sum[nz][ny];
-                const float *own[3] = {u[0].at[next], u[1].at[next], u[2].at[next]};
-                const float *left[3] = {u[0].at[next - 1], u[1].at[next - 1], u[2].at[next - 1]};
-                if (c & 1 && mean->at[next - 1])
-                    to[0] += cell_flow(mean->at[next - 1], left, cell + 7, c);
-                if (mean->at[next]) {
-                    f8 *at = (f8 *)(to + (c & 1));
-                    *at += row_flow(mean->at[next], own, cell, c);
-                }
-            }
+static void flow(const float *mean, const float *const u[3],
+                 float sum[NODAL_NODES][NODAL_NODES][NODAL_NODES]) {
+    memset(sum, 0, sizeof *sum * NODAL_NODES);
+    for (int row = 0; row < TILE * TILE; row++) UNROLL for (int c = 0; c < 8; c++) {
+            const f8 given = row_flow(mean, u, row * TILE, c);
+            add(sum, row & 7, row >> 3, c, (const float *)&given);
         }
-    for (int row = 0; row < TILE * TILE; row++)
-        memcpy(b + row * TILE, sum[row >> 3][row & 7], TILE * sizeof(float));
 }
 
 static void gradient(const float *mean, const float *q, float *const out[3]) {
@@ -601,5 +580,4 @@ static void gradient(const float *mean, const float *q, float *const out[3]) {
     }
 }
 
-const NodalKernels ISA(nodal_kernels) = {assemble, apply,      apply_double,
-                                         sum_rows, divergence, gradient};
+const NodalKernels ISA(nodal_kernels) = {assemble, apply, apply_double, sum_rows, flow, gradient};

@@ -47,6 +47,8 @@ bool nodal_load_corners(const NodalProblem *p, int slot, Corners *c);
 /// outside the domain or has no liquid node.
 bool nodal_load_cell(const NodalProblem *p, const Corners *corners, int slot, const int local[3],
                      Cell *c);
+/// Adds to b, which holds what the tile's own cells gave, what those of lower neighbours did.
+void nodal_join_flow(const NodalOperator *op, float *b, int slot);
 /// Index in the tile of a corner of a cell, -1 when the node is in another tile.
 int nodal_corner(int dim, const int local[3], int corner);
 /// V Gm and V of a cell's open part: sums of f w B and of f w over the points.

@@ -178,9 +178,7 @@ void nodal_rhs(const NodalProblem *p, const NodalOperator *op, float *const u[3]
         return;
     }
     if (op->kernels) {
-        NodalNear mean = nodal_near(p->grid, op->mean, n * NODAL_MEAN, op->kept, slot), flow[3];
-        for (int a = 0; a < 3; a++) flow[a] = nodal_near(p->grid, u[a], n, op->kept, slot);
-        op->kernels->divergence(&mean, flow, b + first);
+        nodal_join_flow(op, b, slot);
     } else {
         rhs_by_means(p, op, u, slot, sum);
         for (size_t i = 0; i < n; i++) b[first + i] = (float)sum[i], sum[i] = 0;

@@ -23,6 +23,8 @@ enum {
     SUM_ALL,  ///< volume with what solids take of it
     SUM_EDGE, ///< [3] 7-point, to the lower neighbour
     SUM_COUNT = SUM_EDGE + 3,
+    SUM_FLOW = SUM_COUNT, ///< beside those of the operator: V Gm^T u
+    SUM_FAR,              ///< all that are kept of nodes of the next tiles
 };
 
 /// Below it a cut cell is rough; a plane has 0.577, in 2D 0.707.
@@ -56,8 +58,9 @@ typedef struct NodalKernels {
     void (*apply_double)(const NodalNear *links, const float *anchor, const double *x, double *y);
     /// y = sum of |K_ij| over j, the diagonal included.
     void (*sum_rows)(const NodalNear *links, const float *anchor, float *y);
-    /// b [nodes of the tile] = sum over cells of V Gm^T u.
-    void (*divergence)(const NodalNear *mean, const NodalNear u[3], float *b);
+    /// sum [z][y][x] = V Gm^T u of the tile's cells.
+    void (*flow)(const float *mean, const float *const u[3],
+                 float sum[NODAL_NODES][NODAL_NODES][NODAL_NODES]);
     /// out [axis][cells of the tile] = Gm q, 0 in cells without a liquid node. q: a block.
     void (*gradient)(const float *mean, const float *q, float *const out[3]);
 } NodalKernels;

@@ -42,7 +42,7 @@ typedef struct WarpMove {
 typedef struct WarpSums {
     double volume;              ///< cells
     double square, position[3]; ///< of |v|^2 and of positions in space, m
-    float fastest2, rate2;      ///< of |v|^2 in space and in reference space
+    float fastest2;             ///< of |v|^2
 } WarpSums;
 
 typedef struct WarpKernels {
@@ -64,6 +64,8 @@ typedef struct WarpKernels {
     /// (xi, v) => places in space, m; sums
     void (*measure)(const Span *p, const WarpLattice *lattice, float *const space[3],
                     WarpSums *sums);
+    /// (xi, v) => the largest |J^-T v|^2, the square of a speed in reference space
+    float (*rate)(const Span *p, const WarpLattice *lattice);
     /// out [n] = volume / det J; particles may be WARP_FAR cells beyond the tile, when the block
     /// has such a halo.
     void (*weigh)(const Span *p, const WarpLattice *lattice, float *out);

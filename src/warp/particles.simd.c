@@ -376,6 +376,9 @@ static const float NEWTON_TOLERANCE = 1e-6f;
 /// a cell; if it stays in its coarse cell, beyond which the slope is another one.
 static const float NEWTON_LAST = 4e-4f;
 
+/// From here on the slope of this step does for the next one: it leaves less than NEWTON_TOLERANCE.
+static const float NEWTON_KEEP = 0.05f;
+
 /// Places in a box of reference space, in block coordinates.
 typedef struct Box {
     float low[3], high[3];
@@ -393,21 +396,29 @@ INLINE Box box_of(const WarpLattice *l, const float corner[3], float side) {
 INLINE void find_place(const WarpLattice *l, const Frame *frame, const Box *box, const wide x[3],
                        wide at[3], const int dim) {
     Corners corners;
-    wide t[3];
-    wide_int node = locate(l, frame, at, t, dim), done = {0};
+    wide t[3], inverse[3][3] = {0};
+    wide_int node = locate(l, frame, at, t, dim), done = {0}, anew = ~done;
     load_corners(l, node, &corners, dim);
     for (int k = 0; k < NEWTON_MOST; k++) {
-        wide d[3], J[3][3], inverse[3][3], off[3] = {0}, step[3];
-        wide_int open = {0}, far = {0};
-        evaluate(l, &corners, t, d, J, true, dim);
+        wide d[3], J[3][3], now[3][3], off[3] = {0}, step[3];
+        wide_int open = {0}, far = {0}, near = ~open;
+        if (wide_bits(anew)) {
+            evaluate(l, &corners, t, d, J, true, dim);
+            invert((const wide(*)[3])J, now, dim);
+            for (int i = 0; i < dim; i++)
+                for (int j = 0; j < dim; j++)
+                    inverse[i][j] = wide_select(anew, now[i][j], inverse[i][j]);
+        } else {
+            evaluate(l, &corners, t, d, NULL, false, dim);
+        }
         for (int a = 0; a < dim; a++) {
             off[a] = x[a] - (at[a] + d[a]);
             open |= (off[a] > NEWTON_TOLERANCE) | (off[a] < -NEWTON_TOLERANCE);
             far |= (off[a] > NEWTON_LAST) | (off[a] < -NEWTON_LAST);
+            near &= (off[a] < NEWTON_KEEP) & (off[a] > -NEWTON_KEEP);
         }
         open &= ~done;
         if (!wide_bits(open)) return;
-        invert((const wide(*)[3])J, inverse, dim);
         pull_back((const wide(*)[3])inverse, off, step, dim);
         for (int a = 0; a < dim; a++)
             at[a] = wide_select(
@@ -416,6 +427,7 @@ INLINE void find_place(const WarpLattice *l, const Frame *frame, const Box *box,
         node = locate(l, frame, at, t, dim);
         done |= ~open | (~far & (node == corners.node));
         if (!wide_bits(~done)) return;
+        anew = ~(near & (node == corners.node));
         if (wide_bits(node != corners.node)) load_corners(l, node, &corners, dim);
     }
 }
@@ -514,29 +526,32 @@ enum { LANES = 8 };
 
 typedef struct LaneSums {
     double volume[LANES], square[LANES], position[3][LANES];
-    float fastest2[LANES], rate2[LANES];
+    float fastest2[LANES];
 } LaneSums;
 
+/// The larger of two by lanes; what is not a number stays.
+INLINE f8 larger(f8 most, f8 value) {
+    const i8x lower = value <= most;
+    return (f8)(((i8x)most & lower) | ((i8x)value & ~lower));
+}
+
 INLINE void add_chunk(LaneSums *s, int n, const float *volume, float square[CHUNK],
-                      float rate2[CHUNK], float x[3][CHUNK], const int dim) {
+                      float x[3][CHUNK], const int dim) {
     float weight[CHUNK];
     for (int i = 0; i < n; i += LANES) *(f8 *)(weight + i) = *(const f8 *)(volume + i);
     for (int i = n; i % LANES; i++) {
-        weight[i] = 0, square[i] = square[n - 1], rate2[i] = rate2[n - 1];
+        weight[i] = 0, square[i] = square[n - 1];
         for (int a = 0; a < dim; a++) x[a][i] = x[a][n - 1];
     }
     f8 volumes = {0}, squares = {0}, positions[3] = {{0}}; // of a chunk: floats are enough
-    f8 fastest2 = *(const f8 *)s->fastest2, fastest_rate2 = *(const f8 *)s->rate2;
+    f8 fastest2 = *(const f8 *)s->fastest2;
     for (int i = 0; i < n; i += LANES) {
         const f8 w = *(const f8 *)(weight + i), v = *(const f8 *)(square + i);
-        const f8 rate = *(const f8 *)(rate2 + i);
         volumes += w, squares += w * v;
         for (int a = 0; a < dim; a++) positions[a] += w * *(const f8 *)(x[a] + i);
-        const i8x slower = v <= fastest2, lower = rate <= fastest_rate2; // no number stays
-        fastest2 = (f8)(((i8x)fastest2 & slower) | ((i8x)v & ~slower));
-        fastest_rate2 = (f8)(((i8x)fastest_rate2 & lower) | ((i8x)rate & ~lower));
+        fastest2 = larger(fastest2, v);
     }
-    *(f8 *)s->fastest2 = fastest2, *(f8 *)s->rate2 = fastest_rate2;
+    *(f8 *)s->fastest2 = fastest2;
     for (int k = 0; k < LANES; k++) {
         s->volume[k] += (double)volumes[k], s->square[k] += (double)squares[k];
         for (int a = 0; a < dim; a++) s->position[a][k] += (double)positions[a][k];
@@ -546,43 +561,64 @@ INLINE void add_chunk(LaneSums *s, int n, const float *volume, float square[CHUN
 INLINE void measure_dim(const Span *p, const WarpLattice *l, float *const space[3], WarpSums *sums,
                         const int dim) {
     const Frame frame = frame_of(l, p->corner);
-    float at[3][CHUNK], square[CHUNK], rate2[CHUNK];
+    float at[3][CHUNK], square[CHUNK];
     LaneSums lanes = {0};
     for (int first = 0; first < p->count; first += CHUNK) {
         int n = p->count - first < CHUNK ? p->count - first : CHUNK;
         chunk_positions(p, first, n, WARP_EDGE, 0, at, dim);
         for (int i = 0; i < n; i += WIDE) {
-            wide x[3] = {0}, v[3] = {0}, d[3], J[3][3], inverse[3][3], rate[3];
-            wide sum = {0}, fast = {0};
-            for (int a = 0; a < dim; a++)
-                x[a] = wide_load(at[a] + i),
-                v[a] = load_some(p->attr[ATTR_VX + a] + first + i, n - i);
-            map_at(l, &frame, x, d, J, true, dim);
-            invert((const wide(*)[3])J, inverse, dim);
-            pull_back((const wide(*)[3])inverse, v, rate, dim);
+            wide x[3] = {0}, d[3], sum = {0};
+            for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
+            map_at(l, &frame, x, d, NULL, false, dim);
             for (int a = 0; a < dim; a++) {
-                sum += v[a] * v[a], fast += rate[a] * rate[a];
+                const wide v = load_some(p->attr[ATTR_VX + a] + first + i, n - i);
                 const wide place = (x[a] + d[a] + p->corner[a]) * p->dx;
+                sum += v * v;
                 wide_store(at[a] + i, place);
                 store_some(space[a] + first + i, place, n - i);
             }
             wide_store(square + i, sum);
-            wide_store(rate2 + i, fast);
         }
-        add_chunk(&lanes, n, p->attr[ATTR_VOLUME] + first, square, rate2, at, dim);
+        add_chunk(&lanes, n, p->attr[ATTR_VOLUME] + first, square, at, dim);
     }
     for (int k = 0; k < LANES; k++) {
         sums->volume += lanes.volume[k];
         sums->square += lanes.square[k];
         for (int a = 0; a < dim; a++) sums->position[a] += lanes.position[a][k];
         if (!(lanes.fastest2[k] <= sums->fastest2)) sums->fastest2 = lanes.fastest2[k];
-        if (!(lanes.rate2[k] <= sums->rate2)) sums->rate2 = lanes.rate2[k];
     }
 }
 
 static void measure(const Span *p, const WarpLattice *l, float *const space[3], WarpSums *sums) {
     *sums = (WarpSums){0};
     p->dim == 3 ? measure_dim(p, l, space, sums, 3) : measure_dim(p, l, space, sums, 2);
+}
+
+INLINE float rate_dim(const Span *p, const WarpLattice *l, const int dim) {
+    const Frame frame = frame_of(l, p->corner);
+    float at[3][CHUNK], square[CHUNK], most = 0;
+    for (int first = 0; first < p->count; first += CHUNK) {
+        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
+        chunk_positions(p, first, n, WARP_EDGE, 0, at, dim);
+        for (int i = 0; i < n; i += WIDE) {
+            wide x[3] = {0}, v[3] = {0}, d[3], J[3][3], inverse[3][3], rate[3], sum = {0};
+            for (int a = 0; a < dim; a++)
+                x[a] = wide_load(at[a] + i),
+                v[a] = load_some(p->attr[ATTR_VX + a] + first + i, n - i);
+            map_at(l, &frame, x, d, J, true, dim);
+            invert((const wide(*)[3])J, inverse, dim);
+            pull_back((const wide(*)[3])inverse, v, rate, dim);
+            for (int a = 0; a < dim; a++) sum += rate[a] * rate[a];
+            wide_store(square + i, sum);
+        }
+        for (int i = 0; i < n; i++)
+            if (!(square[i] <= most)) most = square[i]; // no number stays
+    }
+    return most;
+}
+
+static float rate(const Span *p, const WarpLattice *l) {
+    return p->dim == 3 ? rate_dim(p, l, 3) : rate_dim(p, l, 2);
 }
 
 INLINE void weigh_dim(const Span *p, const WarpLattice *l, float *out, const int dim) {
@@ -727,4 +763,5 @@ static void points(const WarpLattice *l, const float first[3], float step, int e
             : points_dim(l, first, step, edge, d, NULL, false, 2);
 }
 
-const WarpKernels ISA(warp_kernels) = {to_block, volumes, from_block, move, measure, weigh, points};
+const WarpKernels ISA(warp_kernels) = {to_block, volumes, from_block, move,
+                                       measure,  rate,    weigh,      points};

@@ -216,24 +216,35 @@ static void measure(const Span *p, const WarpLattice *l, float *const space[3], 
     WarpMap m = map_of(l);
     *sums = (WarpSums){0};
     for (int i = 0; i < p->count; i++) {
-        double xi[3], x[3], v[3] = {0}, rate[3], J[3][3], inverse[3][3], square = 0, fast = 0;
-        double w = (double)p->attr[ATTR_VOLUME][i];
+        double xi[3], x[3], square = 0, w = (double)p->attr[ATTR_VOLUME][i];
         position(p, i, xi);
-        map_point(&m, xi, x, J);
-        matrix_invert(J, inverse);
-        for (int a = 0; a < p->dim; a++)
-            v[a] = (double)p->attr[ATTR_VX + a][i], square += v[a] * v[a];
-        pull_back(inverse, v, rate);
+        map_to_space(&m, xi, x);
         for (int a = 0; a < p->dim; a++) {
-            fast += rate[a] * rate[a];
+            const double v = (double)p->attr[ATTR_VX + a][i];
+            square += v * v;
             space[a][i] = (float)(x[a] * (double)p->dx);
             sums->position[a] += w * x[a] * (double)p->dx;
         }
         sums->volume += w;
         sums->square += w * square;
         sums->fastest2 = fmaxf(sums->fastest2, (float)square);
-        sums->rate2 = fmaxf(sums->rate2, (float)fast);
     }
+}
+
+static float rate(const Span *p, const WarpLattice *l) {
+    WarpMap m = map_of(l);
+    double most = 0;
+    for (int i = 0; i < p->count; i++) {
+        double xi[3], v[3] = {0}, out[3], J[3][3], inverse[3][3], square = 0;
+        position(p, i, xi);
+        map_jacobian(&m, xi, J);
+        matrix_invert(J, inverse);
+        for (int a = 0; a < p->dim; a++) v[a] = (double)p->attr[ATTR_VX + a][i];
+        pull_back(inverse, v, out);
+        for (int a = 0; a < p->dim; a++) square += out[a] * out[a];
+        most = fmax(most, square);
+    }
+    return (float)most;
 }
 
 static void weigh(const Span *p, const WarpLattice *l, float *out) {
@@ -260,4 +271,5 @@ static void points(const WarpLattice *l, const float first[3], float step, int e
     }
 }
 
-const WarpKernels warp_kernels_ref = {to_block, volumes, from_block, move, measure, weigh, points};
+const WarpKernels warp_kernels_ref = {to_block, volumes, from_block, move,
+                                      measure,  rate,    weigh,      points};

@@ -112,6 +112,9 @@ bool warp_place_reserve(BrimSim *s);
 /// Sums of a tile for the statistics: particles weighed by their volume over that of a seeded one.
 /// Writes space.
 void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out);
+/// The largest speed in reference space of those tiles whose particles may have that of all. (sums
+/// of tiles) => their rate
+void warp_find_rates(BrimSim *s);
 
 // ------------------------------------------------------------------------------------------ solids
 

@@ -18,6 +18,7 @@ typedef struct Projection {
 static void assemble_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
     nodal_assemble(&p->problem, p->op, slot);
+    nodal_give_flow(p->op, s->velocity, s->nodal_rhs, slot); // while its cells are at hand
 }
 
 /// Operator and start value of a tile.
@@ -124,6 +125,7 @@ static void store_tile(BrimSim *s, int slot, int thread, void *context) {
 static void update_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
     nodal_update(&p->problem, p->op, s->pressure, s->velocity, s->liquid, slot);
+    nodal_give_flow(p->op, s->velocity, s->nodal_left, slot);
 }
 
 /// Largest divergence left at a node, 1/s times the cell width; context: Projection.
@@ -226,10 +228,44 @@ void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out) {
     float *const to[3] = {space[0] + first, space[1] + first, space[2] + first};
     WarpSums sums;
     s->warp->kernels->measure(&span, &lattice, to, &sums);
-    *out = (TileSums){
-        .speed2 = full * sums.square, .fastest2 = sums.fastest2, .rate = sqrtf(sums.rate2)};
+    *out = (TileSums){.speed2 = full * sums.square, .fastest2 = sums.fastest2};
     for (int a = 0; a < s->dim; a++) out->position[a] = full * sums.position[a];
     out->volume = sums.volume;
+}
+
+/// From a speed in space to the most that it may be in reference space, of a tile: its stretch is
+/// the largest component at the centres of coarse cells.
+static const float RATE_MOST = 2;
+
+static float rate_bound(const BrimSim *s, int slot) {
+    return RATE_MOST * sqrtf(s->tile_sums[slot].fastest2) * warp_tile_stretch(s, slot);
+}
+
+static float tile_rate(const BrimSim *s, int slot) {
+    const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
+    const Span span = sim_span(s, slot, 1);
+    return sqrtf(s->warp->kernels->rate(&span, &lattice));
+}
+
+/// Where it could be the largest. context: float, what it must exceed
+static void rate_tile(BrimSim *s, int slot, int thread, void *context) {
+    TileSums *sums = &s->tile_sums[slot];
+    if (!(rate_bound(s, slot) <= *(const float *)context)) // no number stays
+        sums->rate = (float)larger_of((double)sums->rate, (double)tile_rate(s, slot));
+}
+
+void warp_find_rates(BrimSim *s) {
+    int likely = 0;
+    float most = -1;
+    for (int t = 0; t < s->grid.tile_count; t++) {
+        const float bound = rate_bound(s, t);
+        if (bound > most) most = bound, likely = t;
+    }
+    float least = s->grid.tile_count ? tile_rate(s, likely) : 0;
+    tiles_for(s, rate_tile, &least);
+    if (s->grid.tile_count)
+        s->tile_sums[likely].rate =
+            (float)larger_of((double)s->tile_sums[likely].rate, (double)least);
 }
 
 bool warp_place_reserve(BrimSim *s) {

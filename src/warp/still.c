@@ -138,6 +138,10 @@ static void join_tile(void *box, int slot, int thread) {
     StillBox *s = box;
     nodal_join(&s->problem, &s->op, slot);
 }
+static void flow_tile(void *box, int slot, int thread) {
+    StillBox *s = box;
+    nodal_give_flow(&s->op, s->u, s->b, slot);
+}
 static void rhs_tile(void *box, int slot, int thread) {
     StillBox *s = box;
     nodal_rhs(&s->problem, &s->op, s->u, s->b, slot);
@@ -156,6 +160,7 @@ bool still_assemble(StillBox *s) {
 }
 
 void still_rhs(StillBox *s) {
+    team_for(s->team, s->grid.tile_count, 1, flow_tile, s);
     team_for(s->team, s->grid.tile_count, 1, rhs_tile, s);
 }
 
