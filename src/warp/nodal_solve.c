@@ -7,7 +7,10 @@
 #include <string.h>
 
 /// Of the damped steps: sum |K_ij| bounds the spectrum, so that anything below 2 is stable.
-static const float DAMPING = 1.7f;
+static const float DAMPING = 1.85f;
+/// Of the cycle's answer: on bent cells the 7-point matrix, without what couples the axes, gives
+/// too much. A positive factor keeps the preconditioner positive definite.
+static const float CYCLE = 0.7f;
 /// Part of its first residual at which a descent begins anew from the true one.
 static const double DESCENT = 1e-5;
 /// Down to this part of it what a descent says of its residual holds: single precision is off by a
@@ -238,11 +241,11 @@ static void leave_tile(void *context, int index, int thread) {
     for (size_t i = n.from; i < n.to; i++) s->w[i] = s->op->diag[i] > 0 ? s->r[i] - s->w[i] : 0;
 }
 
-/// z += C w
+/// z += CYCLE C w
 static void correct_tile(void *context, int index, int thread) {
     NodalSolver *s = context;
     Nodes n = nodes_of(s, index);
-    for (size_t i = n.from; i < n.to; i++) s->z[i] += s->op->diag[i] > 0 ? s->t[i] : 0;
+    for (size_t i = n.from; i < n.to; i++) s->z[i] += s->op->diag[i] > 0 ? CYCLE * s->t[i] : 0;
 }
 
 /// y = z + S (r - K z)
