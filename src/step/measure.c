@@ -164,14 +164,13 @@ void measure_particles(BrimSim *s, int slot) {
 /// Whether grid -> particles left the sums over particles: not between steps, and bodies change
 /// them since.
 static bool particles_measured(const BrimSim *s) {
-    return s->stage == AT_MEASURE && !s->warp && !bodies_immersed(s);
+    return s->stage == AT_MEASURE && !bodies_immersed(s);
 }
 
 static void sum_tile(BrimSim *s, int slot, int thread, void *context) {
     TileSums *sums = &s->tile_sums[slot];
     if (s->warp) {
-        *sums = (TileSums){0};
-        warp_sum_tile(s, slot, thread, sums);
+        if (!particles_measured(s)) warp_sum_tile(s, slot, thread, sums);
         count_cells(s, slot, sums);
         if (has_band(s)) warp_add_hidden(s, slot, thread, sums);
         return;

@@ -53,6 +53,10 @@ void nodal_join_flow(const NodalOperator *op, float *b, int slot);
 int nodal_corner(int dim, const int local[3], int corner);
 /// V Gm and V of a cell's open part: sums of f w B and of f w over the points.
 double nodal_open_mean(const Cell *c, double mean[3][8]);
+/// b -= integral of N flux over a cell's face on a side of the domain; d: displacements of its
+/// corners, flux: out of the domain.
+void nodal_side_flux(int dim, const double d[8][3], const int local[3], int axis, int far,
+                     double flux, double *b);
 /// Whether the level set in a cut cell is no surface that the ghost fluid could stand for: between
 /// drops, at tips, in sheets thinner than the cell. By the cosine between the means of grad phi and
 /// grad min(phi, 0) in reference space, where a plane has at least 1 / sqrt(dim), whichever corners

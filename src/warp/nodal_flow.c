@@ -10,38 +10,40 @@ static double solid_speed(const NodalSolids *s, int axis, int64_t at) {
     return s->velocity[axis] ? (double)s->velocity[axis][at] : 0;
 }
 
-/// What solids that cover a side of the domain carry through it: - integral of N u_s . n.
-/// at: the cell in the arrays of solids
+void nodal_side_flux(int dim, const double d[8][3], const int local[3], int axis, int far,
+                     double flux, double *b) {
+    static const double at[2] = {0.21132486540518711775, 0.78867513459481288225}; // Gauss
+    const int u = (axis + 1) % dim, v = dim == 3 ? (axis + 2) % 3 : axis;
+    for (int k = 0; k < 1 << (dim - 1); k++) {
+        double x[3] = {0}, J[3][3];
+        x[axis] = far, x[u] = at[k & 1];
+        if (dim == 3) x[v] = at[k >> 1];
+        element_jacobian(dim, d, x, J);
+        const double area = dim == 3 ? J[u][u] * J[v][v] - J[u][v] * J[v][u] : J[u][u];
+        for (int i = 0; i < 1 << dim; i++) {
+            const int node = nodal_corner(dim, local, i);
+            if (node < 0 || (i >> axis & 1) != far) continue;
+            double N = 1;
+            for (int e = 0; e < dim; e++)
+                if (e != axis) N *= i >> e & 1 ? x[e] : 1 - x[e];
+            b[node] -= flux * N * area / (1 << (dim - 1));
+        }
+    }
+}
+
+/// What solids that cover a side of the domain carry through it. at_solid: the cell in their arrays
 static void subtract_wall_flux(const NodalProblem *p, const Cell *c, const int local[3], int slot,
                                int64_t at_solid, double *b) {
     const Grid *g = p->grid;
-    const int dim = g->dim;
     const TileCoord t = g->coord[slot];
     const int tile[3] = {t.x, t.y, t.z};
-    static const double at[2] = {0.21132486540518711775, 0.78867513459481288225}; // Gauss
-    for (int a = 0; a < dim; a++) {
+    for (int a = 0; a < g->dim; a++) {
         if (!p->solids.covered[a]) continue;
         for (int far = 0; far < 2; far++) {
             if (tile[a] * TILE + local[a] != (far ? g->cells[a] - 1 : 0)) continue;
-            double part = (double)p->solids.covered[a][at_solid];
-            double flux = (far ? 1 : -1) * part * solid_speed(&p->solids, a, at_solid);
-            if (flux == 0) continue;
-            int u = (a + 1) % dim, v = dim == 3 ? (a + 2) % 3 : a;
-            for (int k = 0; k < 1 << (dim - 1); k++) {
-                double x[3] = {0}, J[3][3];
-                x[a] = far, x[u] = at[k & 1];
-                if (dim == 3) x[v] = at[k >> 1];
-                element_jacobian(dim, c->d, x, J);
-                double area = dim == 3 ? J[u][u] * J[v][v] - J[u][v] * J[v][u] : J[u][u];
-                for (int i = 0; i < 1 << dim; i++) {
-                    int node = nodal_corner(dim, local, i);
-                    if (node < 0 || (i >> a & 1) != far) continue;
-                    double N = 1;
-                    for (int e = 0; e < dim; e++)
-                        if (e != a) N *= i >> e & 1 ? x[e] : 1 - x[e];
-                    b[node] -= flux * N * area / (1 << (dim - 1));
-                }
-            }
+            const double part = (double)p->solids.covered[a][at_solid];
+            const double flux = (far ? 1 : -1) * part * solid_speed(&p->solids, a, at_solid);
+            if (flux != 0) nodal_side_flux(g->dim, c->d, local, a, far, flux, b);
         }
     }
 }

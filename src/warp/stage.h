@@ -50,6 +50,11 @@ typedef struct WarpState {
     NodalSolids solids;          ///< of this step's projection
     bool walls_move;             ///< some of these move; false when they are out of date
     WarpMotion motion;
+    int32_t
+        *inlet_at; ///< [slot] 1 + place of the tile in `inlet`, 0: no source is before its sides
+    float *inlet;  ///< [place][part covered, flux in m/s][axis][cell]
+    size_t inlet_at_capacity, inlet_capacity;
+    int inlet_count; ///< 0: none, or they are out of date
 } WarpState;
 
 /// For def.warp or def.nodal. => s->warp
@@ -115,6 +120,15 @@ void warp_sum_tile(const BrimSim *s, int slot, int thread, TileSums *out);
 /// The largest speed in reference space of those tiles whose particles may have that of all. (sums
 /// of tiles) => their rate
 void warp_find_rates(BrimSim *s);
+
+// ----------------------------------------------------------------------------------------- sources
+
+/// What sources that begin at the domain's sides let in. => inlet. False: out of memory.
+bool warp_find_inlets(BrimSim *s);
+/// The part of a cell's face on a side of the domain that a source is before.
+float warp_inlet_part(const BrimSim *s, int axis, int64_t cell);
+/// b [nodes] -= integral of N u . n over what they let in to a tile's nodes, m/s.
+void warp_add_inlets(const BrimSim *s, int slot, float *b);
 
 // ------------------------------------------------------------------------------------------ solids
 

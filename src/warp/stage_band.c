@@ -276,7 +276,7 @@ BrimResult warp_trace(BrimSim *s, BrimError *error) {
     for (int t = 0; t < s->grid.tile_count; t++)
         next.deep |= s->deepest[t] <= -band_inner(s) || mask_any(&s->grid, s->hidden, t);
     tiles_for(s, follow_tile, &next);
-    s->warp->walls_move = false; // the sort leaves them behind
+    s->warp->walls_move = false, s->warp->inlet_count = 0; // the sort leaves them behind
     return BRIM_OK;
 }
 

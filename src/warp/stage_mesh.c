@@ -58,6 +58,7 @@ void warp_destroy(BrimSim *s) {
     for (int a = 0; a < 3; a++) formula_free(&w->focus[a]);
     free(w->solid), free(w->extra);
     free(w->stretch_at), free(w->splits), free(w->gone), free(w->solid_memory);
+    free(w->inlet_at), free(w->inlet);
     for (int a = 0; a < 3; a++) free(w->space[a]);
     free(w);
     s->warp = NULL;

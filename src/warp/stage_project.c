@@ -113,6 +113,7 @@ static void add_swallowed(BrimSim *s, const NodalOperator *op) {
 static void rhs_tile(BrimSim *s, int slot, int thread, void *context) {
     const Projection *p = context;
     nodal_rhs(&p->problem, p->op, s->velocity, s->nodal_rhs, slot);
+    warp_add_inlets(s, slot, s->nodal_rhs);
     if (s->primed && s->def.volume != BRIM_VOLUME_DENSITY && s->def.volume != BRIM_VOLUME_NONE)
         add_divergence(s, p, slot);
 }
@@ -140,6 +141,7 @@ static void measure_tile(BrimSim *s, int slot, int thread, void *context) {
     float most = 0;
     if (!l->projection->op->used[slot]) return;
     nodal_rhs(&l->projection->problem, l->projection->op, s->velocity, s->nodal_left, slot);
+    warp_add_inlets(s, slot, s->nodal_left);
     for (size_t i = at; i < at + n; i++)
         most = (float)larger_of(most, fabsf(s->nodal_left[i] * l->projection->op->weight[i]));
     team_raise(&l->largest, most);

@@ -17,7 +17,8 @@ BrimResult warp_solids(BrimSim *s, BrimError *error) {
     if (r == BRIM_OK) r = stage_solids(s, error);
     bool moves = false; // then advection asks for their velocity
     for (int i = 0; i < s->walls.solid_count; i++) moves |= solid_moves(s->walls.solids[i]);
-    if (r == BRIM_OK && moves && !warp_open_cells(s)) r = step_out_of_memory(s, "solids", error);
+    if (r == BRIM_OK && ((moves && !warp_open_cells(s)) || !warp_find_inlets(s)))
+        r = step_out_of_memory(s, "solids", error);
     return r;
 }
 

@@ -82,7 +82,7 @@ static inline int layer_cell(int edge, int axis, int layer, int u, int v) {
 
 /// What the component towards a side of the domain is times in mirror images beyond a cell of a
 /// block: -1, but for what a solid covers of the side that moves through it; there the image has
-/// the velocity of the cell.
+/// the velocity of the cell, and so it has where a source begins.
 static float side_sign(const BrimSim *s, int slot, int axis, int halo, int i) {
     const TileCoord t = s->grid.coord[slot];
     const int edge = TILE + 2 * halo, tile[3] = {t.x, t.y, t.z};
@@ -93,8 +93,14 @@ static float side_sign(const BrimSim *s, int slot, int axis, int halo, int i) {
         at[a] = c < 0 ? 0 : c > last ? last : c;
     }
     const int64_t cell = grid_cell(&s->grid, at[0], at[1], at[2]);
-    const int64_t k = cell < 0 ? -1 : solid_cell(s, cell);
+    const float inlet = cell < 0 ? 0 : warp_inlet_part(s, axis, cell);
+    if (inlet > 0) return 2 * inlet - 1;
+    const int64_t k = cell < 0 || !s->warp->walls_move ? -1 : solid_cell(s, cell);
     return k < 0 || s->warp->wall[axis][k] == 0 ? -1 : 2 * s->warp->covered[axis][k] - 1;
+}
+
+static bool sides_let_through(const BrimSim *s) {
+    return s->warp->walls_move || s->warp->inlet_count;
 }
 
 void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, float *const to[3]) {
@@ -106,7 +112,7 @@ void warp_load(const BrimSim *s, int slot, float *const field[3], int halo, floa
         for (int k = 0; k < edge; k++) {
             if ((k >= low && k < high) || s->sides.open[2 * a + (k >= high)]) continue;
             EACH_IN_LAYER(s->dim, edge, a, k, i) {
-                to[a][i] *= s->warp->walls_move ? side_sign(s, slot, a, halo, i) : -1;
+                to[a][i] *= sides_let_through(s) ? side_sign(s, slot, a, halo, i) : -1;
             }
         }
     }
@@ -129,7 +135,7 @@ void warp_fold(const BrimSim *s, int slot, int numbers, float *block) {
                 int step =
                     layer_cell(WARP_EDGE, a, to, 0, 0) - layer_cell(WARP_EDGE, a, from, 0, 0);
                 float *ghost = block + numbers * i, *own = ghost + numbers * step;
-                float sign = s->warp->walls_move ? side_sign(s, slot, a, 1, i) : -1;
+                float sign = sides_let_through(s) ? side_sign(s, slot, a, 1, i) : -1;
                 if (s->sides.open[2 * a + far]) sign = 1;
                 for (int k = 0; k < numbers; k++)
                     own[k] += k == 1 + a ? sign * ghost[k] : ghost[k], ghost[k] = 0;
@@ -243,7 +249,7 @@ bool warp_scatter(BrimSim *s, int numbers, size_t more) {
 }
 
 BrimResult warp_to_grid(BrimSim *s, BrimError *error) {
-    if (!warp_open_cells(s) || !warp_scatter(s, WARP_NUMBERS, 0))
+    if (!warp_open_cells(s) || !warp_find_inlets(s) || !warp_scatter(s, WARP_NUMBERS, 0))
         return step_out_of_memory(s, "to_grid", error);
     tiles_for(s, gather_tile, NULL);
     memcpy(s->own, s->known[0], sim_rows(s));
@@ -272,6 +278,10 @@ static void grow_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     TileMask near[6], known = mask_load(g, w->known, slot), inside = mask_inside(g, slot);
     TileMask next = known;
+    if (mask_full(g, w->known, slot)) {
+        mask_store(g, w->next, slot, &next);
+        return;
+    }
     mask_around(g, w->known, slot, near);
     for (int z = 0; z < g->tile_depth; z++) {
         uint64_t wanted = 0;
@@ -304,6 +314,7 @@ static void forget_tile(BrimSim *s, int slot, int thread, void *context) {
     const Growth *w = context;
     const Grid *g = &s->grid;
     TileMask known = mask_load(g, w->known, slot);
+    if (mask_full(g, w->known, slot)) return;
     for (int i = 0; i < g->tile_cells; i++) {
         if (mask_has(&known, i)) continue;
         for (int a = 0; a < s->dim; a++) {
@@ -371,6 +382,7 @@ BrimResult warp_extrapolate(BrimSim *s, BrimError *error) {
 /// FLIP: ratio (v + new - old) + (1 - ratio) new = ratio v + (new - ratio old).
 static void give_tile(BrimSim *s, int slot, int thread, void *context) {
     const Span span = sim_span(s, slot, 1);
+    s->tile_sums[slot] = (TileSums){0};
     if (span.count == 0) return;
     const WarpLattice lattice = warp_lattice(&s->warp->mesh.map);
     const bool affine = particles_carry(&s->particles, ROW_AFFINE);
@@ -386,11 +398,13 @@ static void give_tile(BrimSim *s, int slot, int thread, void *context) {
                 now[a][i] -= ratio * before[a][i];
     }
     s->warp->kernels->from_block(&span, ratio, (const float *const *)now, affine ? &lattice : NULL);
+    warp_sum_tile(s, slot, thread, &s->tile_sums[slot]); // while they are at hand
 }
 
 BrimResult warp_to_particles(BrimSim *s, BrimError *error) {
+    if (!warp_place_reserve(s)) return step_out_of_memory(s, "to_particles", error);
     tiles_for(s, give_tile, NULL);
-    s->warp->walls_move = false; // the sort leaves them behind
+    s->warp->walls_move = false, s->warp->inlet_count = 0; // the sort leaves them behind
     return BRIM_OK;
 }
 
@@ -448,6 +462,7 @@ BrimResult warp_advect(BrimSim *s, BrimError *error) {
     for (size_t i = 0; s->particles.attr[ATTR_AGE] && i < s->particles.count; i++)
         s->particles.attr[ATTR_AGE][i] += (float)s->dt;
     tiles_for(s, advect_tile, NULL);
-    if (!has_band(s)) s->warp->walls_move = false; // the sort leaves them behind
+    if (!has_band(s)) // the sort leaves them behind
+        s->warp->walls_move = false, s->warp->inlet_count = 0;
     return BRIM_OK;
 }

@@ -61,7 +61,7 @@ const Stage warped_stages[] = {
     {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, warp_extrapolate, NULL,
      "liquid own tile_solid solid_at solid_phi solid_volume", "velocity old known tile_speed"},
     {AT_TO_PARTICLES, "to_particles", BRIM_STAGE_TO_PARTICLES, warp_to_particles, NULL,
-     "velocity old solid_at", ""},
+     "velocity old solid_at", "tile_sums"},
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, warp_weigh_after, NULL,
      "tile_solid solid_at shut rock foreign solid_volume solid_part interior hidden",
      "settled pressed block_at full below rigid weighed errors"},
