@@ -268,12 +268,13 @@ TEST(bodies_sums_are_the_same_bits_on_all_processors) {
                     for (int l = 0; l < n; l++) sum += v[a * n + l] * (double)from[l * SUM_PLACES];
                     CHECK(out[k] == sum);
                 }
-                const float *row[3] = {rows, rows + N, rows + 2 * N}, by[3] = {0.3f, -0.7f, 0.11f};
-                for (int i = 0; i < dim * n; i++) to[i] = plain_to[i] = rows[3 * N + i];
-                kernels->add(dim, dim, n, by, row, to);
+                const float *row[4] = {rows, rows + N, rows + 2 * N, rows + 3 * N};
+                float by[4][3] = {{0.3f, -0.7f, 0.11f}, {1, 0, 2}, {-5, 0.2f, 3}, {0.1f, -1, 4}};
+                for (int i = 0; i < dim * n; i++) to[i] = plain_to[i] = rows[4 * N + i];
+                kernels->add(dim, 4, n, by, row, to);
                 for (int a = 0; a < dim; a++)
-                    for (int k = 0; k < dim; k++)
-                        for (int i = 0; i < n; i++) plain_to[a * n + i] += by[a] * row[k][i];
+                    for (int k = 0; k < 4; k++)
+                        for (int i = 0; i < n; i++) plain_to[a * n + i] += by[k][a] * row[k][i];
                 CHECK(memcmp(to, plain_to, (size_t)(dim * n) * sizeof *to) == 0);
             }
         }

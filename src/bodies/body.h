@@ -28,6 +28,7 @@ typedef struct Body {
     Trimesh surface;      ///< as it is now, m; 2D: segments, the last two corners are one
     double (*rest)[3];    ///< [vertices] at rest, m
     float *row;           ///< [vertices][r]; the functions there
+    float *triangle_row;  ///< [triangles][r]; the mean of its corners' functions
     float *places;        ///< [vertices / SUM_PLACES][r][SUM_PLACES] the same, for mix
     float (*velocity)[3]; ///< [vertices] m/s
     float fastest;        ///< of them, m/s

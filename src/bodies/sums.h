@@ -15,9 +15,8 @@ typedef struct SumKernels {
     /// out [dim][count] = sum over i < r of the functions at `count` places, a multiple of
     /// SUM_PLACES, times d[a][i], i by i; places [count / SUM_PLACES][r][SUM_PLACES], d [dim][r].
     void (*mix)(int count, int dim, int r, const float *places, const double *d, double *out);
-    /// to [dim][r] += factor[a] rows[k][..], for k < corners one after the other.
-    void (*add)(int dim, int corners, int r, const float *factor, const float *const *rows,
-                float *to);
+    /// to [dim][r] += factor[n][a] rows[n][..], for n < count one after the other.
+    void (*add)(int dim, int count, int r, float (*factor)[3], const float *const *rows, float *to);
 } SumKernels;
 BRIM_KERNELS(SumKernels, sum_kernels)
 

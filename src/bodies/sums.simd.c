@@ -91,26 +91,30 @@ static void mix(int count, int dim, int r, const float *places, const double *d,
             mix_places(2, r, places, d, count, out + n);
 }
 
-INLINE void add_of(const int dim, const int corners, int r, const float *factor,
-                   const float *const *rows, float *to) {
+/// Eight functions, or fewer one by one, stay in registers while all rows go by.
+INLINE void add_of(const int dim, int count, int r, float (*factor)[3], const float *const *rows,
+                   float *to) {
     int i = 0;
-    for (; i + 8 <= r; i += 8)
-        for (int a = 0; a < dim; a++) {
-            f8 *at = (f8 *)(to + (ptrdiff_t)a * r + i), sum = *at;
-            for (int k = 0; k < corners; k++) sum += factor[a] * *(const f8 *)(rows[k] + i);
-            *at = sum;
+    for (; i + 8 <= r; i += 8) {
+        f8 sum[3];
+        for (int a = 0; a < dim; a++) sum[a] = *(const f8 *)(to + (ptrdiff_t)a * r + i);
+        for (int n = 0; n < count; n++) {
+            const f8 row = *(const f8 *)(rows[n] + i);
+            for (int a = 0; a < dim; a++) sum[a] += factor[n][a] * row;
         }
+        for (int a = 0; a < dim; a++) *(f8 *)(to + (ptrdiff_t)a * r + i) = sum[a];
+    }
     for (; i < r; i++)
-        for (int a = 0; a < dim; a++)
-            for (int k = 0; k < corners; k++) to[a * r + i] += factor[a] * rows[k][i];
+        for (int a = 0; a < dim; a++) {
+            float sum = to[a * r + i];
+            for (int n = 0; n < count; n++) sum += factor[n][a] * rows[n][i];
+            to[a * r + i] = sum;
+        }
 }
 
-static void add(int dim, int corners, int r, const float *factor, const float *const *rows,
+static void add(int dim, int count, int r, float (*factor)[3], const float *const *rows,
                 float *to) {
-    if (dim == 3 && corners == 3)
-        add_of(3, 3, r, factor, rows, to);
-    else
-        add_of(dim, corners, r, factor, rows, to);
+    dim == 3 ? add_of(3, count, r, factor, rows, to) : add_of(2, count, r, factor, rows, to);
 }
 
 const SumKernels ISA(sum_kernels) = {pull, push, mix, add};

@@ -297,39 +297,40 @@ typedef struct Follow {
     const SumKernels *kernels;
 } Follow;
 
-/// What a triangle's area changes until the middle of the step, times its functions.
-static void add_triangle(const Follow *f, uint32_t triangle, float *to) {
+/// What a triangle's area changes until the middle of the step, out of the cell.
+static void area_change(const Follow *f, uint32_t triangle, float change[3]) {
     const Body *b = f->body;
-    const uint32_t *corner = b->surface.triangles[triangle];
-    size_t r = (size_t)b->elastic->r;
     double x[3][3], now[3], then[3];
     corners_at(b, triangle, 0, x), area_of(b->dim, x, now);
     corners_at(b, triangle, f->half, x), area_of(b->dim, x, then);
-    float change[3];
-    const float *row[3];
-    for (int a = 0; a < b->dim; a++) {
-        change[a] = (float)((now[a] - then[a]) * f->scale / b->dim); // out of the cell
-        row[a] = b->row + corner[a] * r;
+    for (int a = 0; a < 3; a++) change[a] = (float)((now[a] - then[a]) * f->scale);
+}
+
+/// The rows of B of one of a body's cells: of what it closes, and of the triangles there.
+static void follow_cell(const Follow *f, size_t n) {
+    enum { MOST = 64 };
+    const Body *b = f->body;
+    const BodyCell *c = &b->cell[n];
+    size_t r = (size_t)b->elastic->r, width = r * (size_t)b->dim;
+    float factor[MOST][3], *to = b->push_row + n * width;
+    const float *row[MOST] = {b->cell_row + n * r};
+    int count = 1;
+    memcpy(factor[0], c->area, sizeof factor[0]);
+    memset(to, 0, width * sizeof *to);
+    for (uint32_t t = c->first; t < c->first + c->count; t++) {
+        if (count == MOST) f->kernels->add(b->dim, count, (int)r, factor, row, to), count = 0;
+        area_change(f, b->wall_triangle[t], factor[count]);
+        row[count++] = b->triangle_row + b->wall_triangle[t] * r;
     }
-    f->kernels->add(b->dim, b->dim, (int)r, change, row, to);
+    f->kernels->add(b->dim, count, (int)r, factor, row, to);
 }
 
 /// Rows of B of a piece of a body's cells.
 static void follow_cells(void *context, int piece, int thread) {
     const Follow *f = context;
-    Body *b = f->body;
-    size_t r = (size_t)b->elastic->r, width = r * (size_t)b->dim;
     size_t from = (size_t)piece * CELLS_A_TASK, end = from + CELLS_A_TASK;
     (void)thread;
-    for (size_t n = from; n < end && n < b->cell_count; n++) {
-        const BodyCell *c = &b->cell[n];
-        const float *row = b->cell_row + n * r;
-        float *to = b->push_row + n * width;
-        memset(to, 0, width * sizeof *to);
-        f->kernels->add(b->dim, 1, (int)r, c->area, &row, to);
-        for (uint32_t t = c->first; t < c->first + c->count; t++)
-            add_triangle(f, b->wall_triangle[t], to);
-    }
+    for (size_t n = from; n < end && n < f->body->cell_count; n++) follow_cell(f, n);
 }
 
 bool walls_follow(BrimSim *s, double dn) {
