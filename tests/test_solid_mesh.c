@@ -621,7 +621,7 @@ TEST(distance_to_a_mesh_that_moves_is_exact_near_it) {
             if (t == work.nearest[i]) mine = d;
         }
         double exact = sqrt(best), d = fabsf(g.value[i]);
-        if (exact <= 2.49 * (double)h) {
+        if (exact <= 1.74 * (double)h) {
             error = fmax(error, fabs(d - exact)), near++;
             wrong += sqrt(mine) > exact + 1e-5;
         } else {

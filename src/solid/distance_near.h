@@ -79,7 +79,7 @@ size_t distance_work_bytes(const DistanceWork *work);
 size_t distance_grid_fit(DistanceGrid *grid, int dim, double spacing, int margin);
 
 /// Distances with sign within `reach` nodes of a mesh, that far beyond: (grid but for value, mesh)
-/// => (grid->value, work->nearest). Exact up to 2.5 nodes, farther off too large by a fraction of
-/// one. sound: see distance_grid_inside. False when out of memory.
+/// => (grid->value, work->nearest). Exact up to 1.75 nodes, farther off too large by a fraction
+/// of one. sound: see distance_grid_inside. False when out of memory.
 bool distance_grid_near(DistanceGrid *grid, const Trimesh *mesh, float reach, bool sound,
                         Team *team, DistanceWork *work);
