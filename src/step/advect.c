@@ -42,6 +42,14 @@ bool solid_near(const BrimSim *s, int slot) {
     return false;
 }
 
+bool solid_within(const BrimSim *s, int slot, float cells) {
+    if (!solid_near(s, slot)) return false;
+    if (fine_near(s, slot)) cells += 1; // what is thin may lie between the nodes of cells
+    // farther off distances are not known, and on a warped grid they are not everywhere the same
+    if (cells >= SOLID_REACH || s->warp) return true;
+    return s->solid_at[slot] && s->solid_least[s->solid_at[slot] - 1] <= cells;
+}
+
 /// One value of a velocity component by cell, with the rules of block_load outside the domain. Of
 /// the flow, not a number where none is known, or of the solids, 0 far from them.
 static float face_lookup(const BrimSim *s, bool solids, int axis, int x, int y, int z) {
@@ -296,12 +304,13 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
                    scratch->block[a]);
         m.velocity[a] = scratch->block[a];
     }
-    if (solid_near(s, slot)) {
+    const bool near = solid_within(s, slot, reach + 2 * walls + 1); // as the kernel asks
+    if (near) {
         SolidNodes nodes = solid_nodes(s, slot, thread, halo, s->dx, scratch->block[3]);
         m.solid = nodes.phi, m.fine = nodes.fine;
         m.still = !moving;
     }
-    for (int a = 0; a < s->dim && walls > 0; a++) {
+    for (int a = 0; a < s->dim && near && walls > 0; a++) {
         block_load_some(&s->grid, slot, s->wall_speed[a], s->solid_at, 0, (Place)a, &s->sides, halo,
                         0, scratch->block[4 + a]);
         m.wall[a] = scratch->block[4 + a];

@@ -122,6 +122,8 @@ typedef enum StageId {
       "part of the cell inside solids")                                                            \
     F(solid_part, float, 1, CELL, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                             \
       "part inside solids of the weight of the density's kernel")                                  \
+    F(solid_least, float, 1, TILE, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "cells",                       \
+      "least distance to solids at the tile's nodes, those on its far sides included")             \
     F(wall_speed, float, 3, CELL, SOLIDS, MOVING, ALWAYS_LIVE, NO, "m/s",                          \
       "velocity of the solid at the face")                                                         \
     F(fine_at, int32_t, 1, TILE, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                              \

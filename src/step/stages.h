@@ -68,6 +68,8 @@ void band_distance(BrimSim *s);
 bool band_distance_room(BrimSim *s);
 /// Whether a solid meets a tile or one beside it.
 bool solid_near(const BrimSim *s, int slot);
+/// Whether a solid may be nearer than so many cells to a place in a tile.
+bool solid_within(const BrimSim *s, int slot, float cells);
 /// Distance to the solids at a point by looking nodes up one by one, m, and its gradient.
 float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]);
 /// The box that particles stay in, m: drawn in at walls; beyond open sides they may go a cell.

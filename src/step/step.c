@@ -35,10 +35,11 @@ static const Stage step_stages[] = {
     // what, in which column of the statistics, when; what it reads; what it writes
     {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, stage_solids, NULL, "",
      "tile_solid solid_at shut cut rock solid_from solid_phi open solid_volume solid_part "
-     "wall_speed fine_at fine_from fine_slot solid_fine"},
+     "solid_least wall_speed fine_at fine_from fine_slot solid_fine"},
     {AT_ATOMISE, "atomise", BRIM_STAGE_ADVECT, stage_atomise, has_spray, "phi", "sprayed"},
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, stage_advect, NULL,
-     "velocity tile_speed tile_solid solid_at solid_phi open wall_speed fine_at solid_fine",
+     "velocity tile_speed tile_solid solid_at solid_phi solid_least open wall_speed fine_at "
+     "solid_fine",
      "tile_reach"},
     {AT_TRACE, "trace", BRIM_STAGE_BAND, stage_trace, has_band,
      "velocity tile_speed tile_solid solid_at solid_phi wall_speed fine_at solid_fine rock phi "
@@ -57,8 +58,8 @@ static const Stage step_stages[] = {
      "scatter_at node_mass node_rest node_velocity node_push"},
     {AT_SORT, "sort after stress", BRIM_STAGE_FORCES, stage_sort, mpm_on, "", ""},
     {AT_WEIGH, "weigh", BRIM_STAGE_DENSITY, stage_weigh, NULL,
-     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
-     "interior hidden",
+     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part solid_least fine_at "
+     "solid_fine interior hidden",
      "scatter_at full below rigid density compression hidden_part weighed errors push_at push "
      "push_depth pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, density_moves,
@@ -66,8 +67,8 @@ static const Stage step_stages[] = {
      "push_at push push_depth",
      "weighed_at errors potential coefficient diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, density_moves,
-     "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
-     "weighed weighed_at push_at push push_depth pushed potential",
+     "scatter_at tile_solid solid_at shut cut solid_phi solid_least open fine_at solid_fine hidden "
+     "rigid weighed weighed_at push_at push push_depth pushed potential",
      "shift shift_known shift_most shift_sizes shift_sums"},
     {AT_SORT, "sort again", BRIM_STAGE_DENSITY, stage_sort, density_moves, "", ""},
     {AT_SWAP, "swap", BRIM_STAGE_BAND, stage_swap, has_band, "", ""},
@@ -109,8 +110,8 @@ static const Stage step_stages[] = {
      "velocity old scatter_at scatter_rows phi deepest", "tile_sums"},
     {AT_SYNC, "sync", BRIM_STAGE_BODIES, stage_sync, bodies_immersed, "velocity", ""},
     {AT_WEIGH_AFTER, "weigh after", BRIM_STAGE_MEASURE, stage_weigh_after, NULL,
-     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part fine_at solid_fine "
-     "interior hidden",
+     "tile_solid solid_at shut rock foreign solid_phi solid_volume solid_part solid_least fine_at "
+     "solid_fine interior hidden",
      "scatter_at full below rigid settled pressed hidden_part_after weighed errors push_at push "
      "push_depth pushed"},
     {AT_EMERGE, "emerge", BRIM_STAGE_BODIES, stage_emerge, bodies_immersed, "", ""},

@@ -296,7 +296,7 @@ static void cut_shifts(BrimSim *s, int slot, int thread, void *context) {
 
 /// Moves particles by more than a fraction of a cell, or beside solids: along the displacements as
 /// along a flow.
-static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float scale) {
+static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float scale, bool solid) {
     ThreadScratch *scratch = &s->scratch[thread];
     enum { BATCH = 1024 }; // whole chunks of the kernel
     int halo = (int)(reach + 1.02f) + 1;
@@ -309,7 +309,7 @@ static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float 
         block_load(&s->grid, slot, s->shift[a], (Place)a, &s->sides, halo, 0, scratch->block[a]);
         m.velocity[a] = scratch->block[a];
     }
-    if (solid_near(s, slot)) {
+    if (solid) {
         SolidNodes nodes = solid_nodes(s, slot, thread, halo, s->dx, scratch->block[3]);
         m.solid = nodes.phi, m.fine = nodes.fine;
     }
@@ -359,8 +359,9 @@ static void shift_tile(BrimSim *s, int slot, int thread, void *context) {
         if (t >= 0) reach = fmaxf(reach, s->shift_most[t] * scale);
     }
     ShiftSums sums;
-    if (reach > STRIDE || solid_near(s, slot)) {
-        sums = flow_tile(s, slot, thread, reach, scale);
+    const bool solid = solid_within(s, slot, reach + 1); // as the kernel asks
+    if (reach > STRIDE || solid) {
+        sums = flow_tile(s, slot, thread, reach, scale, solid);
     } else {
         for (int a = 0; a < s->dim; a++) {
             block_load(&s->grid, slot, s->shift[a], (Place)a, &s->sides, 1, 0, scratch->block[a]);

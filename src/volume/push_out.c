@@ -104,7 +104,7 @@ static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
     mask_store(&s->grid, s->pushed, slot, &pushed);
     if (begin == end || !solid_near(s, slot)) return 0;
     memset(p->order + begin, 0, (end - begin) * sizeof *p->order);
-    if (push < 0) return 0;
+    if (push < 0 || !solid_within(s, slot, 0)) return 0;
     float *node = s->scratch[thread].block[0];
     SolidNodes nodes = solid_nodes(s, slot, thread, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);

@@ -257,6 +257,21 @@ static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
     }
 }
 
+/// Of the nodes of a tile's cells.
+static float least_distance(int dim, const float *phi) {
+    float least[TILE + 1], all;
+    for (int x = 0; x <= TILE; x++) least[x] = INFINITY;
+    for (int z = dim == 3 ? 1 : 0; z <= (dim == 3 ? TILE + 1 : 0); z++)
+        for (int y = 1; y <= TILE + 1; y++)
+            for (int x = 0; x <= TILE; x++) {
+                float d = phi[(z * NODES + y) * NODES + x + 1];
+                least[x] = d < least[x] ? d : least[x];
+            }
+    all = least[0];
+    for (int x = 1; x <= TILE; x++) all = least[x] < all ? least[x] : all;
+    return all;
+}
+
 void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     Nodes nodes;
     Parted parted;
@@ -264,6 +279,7 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
     s->fine_at[s->solid_at[slot] - 1] = 0;
+    s->solid_least[s->solid_at[slot] - 1] = SOLID_REACH;
     if (!sample_nodes(s, slot, &nodes)) {
         for (int i = 0; i < s->grid.tile_cells; i++) {
             s->solid_phi[base + (size_t)i] = SOLID_REACH * s->dx;
@@ -285,6 +301,7 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
         s->solid_phi[base + (size_t)i] =
             fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
     }
+    s->solid_least[s->solid_at[slot] - 1] = least_distance(s->dim, nodes.phi) * s->inv_dx;
     float reach = moving ? speed_reach(s, slot) : 0;
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i += TILE)

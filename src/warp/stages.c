@@ -15,7 +15,7 @@ const Stage warped_stages[] = {
     // what, in which column of the statistics, when; what it reads; what it writes
     {AT_SOLIDS, "solids", BRIM_STAGE_SOLIDS, warp_solids, NULL, "velocity phi",
      "tile_solid solid_at shut cut rock solid_from solid_phi open solid_volume solid_part "
-     "wall_speed fine_at fine_from fine_slot solid_fine signs"},
+     "solid_least wall_speed fine_at fine_from fine_slot solid_fine signs"},
     {AT_ADVECT, "advect", BRIM_STAGE_ADVECT, warp_advect, NULL,
      "velocity tile_speed tile_solid solid_at", "tile_reach"},
     {AT_TRACE, "trace", BRIM_STAGE_BAND, warp_trace, has_band,
