@@ -351,7 +351,7 @@ TEST(density_error_in_the_pressure_explodes_or_lags) {
     CHECK_OK(error.result, error);
     CHECK_BELOW(none.energy, 1.1);
     CHECK_BELOW(averaged.energy, 1.1);
-    CHECK(direct.energy > (quick() ? 1.5 : 3)); // out of nothing
+    CHECK(direct.energy > (quick() ? 1.5 : 2)); // out of nothing; with eight seeds 2.6 to 28
     if (quick()) return;
     CHECK(averaged.volume > none.volume + 0.02);
     CHECK_BELOW(averaged.volume, 0.95); // the projection: within 0.015 of 1

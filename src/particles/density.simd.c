@@ -17,6 +17,11 @@ static inline wide pass(wide f, float steep) {
 static inline void weigh_dim(const Span *p, float ramp, float *block, const int dim) {
     enum { ROW = SCATTER_EDGE, SLICE = ROW * ROW };
     const float steep = 1 / ramp;
+    // Pairs that begin at odd nodes are summed apart: one that overlaps another by half would have
+    // to wait until that has left for memory.
+    const int size = dim == 3 ? WEIGHT_3D : WEIGHT_2D;
+    float odd[WEIGHT_3D], *const sums[2] = {block, odd};
+    memset(odd, 0, (size_t)size * sizeof *odd);
     float at[3][CHUNK];
     int32_t node[CHUNK];
     for (int first = 0; first < p->count; first += CHUNK) {
@@ -33,7 +38,7 @@ static inline void weigh_dim(const Span *p, float ramp, float *block, const int 
         }
         for (int i = 0; i < n; i++) {
             float fx = at[0][i], fy = at[1][i], fz = dim == 3 ? at[2][i] : 0;
-            float *to = block + node[i];
+            float *to = sums[node[i] & 1] + node[i];
             f2 low = {1.0f - fx, fx}, high = low * fy;
             low *= 1.0f - fy;
             if (dim == 2) {
@@ -48,6 +53,7 @@ static inline void weigh_dim(const Span *p, float ramp, float *block, const int 
             *(f2 *)(to + SLICE + ROW) += high_up;
         }
     }
+    for (int i = 0; i < size; i++) block[i] += odd[i];
 }
 
 static void weigh(const Span *p, float ramp, float *block) {
