@@ -13,7 +13,7 @@ enum { WIDE = 2 };
 typedef double wide __attribute__((vector_size(8 * WIDE), aligned(8), may_alias));
 typedef float narrow __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
 
-enum { MANY = 8 };
+enum { MANY = WIDE == 8 ? 4 : 8 };
 
 /// `many` registers of columns stay there while all rows go by.
 INLINE void pull_columns(size_t count, const int many, int stride, const double *factor,

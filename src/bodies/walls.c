@@ -203,8 +203,9 @@ static void area_of(int dim, double x[3][3], double out[3]) {
 static int32_t cell_at(const BrimSim *s, const double place[3]) {
     int at[3] = {0};
     for (int a = 0; a < s->dim; a++) {
-        at[a] = (int)floor(space_to_grid_double(s->space, place[a]));
-        if (at[a] < 0 || at[a] >= s->grid.cells[a]) return -1;
+        const double x = space_to_grid_double(s->space, place[a]);
+        if (!(x >= 0 && x < s->grid.cells[a])) return -1;
+        at[a] = (int)x;
     }
     int64_t cell = grid_cell(&s->grid, at[0], at[1], at[2]);
     int64_t near = cell < 0 ? -1 : solid_cell(s, cell);
@@ -350,7 +351,7 @@ bool walls_follow(BrimSim *s, double dn) {
 }
 
 /// Columns, and cells, that are an item for threads: some microseconds.
-enum { COLUMNS = 64, CELLS = 64 };
+enum { COLUMNS = 32, CELLS = 64 };
 
 typedef struct Product {
     const Body *body;
@@ -371,7 +372,7 @@ static void pull_columns(void *context, int piece, int thread) {
 void walls_pull(const Bodies *b, const Body *body, const float *x, double *out) {
     for (size_t n = 0; n < body->cell_count; n++) body->cell_work[n] = x[b->cell[body->cell[n].at]];
     Product p = {.body = body, .out = out};
-    int few = 1 + (int)(2000 / (body->cell_count + 1)); // of columns, where there are few cells
+    int few = 1 + (int)(1000 / (body->cell_count + 1)); // of columns, where there are few cells
     team_for(body->elastic->params.team, team_parts((size_t)body->elastic->dofs, COLUMNS), few,
              pull_columns, &p);
 }
