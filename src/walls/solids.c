@@ -257,19 +257,32 @@ static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
     }
 }
 
-/// Of the nodes of a tile's cells.
-static float least_distance(int dim, const float *phi) {
-    float least[TILE + 1], all;
-    for (int x = 0; x <= TILE; x++) least[x] = INFINITY;
-    for (int z = dim == 3 ? 1 : 0; z <= (dim == 3 ? TILE + 1 : 0); z++)
-        for (int y = 1; y <= TILE + 1; y++)
-            for (int x = 0; x <= TILE; x++) {
-                float d = phi[(z * NODES + y) * NODES + x + 1];
-                least[x] = d < least[x] ? d : least[x];
+/// The least of the nodes from `first` to `last` along each axis.
+static float least_distance(int dim, const float *phi, int first, int last) {
+    float least = INFINITY;
+    for (int z = dim == 3 ? first : 0; z <= (dim == 3 ? last : 0); z++)
+        for (int y = first; y <= last; y++)
+            for (int x = first; x <= last; x++) {
+                float d = phi[(z * NODES + y) * NODES + x];
+                least = d < least ? d : least;
             }
-    all = least[0];
-    for (int x = 1; x <= TILE; x++) all = least[x] < all ? least[x] : all;
-    return all;
+    return least;
+}
+
+/// A tile in the fields near solids that none reaches.
+static void set_free(BrimSim *s, int slot) {
+    size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
+    size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
+    s->fine_at[s->solid_at[slot] - 1] = 0;
+    s->solid_least[s->solid_at[slot] - 1] = SOLID_REACH;
+    for (int i = 0; i < s->grid.tile_cells; i++)
+        s->solid_phi[base + (size_t)i] = SOLID_REACH * s->dx;
+    memset(s->solid_volume + base, 0, bytes);
+    if (s->solid_part) memset(s->solid_part + base, 0, bytes);
+    for (int a = 0; a < s->dim; a++) {
+        for (int i = 0; i < s->grid.tile_cells; i++) s->open[a][base + (size_t)i] = 1;
+        if (s->wall_speed[a]) memset(s->wall_speed[a] + base, 0, bytes);
+    }
 }
 
 void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
@@ -278,31 +291,25 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     set_far(s, slot);
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
-    s->fine_at[s->solid_at[slot] - 1] = 0;
-    s->solid_least[s->solid_at[slot] - 1] = SOLID_REACH;
-    if (!sample_nodes(s, slot, &nodes)) {
-        for (int i = 0; i < s->grid.tile_cells; i++) {
-            s->solid_phi[base + (size_t)i] = SOLID_REACH * s->dx;
-            s->solid_volume[base + (size_t)i] = 0;
-            if (s->solid_part) s->solid_part[base + (size_t)i] = 0;
-            for (int a = 0; a < s->dim; a++) {
-                s->open[a][base + (size_t)i] = 1;
-                if (s->wall_speed[a]) s->wall_speed[a][base + (size_t)i] = 0;
-            }
-        }
+    bool near = sample_nodes(s, slot, &nodes), moving = near && any_moves(s, slot);
+    float reach = moving ? speed_reach(s, slot) : 0;
+    // its box may be near, and none of its walls
+    near = near && (s->warp || least_distance(s->dim, nodes.phi, 0, NODES - 1) <
+                                   fmaxf(reach, SOLID_REACH * s->dx));
+    if (!near) {
+        set_free(s, slot);
         return;
     }
-    bool moving = any_moves(s, slot);
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
     Outside outside = outside_nodes(s->dim, nodes.phi);
-    if (!s->warp && is_thin(&outside)) s->fine_at[s->solid_at[slot] - 1] = -1;
+    s->fine_at[s->solid_at[slot] - 1] = !s->warp && is_thin(&outside) ? -1 : 0;
     find_parted(&outside, nodes.phi, &parted);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         s->solid_phi[base + (size_t)i] =
             fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
     }
-    s->solid_least[s->solid_at[slot] - 1] = least_distance(s->dim, nodes.phi) * s->inv_dx;
-    float reach = moving ? speed_reach(s, slot) : 0;
+    float least = least_distance(s->dim, nodes.phi, 1, TILE + 1) * s->inv_dx;
+    s->solid_least[s->solid_at[slot] - 1] = least;
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i += TILE)
             sample_faces(s, &nodes, &parted, slot, a, i, moving, reach);
