@@ -83,8 +83,8 @@ static int stray(StageId stage, int field, bool writes) {
 
 TEST(guard_catches_a_write_that_no_stage_declared) {
     CHECK(stray(AT_FORCES, FIELD_pressure, true) == 86);
-    CHECK(stray(AT_PRESSURE, FIELD_velocity, true) == 86); // only read there
-    CHECK(stray(AT_PRESSURE, FIELD_velocity, false) == 0);
+    CHECK(stray(AT_PRESSURE, FIELD_phi, true) == 86); // only read there
+    CHECK(stray(AT_PRESSURE, FIELD_phi, false) == 0);
     CHECK(stray(AT_FORCES, FIELD_velocity, true) == 0);
 }
 
