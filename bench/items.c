@@ -66,7 +66,7 @@ static double report_double_dam(Report *report, Steps steps, int threads) {
     snprintf(what, sizeof what, "double-dam-3d, %d thread%s", threads, threads > 1 ? "s" : "");
     double mean = mean_of(steps.ms, steps.count);
     Want want = threads == 2 ? WANT_AT_MOST : WANT_NOTHING;
-    report_row(report, (Row){"step", what, "time per step, mean", mean, "ms", want, 20});
+    report_row(report, (Row){"step", what, "time per step, mean", mean, "ms", want, 14});
     row(report, "step", what, "time per step, least", least_of(steps.ms, steps.count), "ms");
     row(report, "step", what, "time per step, median", median_of(steps.ms, steps.count), "ms");
     row(report, "step", what, "particles through a step", 1e-3 * (double)steps.particles / mean,
