@@ -17,6 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// Points of a stream are in its shape, and out of walls, when they are so by this part of the
+/// spacing: one that lay on a side at the end of a step would be in or out by rounding, and lost or
+/// made twice when the next step judges otherwise. Sides of cells are such places.
+static const float TIE = 0.01f;
+
 /// Appends particles to the unsorted tail.
 typedef struct Appender {
     BrimSim *s;
@@ -26,6 +31,7 @@ typedef struct Appender {
     double until, span; ///< when and how long it moved, s
     bool past_solids;   ///< points in solids count too
     float spacing;
+    float skin; ///< of shape and walls; no point of a stream may lie on them, see TIE
     BrimVec3 velocity, spin, centre;
     const LiquidFlow *flow; ///< formulas that replace components of velocity; NULL: none
     uint32_t origin;        ///< for the attribute `source`
@@ -111,7 +117,7 @@ static void leave_out_solid(const Appender *a, const Solid *solid, const SeedBat
     for (int k = 0; k < count; k++) {
         int i = at[k];
         if (!a->jitter || a->s->def.jitter == 0) {
-            in[i] = d[k] >= 0;
+            in[i] = d[k] >= a->skin;
             continue;
         }
         float part = 0.5f + d[k] / a->spacing;
@@ -134,10 +140,11 @@ static void leave_out_solids(const Appender *a, const SeedBatch *lattice, SeedBa
 /// Takes points outside the domain out of `in`.
 static void leave_out_beyond(const Appender *a, const SeedBatch *b, bool in[SEED_BATCH]) {
     const Grid *g = &a->s->grid;
-    for (int i = 0; i < b->count; i++)
-        in[i] &= b->x[i] > 0 && b->y[i] > 0 && b->x[i] < (float)g->cells[0] * a->s->dx &&
-                 b->y[i] < (float)g->cells[1] * a->s->dx &&
-                 (a->s->dim == 2 || (b->z[i] > 0 && b->z[i] < (float)g->cells[2] * a->s->dx));
+    const float *const x[3] = {b->x, b->y, b->z};
+    for (int axis = 0; axis < a->s->dim; axis++) {
+        const float low = a->skin, high = (float)g->cells[axis] * a->s->dx - a->skin;
+        for (int i = 0; i < b->count; i++) in[i] &= x[axis][i] > low && x[axis][i] < high;
+    }
 }
 
 /// Points of a batch moved upstream by a part of the drift: whether they lie in the shape, and in
@@ -154,7 +161,7 @@ static void upstream(const Appender *a, const SeedBatch *b, float part, bool in[
     }
     if (a->mover) solid_place(a->mover, a->until - (double)part * a->span, 0);
     port_distance(a->shape, a->mover, b->count, at.x, at.y, at.z, d);
-    for (int i = 0; i < b->count; i++) any |= room[i] = in[i] = d[i] < 0;
+    for (int i = 0; i < b->count; i++) any |= room[i] = in[i] = d[i] < -a->skin;
     if (!any) return;
     if (!a->within) leave_out_beyond(a, &at, room);
     leave_out_solids(a, b, &at, false, room);
@@ -564,6 +571,7 @@ static double cross_section(BrimSim *s, const Source *source, const float direct
     Appender a = {.s = s,
                   .shape = source->shape,
                   .spacing = spacing,
+                  .skin = TIE * spacing,
                   .dry = true,
                   .past_solids = past_solids,
                   .back = back,
@@ -659,6 +667,7 @@ static bool emit_source(BrimSim *s, Source *source) {
     Appender a = {.s = s,
                   .shape = source->shape,
                   .spacing = spacing,
+                  .skin = TIE * spacing,
                   .velocity = source->def.velocity,
                   .origin = source->origin,
                   .density = source->def.density,
