@@ -114,9 +114,9 @@ typedef struct Sunken {
     double emitted, exit, density, volume; ///< as those of a jet; the exit's speed over a cell
 } Sunken;
 
-static BrimResult run_sunken(Case *c, Sunken *mean, BrimError *error) {
+static BrimResult run_sunken(Case *c, int which, Sunken *mean, BrimError *error) {
     BrimSim *sim;
-    const BrimSourceDef *source = &c->sources[0];
+    const BrimSourceDef *source = &c->sources[which];
     const float dx = c->def.size.x / (float)c->def.cells[0];
     const float v[3] = {source->velocity.x, source->velocity.y, source->velocity.z};
     float low[3], high[3], top = fmaxf(v[0], v[1]);
@@ -168,7 +168,7 @@ TEST(inlet_below_the_surface_keeps_its_flow) {
                 Case c = sunken_source(dim, place, run == 1 ? 3 : 0);
                 Sunken mean;
                 if (run == 2) c.def.volume = BRIM_VOLUME_NONE;
-                CHECK_OK(run_sunken(&c, &mean, &error), error);
+                CHECK_OK(run_sunken(&c, 0, &mean, &error), error);
                 if (getenv("SHOW"))
                     printf("%d place %d run %d: emitted %.4f exit %.4f density %.4f volume %.4f\n",
                            dim, place, run, mean.emitted, mean.exit, mean.density, mean.volume);
@@ -202,4 +202,91 @@ TEST(inlet_gives_nothing_behind_a_solid_inside_it) {
         printf("volume %f fastest %f\n", brim_sim_stats(sim)->volume, (double)fastest);
     CHECK(brim_sim_stats(sim)->volume > 0.98);
     brim_sim_destroy(&sim);
+}
+
+/// A source below the surface above another, in the same tile, begins as it does alone.
+TEST(inlet_beside_another_has_its_own_flow) {
+    BrimError error;
+    const float dx = 1.0f / 48;
+    for (int run = 0; run < 2; run++) {
+        const float x = (run ? 17.4f : 17) * dx, end = x + 2 * dx;
+        Case c = sunken_source(2, 0, 0);
+        Sunken second;
+        c.sources[1] = c.sources[0], c.def.source_count = 2;
+        c.sources[0].shape = box_between((BrimVec3){x, 8 * dx, 0}, (BrimVec3){end, 11 * dx, 0});
+        c.sources[1].shape = box_between((BrimVec3){x, 12 * dx, 0}, (BrimVec3){end, 15 * dx, 0});
+        CHECK_OK(run_sunken(&c, 1, &second, &error), error);
+        if (getenv("SHOW")) printf("exit %.4f density %.4f\n", second.exit, second.density);
+        CHECK_NEAR(second.exit, 1, 0.02);
+        CHECK_NEAR(second.density, 1, 0.05);
+    }
+}
+
+/// What is in the way of a stream: a side of the domain and a solid, where the shape ends, half a
+/// cell and two cells beyond; another source whose stream comes to meet it, where it ends and
+/// within; one that crosses it.
+typedef enum Ahead { A_SIDE, A_SOLID, A_GAP, A_WIDE_GAP, MEETS, OVERLAPS, CROSSES, AHEADS } Ahead;
+
+static BrimResult run_against(int dim, Ahead ahead, double *volume, BrimError *error) {
+    const int n = dim == 2 ? 48 : 24;
+    const float dx = 1.0f / (float)n;
+    Case c = case_box(dim, 1, n, n, n);
+    const float end[AHEADS] = {1, 1 - 2 * dx, 1 - 0.5f * dx, 1 - 2 * dx, 0.6f, 0.7f, 0.8f};
+    c.sources[0] = c.sources[1] = brim_default_source_def();
+    c.sources[0].shape =
+        box_between((BrimVec3){end[ahead] - 0.3f, 0.4f, 0.4f}, (BrimVec3){end[ahead], 0.6f, 0.6f});
+    c.sources[0].velocity = (BrimVec3){1, 0, 0};
+    c.sources[1].shape = box_between((BrimVec3){0.6f, 0.4f, 0.4f}, (BrimVec3){0.9f, 0.6f, 0.6f});
+    c.sources[1].velocity = (BrimVec3){-1, 0, 0};
+    if (ahead == CROSSES) {
+        c.sources[1].shape =
+            box_between((BrimVec3){0.5f, 0.3f, 0.4f}, (BrimVec3){0.6f, 0.7f, 0.6f});
+        c.sources[1].velocity = (BrimVec3){0, 1, 0};
+    }
+    c.def.source_count = ahead >= MEETS ? 2 : 1;
+    if (ahead == A_SOLID)
+        case_solid(&c, box_between((BrimVec3){1 - 2 * dx, 0, 0}, (BrimVec3){1.1f, 1, 1}));
+    BrimSim *sim;
+    BrimResult r = case_create(&c, &sim, error);
+    if (r != BRIM_OK) return r;
+    *volume = 1;
+    while (brim_sim_time(sim) < 0.7 && r == BRIM_OK) {
+        r = brim_sim_step(sim, error);
+        *volume = fmin(*volume, brim_sim_stats(sim)->volume);
+    }
+    brim_sim_destroy(&sim);
+    return r;
+}
+
+/// The water finds its way out: none is pressed together.
+TEST(inlet_against_what_is_in_its_way_keeps_its_volume) {
+    BrimError error;
+    for (int dim = 2; dim <= (quick() ? 2 : 3); dim++)
+        for (int ahead = 0; ahead < AHEADS; ahead++) {
+            double volume;
+            CHECK_OK(run_against(dim, (Ahead)ahead, &volume, &error), error);
+            if (getenv("SHOW")) printf("%d ahead %d: least volume %.4f\n", dim, ahead, volume);
+            CHECK(volume > 0.95);
+        }
+}
+
+/// The sides of a source on those of cells: a step of one and a half spacings brings points there,
+/// which are in or out by rounding.
+TEST(inlet_on_the_sides_of_cells_loses_no_points) {
+    BrimError error;
+    for (int side = 0; side < 2; side++) {
+        BrimSim *sim;
+        const float dx = 1.0f / 48, low = side ? -3 * dx : 17 * dx;
+        Case c = case_box(2, 1, 48, 48, 1);
+        c.def.gravity = (BrimVec3){0, 0, 0}, c.def.step = 0.5 / 48;
+        c.sources[0] = brim_default_source_def();
+        c.sources[0].shape =
+            box_between((BrimVec3){low, 12 * dx, 0}, (BrimVec3){19 * dx, 15 * dx, 0});
+        c.sources[0].velocity = (BrimVec3){1, 0, 0};
+        c.def.source_count = 1;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(run_until(sim, 0.5, &error), error);
+        CHECK_NEAR((double)brim_sim_stats(sim)->emitted, 0.5 * 48 * 3 * 9, 9);
+        brim_sim_destroy(&sim);
+    }
 }

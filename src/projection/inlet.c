@@ -1,8 +1,9 @@
 // Inlets: what sources do to the flow.
 //
 // Inside a source that runs the stream has the source's velocity, whatever presses on it: faces
-// that lie inside are held, as if a wall moved there; of a source that walls inside it block
-// only those where it begins, since the stream has to find its way.
+// that lie inside are held, as if a wall moved there; of a source whose stream runs into walls
+// only those where it begins, and none where another source is in its way, since the stream has to
+// find its own.
 //
 // The stream begins where its lines come into the source's shape, or out of a wall inside the
 // shape. In air the surface there is free, and follows. With liquid or a wall behind it what comes
@@ -22,7 +23,8 @@
 static const float SHRUNK = 1e-3f;
 /// Faces of which more than this part is inside are inside.
 static const float WHOLE = 0.99f;
-/// A source is blocked when more than this part of its stream runs into walls inside its shape.
+/// A source is blocked when more than this part of its stream runs into walls inside its shape or
+/// where that ends.
 static const double BLOCKED = 0.02;
 /// Then only its first cells are held: faces so near to where it begins, cells.
 static const float FIRST = 1.25f;
@@ -159,12 +161,40 @@ static Spot spot_at(const BrimSim *s, const Source *source, const float x[3]) {
     return d < 0 ? SPOT_ROOM : SPOT_OUTSIDE;
 }
 
+/// A point so many cells up a source's stream from another.
+static void upstream(const BrimSim *s, const Source *source, const float x[3], float cells,
+                     float up[3]) {
+    const SourceFlow flow = source_flow(s, source);
+    const float *v = flow.relative, speed = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    for (int a = 0; a < 3; a++) up[a] = x[a] - (speed > 0 ? cells * s->dx * v[a] / speed : 0);
+}
+
 bool source_begins(const BrimSim *s, const Source *source, const float x[3]) {
-    float up[3] = {0}, length = 0;
-    for (int a = 0; a < s->dim; a++) length += source->drift[a] * source->drift[a];
-    for (int a = 0; a < s->dim; a++)
-        up[a] = x[a] - FIRST * s->dx * source->drift[a] / sqrtf(length);
+    float up[3];
+    upstream(s, source, x, FIRST, up);
     return spot_at(s, source, up) != SPOT_ROOM;
+}
+
+/// Whether a source but this one runs at a point.
+static bool another_runs(const BrimSim *s, const Source *source, const float x[3]) {
+    for (int k = 0; k < s->source_count; k++) {
+        const Source *other = &s->sources[k];
+        float d;
+        bool near = other != source && source_runs(s, other);
+        for (int a = 0; a < s->dim; a++)
+            near = near && x[a] >= other->low[a] && x[a] <= other->high[a];
+        if (!near) continue;
+        port_distance(other->shape, other->mover, 1, &x[0], &x[1], &x[2], &d);
+        if (d < 0) return true;
+    }
+    return false;
+}
+
+bool source_crossed(const BrimSim *s, const Source *source, const float x[3]) {
+    float ahead[3];
+    if (s->source_count < 2) return false;
+    upstream(s, source, x, -1, ahead);
+    return another_runs(s, source, x) || another_runs(s, source, ahead);
 }
 
 static bool is_liquid(const Inlet *in, const float x[3]) {
@@ -229,12 +259,31 @@ static void begin_cell(Inlet *in, const int p[3], int cell) {
     if (behind == BEHIND_LIQUID && !is_cut(in, p)) in->out->behind.slice[cell >> 6] |= bit;
 }
 
-/// Whether a stream begins in a cell of the domain before liquid.
-static bool begins_at(const BrimSim *s, const int p[3]) {
-    if (!s->projection.inlets.begins) return false;
+/// Whether a corner of a cell lies in the shape. p: on the tile or beside it
+static bool is_met(const Inlet *in, const int p[3]) {
+    const int dim = in->s->dim, *first = in->first;
+    const float *at = in->inside + (dim == 3 ? (p[2] - first[2] + 1) * NODES * NODES : 0) +
+                      (p[1] - first[1] + 1) * NODES + p[0] - first[0] + 1;
+    bool met = false;
+    for (int z = 0; z < dim - 1; z++, at += NODES * NODES)
+        met |= at[0] > 0 || at[1] > 0 || at[NODES] > 0 || at[NODES + 1] > 0;
+    return met;
+}
+
+/// Whether the stream begins in a cell of the domain before liquid.
+static bool begins_at(const Inlet *in, const int p[3]) {
+    const BrimSim *s = in->s;
+    if (!s->projection.inlets.begins || !is_met(in, p)) return false;
     const int64_t cell = grid_cell(&s->grid, p[0], p[1], p[2]), cells = s->grid.tile_cells;
     const InletTile *inlet = cell < 0 ? NULL : inlet_at(s, (int)(cell / cells));
     return inlet && mask_has(&inlet->behind, (int)(cell % cells));
+}
+
+/// Whether another source is in the stream's way at a cell.
+static bool is_crossed(const Inlet *in, const int p[3]) {
+    float x[3] = {0};
+    for (int a = 0; a < in->s->dim; a++) x[a] = ((float)p[a] + 0.5f) * in->s->dx;
+    return source_crossed(in->s, in->source, x);
 }
 
 /// Holds a cell's face in direction n, if it lies inside. Where the stream begins before liquid
@@ -248,11 +297,12 @@ static void hold_face(const Inlet *in, const int p[3], int cell, int n) {
     TileMask *held = &in->out->held[n];
     if (at_side(s, p, n) || mask_has(held, cell)) return; // or another source holds it
     float part = covered(in, p, n);
-    bool begins = begins_at(s, p) || begins_at(s, next);
+    bool begins = begins_at(in, p) || begins_at(in, next);
     // of a cell that a side cuts the rest goes along, or it would flow into the source
     bool inside = begins || part > WHOLE;
     if (!inside) inside = part > LEAST && is_along(in, p) && is_along(in, next);
     if (!inside || is_cut(in, p) || is_cut(in, next)) return;
+    if (is_crossed(in, p) || is_crossed(in, next)) return;
     float x[3] = {0};
     for (int k = 0; k < s->dim; k++)
         x[k] = ((float)p[k] + (k == a ? (float)(n & 1) : 0.5f)) * s->dx;
@@ -283,17 +333,6 @@ static void start(Inlet *in, const Source *source) {
     in->speed = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/// Whether a corner of a cell lies in the shape.
-static bool is_met(const Inlet *in, int cell) {
-    const int dim = in->s->dim;
-    const float *at = in->inside + (dim == 3 ? ((cell >> 6) + 1) * NODES * NODES : 0) +
-                      ((cell >> 3 & 7) + 1) * NODES + (cell & 7) + 1;
-    bool met = false;
-    for (int z = 0; z < dim - 1; z++, at += NODES * NODES)
-        met |= at[0] > 0 || at[1] > 0 || at[NODES] > 0 || at[NODES + 1] > 0;
-    return met;
-}
-
 /// Visits the cells of a tile that a source may meet; all: also those beside them.
 static void visit_tile(Inlet *in, bool all, void (*visit)(Inlet *in, const int p[3], int cell)) {
     const Grid *g = &in->s->grid;
@@ -302,7 +341,7 @@ static void visit_tile(Inlet *in, bool all, void (*visit)(Inlet *in, const int p
     for (int cell = 0; cell < g->tile_cells; cell++) {
         const int p[3] = {in->first[0] + (cell & 7), in->first[1] + (cell >> 3 & 7),
                           in->first[2] + (cell >> 6)};
-        if (mask_has(&domain, cell) && (all || is_met(in, cell))) visit(in, p, cell);
+        if (mask_has(&domain, cell) && (all || is_met(in, p))) visit(in, p, cell);
     }
 }
 
@@ -327,14 +366,15 @@ static void find_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-/// What runs into walls in a cell that lies wholly in the shape.
+/// What runs into walls in a cell, if what is open of its faces lies in the shape.
 static void block_cell(Inlet *in, const int p[3], int cell) {
     const BrimSim *s = in->s;
     float flow = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
-        if (covered(in, p, n) <= WHOLE) return;
         int64_t face = face_of(s, in->slot, cell, n);
-        float open = at_side(s, p, n) ? 0 : face < 0 ? 1 : open_part(s, n >> 1, face);
+        float open = face < 0 ? 1 : open_part(s, n >> 1, face);
+        if (at_side(s, p, n)) open = s->sides.open[n] ? 1 : 0;
+        if (covered(in, p, n) < WHOLE * open) return;
         flow += (n & 1 ? open : -open) * in->flow.relative[n >> 1];
     }
     if (flow < 0) in->blocked -= (double)flow;

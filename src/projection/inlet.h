@@ -24,6 +24,8 @@ SourceFlow source_flow(const BrimSim *s, const Source *source);
 void inlets_block(BrimSim *s);
 /// Whether a stream began about a cell before a point in it, or less.
 bool source_begins(const BrimSim *s, const Source *source, const float x[3]);
+/// Whether another source runs at a point or a cell down the stream from it.
+bool source_crossed(const BrimSim *s, const Source *source, const float x[3]);
 
 /// Finds what sources do on the tiles that they meet; liquid: cells that hold any [rows]; writes:
 /// => velocity of held faces. False when out of memory.

@@ -60,7 +60,7 @@ static void find_places(BrimSim *s, int slot, int thread, void *context) {
             if (c->time == 0 && to->source < 0)
                 *to = (ConveyedPlace){{from[0], from[1], from[2]}, -1};
             if (!(d[k] < 0) || (source->blocked && !source_begins(s, source, from))) continue;
-            if (!is_clear(s, slot, from, way)) continue;
+            if (source_crossed(s, source, from) || !is_clear(s, slot, from, way)) continue;
             *to = (ConveyedPlace){{from[0] + way[0], from[1] + way[1], from[2] + way[2]}, c->index};
         }
     }
@@ -121,7 +121,7 @@ static bool is_inside(const BrimSim *s, const float x[3]) {
         const Source *source = &s->sources[k];
         if (!conveys(s, source) || source->blocked) continue;
         port_distance(source->shape, NULL, 1, &x[0], &x[1], &x[2], &d);
-        if (d < 0) return true;
+        if (d < 0 && !source_crossed(s, source, x)) return true;
     }
     return false;
 }
