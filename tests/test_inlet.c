@@ -112,6 +112,7 @@ static Case sunken_source(int dim, int place, double band) {
 
 typedef struct Sunken {
     double emitted, exit, density, volume; ///< as those of a jet; the exit's speed over a cell
+    double fastest;                        ///< particle, over the source's speed
 } Sunken;
 
 static BrimResult run_sunken(Case *c, int which, Sunken *mean, BrimError *error) {
@@ -146,12 +147,14 @@ static BrimResult run_sunken(Case *c, int which, Sunken *mean, BrimError *error)
                                   : x[a][i] > low[a] + dx && x[a][i] < high[a] - dx;
             }
             inside += in;
+            mean->fastest = fmax(mean->fastest, (double)hypotf(p.vx[i], p.vy[i]));
             if (out) sum += (double)speed[i], count++;
         }
         mean->density += inside * one / all, mean->exit += sum / fmax(count, 1) / (double)top;
         samples++;
     }
     mean->density /= samples, mean->exit /= samples;
+    mean->fastest /= (double)hypotf(v[0], v[1]);
     mean->emitted = (double)brim_sim_stats(sim)->emitted * one / (area * brim_sim_time(sim));
     mean->volume = brim_sim_stats(sim)->volume;
     brim_sim_destroy(&sim);
@@ -170,12 +173,15 @@ TEST(inlet_below_the_surface_keeps_its_flow) {
                 if (run == 2) c.def.volume = BRIM_VOLUME_NONE;
                 CHECK_OK(run_sunken(&c, 0, &mean, &error), error);
                 if (getenv("SHOW"))
-                    printf("%d place %d run %d: emitted %.4f exit %.4f density %.4f volume %.4f\n",
-                           dim, place, run, mean.emitted, mean.exit, mean.density, mean.volume);
+                    printf("%d place %d run %d: emitted %.4f exit %.4f density %.4f volume %.4f "
+                           "fastest %.2f\n",
+                           dim, place, run, mean.emitted, mean.exit, mean.density, mean.volume,
+                           mean.fastest);
                 CHECK_NEAR(mean.emitted, 1, place == 3 ? 0.05 : 0.02); // few points, slanted
                 CHECK_NEAR(mean.exit, 1, 0.02);
                 CHECK_NEAR(mean.density, 1, place == 3 ? 0.1 : 0.08);
                 CHECK_NEAR(mean.volume, 1, run == 2 ? 0.02 : 0.005);
+                CHECK_BELOW(mean.fastest, 2); // what comes in spreads; nothing is driven beyond
             }
 }
 
