@@ -104,33 +104,65 @@ INLINE float largest(i8x bits) {
     return value;
 }
 
+#if defined(__AVX512F__)
+// Two rows of one slice at once: sixteen values side by side. Lanes are bits of a mask's two bytes.
+
+/// Runs a statement for each pair of rows of which the mask holds a cell; at: its first cell.
+#define EACH_PAIR(MASK, DEPTH, ...)                        \
+    for (int z_ = 0; z_ < (DEPTH); z_++)                   \
+        for (uint64_t left_ = (MASK)->slice[z_]; left_;) { \
+            const int pair_ = __builtin_ctzll(left_) >> 4; \
+            const int at = z_ * 64 + pair_ * 16;           \
+            left_ &= ~((uint64_t)0xffff << (16 * pair_));  \
+            __VA_ARGS__                                    \
+        }
+
+INLINE __mmask16 pair_lanes(const TileMask *m, int at) {
+    return (__mmask16)(m->slice[at >> 6] >> (at & 63));
+}
+
+/// Values one cell on in direction n, x-, x+, y-, ...; of other tiles, which other threads may be
+/// writing to, only some lanes.
+INLINE __m512 pair_beside(const TileView *v, int at, __mmask16 some, const int n) {
+    const float *self = v->self + at, *side = v->side[n] + at;
+    const int pair = at >> 4 & 3, z = at >> 6;
+    if (n == 0) {
+        const __m512i from =
+            _mm512_setr_epi32(23, 0, 1, 2, 3, 4, 5, 6, 31, 8, 9, 10, 11, 12, 13, 14);
+        const __m512 first = _mm512_maskz_loadu_ps((__mmask16)(some << 7 & 0x8080), side);
+        return _mm512_permutex2var_ps(_mm512_loadu_ps(self), from, first);
+    }
+    if (n == 1) {
+        const __m512i from =
+            _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 16, 9, 10, 11, 12, 13, 14, 15, 24);
+        const __m512 last = _mm512_maskz_loadu_ps((__mmask16)(some >> 7 & 0x0101), side);
+        return _mm512_permutex2var_ps(_mm512_loadu_ps(self), from, last);
+    }
+    if (n == 2) {
+        if (pair > 0) return _mm512_loadu_ps(self - 8);
+        const __m512 high = _mm512_maskz_loadu_ps(0xff00, self - 8);
+        return _mm512_mask_loadu_ps(high, some & 0x00ff, side + 56);
+    }
+    if (n == 3) {
+        if (pair < 3) return _mm512_loadu_ps(self + 8);
+        const __m512 low = _mm512_maskz_loadu_ps(0x00ff, self + 8);
+        return _mm512_mask_loadu_ps(low, some & 0xff00, side - 56);
+    }
+    if (n == 4) return z > 0 ? _mm512_loadu_ps(self - 64) : _mm512_maskz_loadu_ps(some, side + 448);
+    return z < 7 ? _mm512_loadu_ps(self + 64) : _mm512_maskz_loadu_ps(some, side - 448);
+}
+
 /// Sum over the neighbours that are in `near`, and how many.
-#if defined(__AVX512VL__)
-INLINE void sum_known(const TileView *v, const TileMask near[6], int row, f8 *sum, f8 *count,
-                      const int dim) { // the bytes of masks as they are: half the instructions
-    const __m256 one = _mm256_set1_ps(1), self = _mm256_loadu_ps(v->self + row * 8);
-    __m256 all = _mm256_setzero_ps(), many = all;
+INLINE void pair_known(const TileView *v, const TileMask near[6], int at, __m512 *sum,
+                       __m512 *count, const int dim) {
+    const __m512 one = _mm512_set1_ps(1);
+    *sum = *count = _mm512_setzero_ps();
 #pragma GCC unroll 6
     for (int n = 0; n < 2 * dim; n++) {
-        const __mmask8 some = ((const uint8_t *)near[n].slice)[row];
-        const float *side = v->side[n] + row * 8;
-        __m256 x;
-        if (n == 0) {
-            __m256 first = _mm256_maskz_loadu_ps((__mmask8)(some << 7), side);
-            x = (__m256)_mm256_alignr_epi32((__m256i)self, (__m256i)first, 7);
-        } else if (n == 1) {
-            __m256 last = _mm256_maskz_loadu_ps(some >> 7, side);
-            x = (__m256)_mm256_alignr_epi32((__m256i)last, (__m256i)self, 1);
-        } else {
-            const int step = n < 4 ? 8 : 64, at = n < 4 ? row & 7 : row >> 3;
-            const bool inside = n & 1 ? at < 7 : at > 0;
-            const float *from = inside ? v->self + row * 8 : side - (n & 1 ? 8 : -8) * step;
-            x = _mm256_maskz_loadu_ps(some, from + (n & 1 ? step : -step));
-        }
-        all = _mm256_mask_add_ps(all, some, all, x);
-        many = _mm256_mask_add_ps(many, some, many, one);
+        const __mmask16 some = pair_lanes(&near[n], at);
+        *sum = _mm512_mask_add_ps(*sum, some, *sum, pair_beside(v, at, some, n));
+        *count = _mm512_mask_add_ps(*count, some, *count, one);
     }
-    *sum = (f8)all, *count = (f8)many;
 }
 #else
 /// The row's neighbours in direction n: x-, x+, y-, ...; of those in other tiles, which other
@@ -151,6 +183,7 @@ INLINE f8 beside_lanes(const TileView *v, int row, i8x lanes, const int n) {
     return row >> 3 < 7 ? load(self + 64) : load_lanes(side - 448, lanes);
 }
 
+/// Sum over the neighbours that are in `near`, and how many.
 INLINE void sum_known(const TileView *v, const TileMask near[6], int row, f8 *sum, f8 *count,
                       const int dim) {
 #pragma GCC unroll 6
@@ -166,12 +199,21 @@ INLINE void sum_known(const TileView *v, const TileMask near[6], int row, f8 *su
 
 static void grow(const TileView *v, const TileMask near[6], const TileMask *wanted, int dim,
                  float *out) {
+#if defined(__AVX512F__)
+    EACH_PAIR(wanted, dim == 3 ? TILE : 1, {
+        __m512 sum, count;
+        dim == 3 ? pair_known(v, near, at, &sum, &count, 3)
+                 : pair_known(v, near, at, &sum, &count, 2);
+        _mm512_mask_storeu_ps(out + at, pair_lanes(wanted, at), _mm512_div_ps(sum, count));
+    })
+#else
     EACH_ROW(wanted, dim == 3 ? TILE : 1, {
         f8 sum = {}, count = {};
         dim == 3 ? sum_known(v, near, row, &sum, &count, 3)
                  : sum_known(v, near, row, &sum, &count, 2);
         store_lanes(out + row * 8, row_lanes(wanted, row), sum / count);
     })
+#endif
 }
 
 static float finish(const TileMask *valued, int depth, float ratio, float *v, float *old) {
@@ -286,6 +328,56 @@ static void subtract(const Around *around, const TileMask *faces, int axis, int 
         subtract_axis(around, faces, depth, pressure, phi, velocity, gradient, 2);
 }
 
+#if defined(__AVX512F__)
+/// Values two cells on in direction n; no other thread writes to them.
+INLINE __m512 pair_behind(const TileView *v, int at, const int n) {
+    const float *self = v->self + at, *side = v->side[n] + at;
+    if (n == 0) {
+        const __m512i from =
+            _mm512_setr_epi32(22, 23, 0, 1, 2, 3, 4, 5, 30, 31, 8, 9, 10, 11, 12, 13);
+        return _mm512_permutex2var_ps(_mm512_loadu_ps(self), from, _mm512_loadu_ps(side));
+    }
+    if (n == 1) {
+        const __m512i from =
+            _mm512_setr_epi32(2, 3, 4, 5, 6, 7, 16, 17, 10, 11, 12, 13, 14, 15, 24, 25);
+        return _mm512_permutex2var_ps(_mm512_loadu_ps(self), from, _mm512_loadu_ps(side));
+    }
+    const int step = n < 4 ? 16 : 128, place = n < 4 ? at >> 4 & 3 : at >> 7;
+    if (n & 1) return _mm512_loadu_ps(place < 3 ? self + step : side - 3 * step);
+    return _mm512_loadu_ps(place > 0 ? self - step : side + 3 * step);
+}
+
+/// Of the gradients in direction n, continued by those behind them.
+INLINE __m512 pair_continued(const TileView *v, int at, __mmask16 some, __mmask16 beyond,
+                             const int n) {
+    const __m512 pull = pair_beside(v, at, some, n), most = _mm512_abs_ps(pull);
+    __m512 more = _mm512_maskz_sub_ps(beyond, pull, pair_behind(v, at, n));
+    more = _mm512_mask_mov_ps(more, _mm512_cmp_ps_mask(more, most, _CMP_GT_OQ), most);
+    const __m512 least = _mm512_sub_ps(_mm512_set1_ps(-0.0f), most);
+    more = _mm512_mask_mov_ps(more, _mm512_cmp_ps_mask(more, least, _CMP_LT_OQ), least);
+    return _mm512_add_ps(pull, more);
+}
+
+INLINE void carry_pair(const TileView *v, const TileMask near[6], const TileMask *beyond,
+                       const TileMask *faces, int at, float *velocity, const int dim) {
+    __m512 sum = _mm512_setzero_ps(), count = sum;
+    if (!beyond) {
+        pair_known(v, near, at, &sum, &count, dim);
+    } else {
+#pragma GCC unroll 6
+        for (int n = 0; n < 2 * dim; n++) {
+            const __mmask16 some = pair_lanes(&near[n], at);
+            if (!some) continue;
+            const __m512 pull = pair_continued(v, at, some, pair_lanes(&beyond[n], at), n);
+            sum = _mm512_mask_add_ps(sum, some, sum, pull);
+            count = _mm512_mask_add_ps(count, some, count, _mm512_set1_ps(1));
+        }
+    }
+    const __mmask16 lanes = pair_lanes(faces, at);
+    const __m512 before = _mm512_maskz_loadu_ps(lanes, velocity + at);
+    _mm512_mask_storeu_ps(velocity + at, lanes, _mm512_sub_ps(before, _mm512_div_ps(sum, count)));
+}
+#else
 /// The row's values `steps` cells on in direction n: x-, x+, y-, ...; 1 or 2.
 INLINE f8 steps_on(const TileView *v, int row, const int n, const int steps) {
     if (steps == 1) return beside(v, row, n);
@@ -322,12 +414,21 @@ INLINE void carry_row(const TileView *v, const TileMask near[6], const TileMask 
     store_lanes(velocity + row * 8, row_lanes(faces, row), load(velocity + row * 8) - sum / count);
 }
 
+#endif
+
 static void carry(const TileView *gradient, const TileMask near[6], const TileMask *beyond,
                   const TileMask *faces, int dim, float *velocity) {
+#if defined(__AVX512F__)
+    EACH_PAIR(faces, dim == 3 ? TILE : 1, {
+        dim == 3 ? carry_pair(gradient, near, beyond, faces, at, velocity, 3)
+                 : carry_pair(gradient, near, beyond, faces, at, velocity, 2);
+    })
+#else
     EACH_ROW(faces, dim == 3 ? TILE : 1, {
         dim == 3 ? carry_row(gradient, near, beyond, faces, row, velocity, 3)
                  : carry_row(gradient, near, beyond, faces, row, velocity, 2);
     })
+#endif
 }
 
 static float outflow(const Around *around, const TileView velocity[3], int dim) {
