@@ -239,6 +239,13 @@ static Backing backing(const Inlet *in, const int p[3]) {
     return before == SPOT_WALL ? BEHIND_WALL : BEHIND_AIR;
 }
 
+/// Whether another source is in the stream's way at a cell.
+static bool is_crossed(const Inlet *in, const int p[3]) {
+    float x[3] = {0};
+    for (int a = 0; a < in->s->dim; a++) x[a] = ((float)p[a] + 0.5f) * in->s->dx;
+    return source_crossed(in->s, in->source, x);
+}
+
 /// Where the stream begins in a cell before liquid or a wall: its inflow.
 static void begin_cell(Inlet *in, const int p[3], int cell) {
     const BrimSim *s = in->s;
@@ -252,7 +259,8 @@ static void begin_cell(Inlet *in, const int p[3], int cell) {
         inflow += n & 1 ? part * out : -part * out;
     }
     const uint64_t bit = (uint64_t)1 << (cell & 63);
-    if (least > WHOLE) in->out->full.slice[cell >> 6] |= bit;
+    if (least > WHOLE && !in->source->blocked && !is_crossed(in, p))
+        in->out->full.slice[cell >> 6] |= bit;
     if (inflow <= LEAST * in->speed) return;
     Backing behind = backing(in, p);
     if (behind != BEHIND_AIR) in->out->inflow[cell] += inflow;
@@ -277,13 +285,6 @@ static bool begins_at(const Inlet *in, const int p[3]) {
     const int64_t cell = grid_cell(&s->grid, p[0], p[1], p[2]), cells = s->grid.tile_cells;
     const InletTile *inlet = cell < 0 ? NULL : inlet_at(s, (int)(cell / cells));
     return inlet && mask_has(&inlet->behind, (int)(cell % cells));
-}
-
-/// Whether another source is in the stream's way at a cell.
-static bool is_crossed(const Inlet *in, const int p[3]) {
-    float x[3] = {0};
-    for (int a = 0; a < in->s->dim; a++) x[a] = ((float)p[a] + 0.5f) * in->s->dx;
-    return source_crossed(in->s, in->source, x);
 }
 
 /// Holds a cell's face in direction n, if it lies inside. Where the stream begins before liquid

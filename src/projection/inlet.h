@@ -5,7 +5,7 @@
 
 /// A tile that a running source meets.
 typedef struct InletTile {
-    TileMask full;                    ///< cells that lie wholly in a source
+    TileMask full;                    ///< cells that a source keeps full
     TileMask behind;                  ///< cells where a stream begins before liquid at rest
     TileMask held[6];                 ///< cells whose face in direction n has the source's velocity
     float inflow[TILE * TILE * TILE]; ///< of liquid, less what held faces let out, m/s

@@ -85,8 +85,9 @@ static void add_density_error(BrimSim *s, int slot) {
     double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
     if (s->def.mpm_control > 0) time = s->dt / s->def.mpm_control; // eq. (13) of Lim et al.
     density_errors(s, s->compression, s->liquid, slot, error);
+    const TileMask full = inlet_full(s, slot);
     for (int i = 0; i < s->grid.tile_cells; i++)
-        if (s->diagonal[base + (size_t)i] > 0)
+        if (s->diagonal[base + (size_t)i] > 0 && !mask_has(&full, i))
             s->rhs[base + (size_t)i] += error[i] * (float)(s->dx / time);
 }
 
