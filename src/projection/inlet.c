@@ -11,6 +11,7 @@
 //   inflow = sum over faces of A v . n,    outflow - inflow = 0,
 // so a wall lets the stream in, and liquid behind the source does not feel it.
 #include "projection/inlet.h"
+#include "base/memory.h"
 #include "particles/seed.h"
 #include "step/stages.h"
 #include "step/stream.h"
@@ -410,35 +411,22 @@ void inlets_block(BrimSim *s) {
     }
 }
 
-/// Memory for so many tiles at sources on a grid. False: there is none.
-static bool reserve(Inlets *i, int count, int tiles) {
-    if (tiles > i->tiles) {
-        int32_t *at = realloc(i->at, (size_t)tiles * sizeof *at);
-        if (!at) return false;
-        i->at = at, i->tiles = tiles;
-    }
-    if (count > i->capacity) {
-        InletTile *tile = realloc(i->tile, (size_t)count * sizeof *tile);
-        if (!tile) return false;
-        i->tile = tile, i->capacity = count;
-    }
-    return true;
-}
-
 bool inlets_find(BrimSim *s, const uint8_t *liquid, bool writes) {
     Inlets *i = &s->projection.inlets;
     int count = 0, running = 0;
     i->count = 0, i->begins = false;
     for (int k = 0; k < s->source_count; k++) running += source_runs(s, &s->sources[k]);
     if (!running) return true;
-    if (!reserve(i, 0, s->grid.tile_count)) return false;
+    const size_t tiles = (size_t)s->grid.tile_count;
+    if (!memory_fit((void **)&i->at, &i->tiles_room, sizeof *i->at, tiles)) return false;
     for (int t = 0; t < s->grid.tile_count; t++) {
         i->at[t] = 0;
         for (int k = 0; k < s->source_count && !i->at[t]; k++)
             if (source_runs(s, &s->sources[k]) && source_meets(s, &s->sources[k], t, 1))
                 i->at[t] = ++count;
     }
-    if (!reserve(i, count, 0)) return false;
+    memory_drop((void **)&i->tile, &i->room, (size_t)count);
+    if (!memory_fit((void **)&i->tile, &i->room, sizeof *i->tile, (size_t)count)) return false;
     i->count = count;
     inlets_block(s);
     for (int k = 0; k < count; k++) memset(&i->tile[k], 0, sizeof *i->tile);
@@ -449,6 +437,11 @@ bool inlets_find(BrimSim *s, const uint8_t *liquid, bool writes) {
     finding.visit = hold_cell;
     tiles_for(s, find_tile, &finding);
     return true;
+}
+
+size_t inlets_bytes(const BrimSim *s) {
+    const Inlets *i = &s->projection.inlets;
+    return i->room * sizeof *i->tile + i->tiles_room * sizeof *i->at;
 }
 
 void inlets_free(BrimSim *s) {

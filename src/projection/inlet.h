@@ -30,6 +30,7 @@ bool source_crossed(const BrimSim *s, const Source *source, const float x[3]);
 /// Finds what sources do on the tiles that they meet; liquid: cells that hold any [rows]; writes:
 /// => velocity of held faces. False when out of memory.
 bool inlets_find(BrimSim *s, const uint8_t *liquid, bool writes);
+size_t inlets_bytes(const BrimSim *s);
 void inlets_free(BrimSim *s);
 
 /// NULL where no source is. Valid until tiles change.

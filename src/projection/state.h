@@ -6,7 +6,8 @@
 typedef struct Inlets {
     struct InletTile *tile; ///< [count]
     int32_t *at;            ///< [tiles] 1 + the tile's place among them, 0: no source there
-    int count, capacity, tiles;
+    size_t room, tiles_room;
+    int count;
     bool begins; ///< a stream begins before liquid
 } Inlets;
 

@@ -1,4 +1,5 @@
 #include "step/convey.h"
+#include "base/memory.h"
 #include "projection/inlet.h"
 #include "step/stages.h"
 #include "step/stream.h"
@@ -66,21 +67,6 @@ static void find_places(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-/// Memory for so many tiles and particles. False: there is none.
-static bool reserve(Conveyed *c, int tiles, size_t room) {
-    if (tiles > c->tiles) {
-        int64_t *first = realloc(c->first, (size_t)tiles * sizeof *first);
-        if (!first) return false;
-        c->first = first, c->tiles = tiles;
-    }
-    if (room > c->room) {
-        ConveyedPlace *place = realloc(c->place, room * sizeof *place);
-        if (!place) return false;
-        c->place = place, c->room = room;
-    }
-    return true;
-}
-
 /// Where particles inside sources are after some time. False: out of memory.
 static bool find_after(BrimSim *s, double time) {
     Conveyed *c = &s->conveyed;
@@ -88,8 +74,9 @@ static bool find_after(BrimSim *s, double time) {
     c->any = false;
     for (int k = 0; k < s->source_count; k++) c->any |= conveys(s, &s->sources[k]);
     if (!c->any) return true;
-    inlets_block(s);
-    if (!reserve(c, s->grid.tile_count, 0)) return false;
+    if (time > 0) inlets_block(s); // or inlets_find has done it
+    const size_t tiles = (size_t)s->grid.tile_count;
+    if (!memory_fit((void **)&c->first, &c->tiles_room, sizeof *c->first, tiles)) return false;
     for (int t = 0; t < s->grid.tile_count; t++) {
         bool near = false;
         for (int k = 0; k < s->source_count; k++)
@@ -97,7 +84,8 @@ static bool find_after(BrimSim *s, double time) {
         c->first[t] = near ? (int64_t)room : -1;
         if (near) room += tile_end(&s->particles, t) - tile_first(&s->particles, t);
     }
-    if (!reserve(c, 0, room)) return false;
+    memory_drop((void **)&c->place, &c->room, room);
+    if (!memory_fit((void **)&c->place, &c->room, sizeof *c->place, room)) return false;
     for (size_t i = 0; i < room; i++) c->place[i].source = -1;
     for (int k = 0; k < s->source_count; k++) {
         Conveying conveying = {k, time};
@@ -163,6 +151,11 @@ void convey_tile(BrimSim *s, int slot) {
         for (int k = ATTR_AFFINE; p->attr[ATTR_AFFINE] && k <= ATTR_END_AFFINE; k++)
             p->attr[k][i] = 0;
     }
+}
+
+size_t convey_bytes(const BrimSim *s) {
+    const Conveyed *c = &s->conveyed;
+    return c->room * sizeof *c->place + c->tiles_room * sizeof *c->first;
 }
 
 void convey_free(BrimSim *s) {

@@ -9,7 +9,8 @@ bool convey_find(BrimSim *s);
 /// Puts a tile's particles there, with the source's velocity.
 void convey_tile(BrimSim *s, int slot);
 /// Displacements move no particle that is inside a source, and none into one: remembers where they
-/// are, and puts them back there. False when out of memory.
+/// are, and puts them back there. After inlets_find. False when out of memory.
 bool convey_hold(BrimSim *s);
 void convey_restore(BrimSim *s);
+size_t convey_bytes(const BrimSim *s);
 void convey_free(BrimSim *s);

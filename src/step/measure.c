@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "bodies/immersed.h"
 #include "grid/mask.h"
+#include "projection/inlet.h"
+#include "step/convey.h"
 #include "walls/solid_masks.h"
 #include "warp/stage.h"
 #include "warp/stage_band.h"
@@ -142,7 +144,7 @@ static size_t memory_used(const BrimSim *s) {
     size_t bytes = sizeof *s + (size_t)s->threads_most * sizeof *s->scratch + grid_bytes(&s->grid) +
                    grid_bytes(&s->projection.system) + particles_bytes(&s->particles) +
                    sort_bytes(&s->sort, &s->grid) + fields_bytes(s) +
-                   poisson_bytes(s->projection.poisson);
+                   poisson_bytes(s->projection.poisson) + inlets_bytes(s) + convey_bytes(s);
     for (int a = 0; a < 3; a++)
         if (s->viscosity.component[a]) bytes += poisson_bytes(s->viscosity.component[a]);
     bytes += (size_t)s->dim * s->mpm.capacity * sizeof(float);

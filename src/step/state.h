@@ -82,8 +82,7 @@ typedef struct ConveyedPlace {
 typedef struct Conveyed {
     ConveyedPlace *place; ///< of the particles on some tiles
     int64_t *first;       ///< [tiles] that of the tile's first particle, -1: all go with the flow
-    size_t room;
-    int tiles;
+    size_t room, tiles_room;
     bool any;
 } Conveyed;
 

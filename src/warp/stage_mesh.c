@@ -69,7 +69,8 @@ size_t warp_state_bytes(const BrimSim *s) {
     size_t n = warp_centres(&w->mesh);
     return sizeof *w + warp_bytes(&w->mesh) + nodal_bytes(&w->op) + nodal_solver_bytes(w->solver) +
            w->q_capacity * sizeof(double) + n * (6 * sizeof(float) + sizeof(double)) +
-           (3 * w->space_capacity + w->solid_capacity) * sizeof(float);
+           (3 * w->space_capacity + w->solid_capacity + w->inlet_capacity) * sizeof(float) +
+           w->inlet_at_capacity * sizeof *w->inlet_at;
 }
 
 // ----------------------------------------------------------------------------------------- sizing
