@@ -231,10 +231,10 @@ static bool push_back(BrimSim *s, const Vertex *x, const Touch *touch, void *con
     return joint_meet(s->bodies, x->body, row, touch->body, other_row, m);
 }
 
-/// Whether a body may come to touch anything within the step, by its bounds.
+/// Whether a body may come to touch anything as far ahead as contact looks, by its bounds.
 static bool near_anything(const BrimSim *s, int me) {
     const Body *b = &s->bodies->body[me];
-    double reach = 3 * s->dx + 2 * b->elastic->dn * b->fastest;
+    double time = contact_time(b->elastic), reach = 3 * s->dx + 2 * time * b->fastest;
     for (int n = 0; n < 2 * s->dim; n++) {
         int a = n >> 1;
         double end = (double)s->grid.cells[a] * s->dx;
@@ -246,8 +246,7 @@ static bool near_anything(const BrimSim *s, int me) {
         if (body == me || !solid_exists(s->walls.solids[k], s->walls.time)) continue;
         if (!solid_bounds(s->walls.solids[k], low, high)) return true;
         double far = reach;
-        if (body >= 0 && body < s->bodies->count)
-            far += 2 * b->elastic->dn * s->bodies->body[body].fastest;
+        if (body >= 0 && body < s->bodies->count) far += 2 * time * s->bodies->body[body].fastest;
         bool apart = false;
         for (int a = 0; a < s->dim; a++)
             apart |= low[a] > b->high[a] + far || high[a] < b->low[a] - far;
