@@ -67,23 +67,31 @@ typedef struct Inlet {
     bool writes;                         ///< velocity of held faces
 } Inlet;
 
-/// Distances at a tile's nodes => inside. False: none lies in the shape.
+/// Whether nodes at a coordinate along an axis lie farther than a cell from a source's bounds.
+static bool is_far(const Inlet *in, int axis, float x) {
+    return x < in->source->low[axis] - in->s->dx || x > in->source->high[axis] + in->s->dx;
+}
+
+/// Distances at a tile's nodes => inside; those far from the shape only by their sign. False: none
+/// lies in it.
 static bool sample_nodes(Inlet *in) {
     const BrimSim *s = in->s;
     bool any = false;
     for (int z = 0; z < (s->dim == 3 ? NODES : 1); z++)
         for (int y = 0; y < NODES; y++) {
             float px[NODES], py[NODES], pz[NODES], d[NODES];
+            float *inside = in->inside + (z * NODES + y) * NODES;
             for (int x = 0; x < NODES; x++) {
                 px[x] = (float)(in->first[0] + x - 1) * s->dx;
                 py[x] = (float)(in->first[1] + y - 1) * s->dx;
                 pz[x] = s->dim == 3 ? (float)(in->first[2] + z - 1) * s->dx : 0;
+                inside[x] = -1;
             }
+            if (is_far(in, 1, py[0]) || (s->dim == 3 && is_far(in, 2, pz[0]))) continue;
             port_distance(in->source->shape, in->source->mover, NODES, px, py, pz, d);
             for (int x = 0; x < NODES; x++) {
-                float inside = -d[x] * s->inv_dx - SHRUNK;
-                in->inside[(z * NODES + y) * NODES + x] = inside;
-                any |= inside > 0;
+                inside[x] = -d[x] * s->inv_dx - SHRUNK;
+                any |= inside[x] > 0;
             }
         }
     return any;
