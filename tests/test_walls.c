@@ -556,26 +556,33 @@ TEST(waves_lower_than_a_cell_do_not_grow_by_jitter) {
 /// They lie under half a metre of water: taken for air they would suck it in at 4.6 m/s, to pile
 /// up.
 TEST(cells_left_empty_beside_a_round_wall_suck_nothing_in) {
-    Case c = u_case(100);
-    u_join(&c);
-    c.def.volume = BRIM_VOLUME_NONE;
-    BrimError error;
-    BrimSim *sim;
-    CHECK_OK(case_create(&c, &sim, &error), error);
-    BrimParticles p = brim_sim_particles(sim);
-    for (size_t i = 0; i < p.count; i++) {
-        double x = p.x[i] - 0.5, y = p.y[i] - 0.5, r = fmax(hypot(x, y), 0.1);
-        p.vx[i] = y > 0 ? 0 : (float)(-0.3 * y / r);
-        p.vy[i] = y > 0 ? x > 0 ? 0.3f : -0.3f : (float)(0.3 * x / r);
+    enum { SEEDS = 6 };
+    double volume = 0;
+    for (int seed = 1; seed <= (quick() ? 1 : SEEDS); seed++) {
+        Case c = u_case(100);
+        u_join(&c);
+        c.def.volume = BRIM_VOLUME_NONE, c.def.seed = (uint64_t)seed;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        BrimParticles p = brim_sim_particles(sim);
+        for (size_t i = 0; i < p.count; i++) {
+            double x = p.x[i] - 0.5, y = p.y[i] - 0.5, r = fmax(hypot(x, y), 0.1);
+            p.vx[i] = y > 0 ? 0 : (float)(-0.3 * y / r);
+            p.vy[i] = y > 0 ? x > 0 ? 0.3f : -0.3f : (float)(0.3 * x / r);
+        }
+        double fastest = 0;
+        while (brim_sim_time(sim) < 2) {
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            fastest = fmax(fastest, brim_sim_stats(sim)->max_speed);
+        }
+        CHECK_BELOW(fastest, 1.6); // without gravity's help 0.3
+        CHECK(brim_sim_stats(sim)->volume > 0.985);
+        while (!quick() && brim_sim_time(sim) < 9) CHECK_OK(brim_sim_step(sim, &error), error);
+        volume += brim_sim_stats(sim)->volume / SEEDS;
+        brim_sim_destroy(&sim);
     }
-    double fastest = 0;
-    while (brim_sim_time(sim) < 2) {
-        CHECK_OK(brim_sim_step(sim, &error), error);
-        fastest = fmax(fastest, brim_sim_stats(sim)->max_speed);
-    }
-    CHECK_BELOW(fastest, 1.6); // without gravity's help 0.3
-    CHECK(brim_sim_stats(sim)->volume > 0.985);
-    brim_sim_destroy(&sim);
+    if (!quick()) CHECK(volume > 0.962); // 0.955 by the particles' mean alone
 }
 
 /// A block of water leaves a source that lies a part of a cell above a solid, along it: its toe

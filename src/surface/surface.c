@@ -399,27 +399,45 @@ static void find_films(BrimSim *s, int slot, uint8_t *found) {
         found[r] |= mask_bits(&occupied, r) & mask_bits(&allowed, r);
 }
 
-/// Slivers of cells beside a solid: their centres lie inside it, so that no distance from particles
-/// tells what they hold. Taken for air in the midst of liquid they would swallow it without end
+/// Whether a cell whose centre lies in a solid has liquid beside it that reaches over their face.
+static bool water_covers_face(const BrimSim *s, int slot, int cell) {
+    bool covers = false;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int64_t next = grid_step(&s->grid, slot, cell, n >> 1, n & 1 ? 1 : -1);
+        int64_t face = n & 1 ? next : (int64_t)slot * s->grid.tile_cells + cell;
+        covers |= next >= 0 && s->liquid[next >> 3] >> (next & 7) & 1 &&
+                  open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f;
+    }
+    return covers;
+}
+
+/// Cells that a solid cuts. Its surface is a plane there at best, in whose image the particles'
+/// mean lies well; in inner corners, at round walls and where the flow has left the wall, the mean
+/// is drawn away, and where the centre lies in the solid no distance tells anything. Taken for air
+/// in the midst of liquid such a cell would suck it in, with the pressure of all the water above
 /// (Batty et al. 2007 extend the liquid into solids to the same end). They are liquid when half of
 /// their room is.
-static void find_slivers(BrimSim *s, int slot, uint8_t *found) {
+static void find_cut(BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
     if (!solid_here(s, slot)) return;
-    TileMask cells = rock_cells(s, slot), liquid = mask_load(g, s->liquid, slot);
+    TileMask near = mask_load(g, full_cells(s), slot), cells = cut_cells(s, slot);
+    uint64_t any = 0;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask beside = mask_neighbour(g, full_cells(s), slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < g->tile_depth; z++) near.slice[z] |= beside.slice[z];
+    }
+    TileMask rock = rock_cells(s, slot);
+    for (int z = 0; z < g->tile_depth; z++) {
+        cells.slice[z] = (cells.slice[z] | rock.slice[z]) & near.slice[z];
+        any |= cells.slice[z] &= ~mask_word(g, s->liquid, slot, z);
+    }
+    if (!any) return;
     TileMask allowed = allowed_cells(s, slot);
     for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = cells.slice[z] & allowed.slice[z] & ~liquid.slice[z]; bits;
-             bits &= bits - 1) {
+        for (uint64_t bits = cells.slice[z] & allowed.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
-            bool wet = false;
-            for (int n = 0; n < 2 * s->dim; n++) {
-                int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
-                int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
-                wet |= next >= 0 && s->liquid[next >> 3] >> (next & 7) & 1 &&
-                       open_part(s, n >> 1, face) > 0 && s->phi[next] <= -0.5f;
-            }
-            if (wet || liquid_part(s, slot, cell) > 0.5f)
+            bool in_solid = mask_has(&rock, cell);
+            if ((in_solid && water_covers_face(s, slot, cell)) || liquid_part(s, slot, cell) > 0.5f)
                 found[cell >> 3] |= (uint8_t)(1 << (cell & 7));
         }
 }
@@ -497,7 +515,7 @@ static void find_beside(BrimSim *s, int slot, int thread, void *context) {
     memset(here, 0, (size_t)s->grid.tile_rows);
     if (s->def.surface != BRIM_SURFACE_FLAGS)
         measure_beside(s, slot, here), find_films(s, slot, here), find_enclosed(s, slot, here);
-    find_slivers(s, slot, here);
+    find_cut(s, slot, here);
 }
 
 static void add_tile(BrimSim *s, int slot, int thread, void *context) {
