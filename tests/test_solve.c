@@ -213,14 +213,16 @@ static void run_kernels(Fixture *f, const PoissonKernels *k, uint64_t *other) {
 }
 
 TEST(solve_kernels_match_reference) {
-    for (int dim = 2; dim <= 3; dim++)
+    for (int round = 0; round < 4; round++)
         for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+            const int dim = 2 + (round & 1);
             Fixture plain, fast;
             uint64_t plain_hash = 0, fast_hash = 0;
             bool same = true;
             int uniform = 0, regular = 0;
             fixture_init(&plain, dim, 2);
             fixture_init(&fast, dim, 2);
+            plain.level.longer = fast.level.longer = round > 1;
             run_kernels(&plain, &poisson_kernels_ref, &plain_hash);
             run_kernels(&fast, poisson_kernels_for(isa_choose((BrimIsa)isa)), &fast_hash);
             for (int k = 0; k < 8; k++)
@@ -240,19 +242,63 @@ TEST(solve_kernels_match_reference) {
 
 /// The preconditioner of conjugate gradients must be symmetric: so must its smoother be.
 TEST(solve_smoother_is_symmetric) {
-    Fixture f;
-    fixture_init(&f, 3, 5);
-    double ab = 0, ba = 0;
-    for (int slot = 0; slot < f.s.grid.tile_count; slot++) {
-        poisson_kernels_ref.smooth(&f.level, slot, f.field[1], f.field[3]);
-        poisson_kernels_ref.smooth(&f.level, slot, f.field[2], f.field[4]);
+    for (int longer = 0; longer < 2; longer++) {
+        Fixture f;
+        fixture_init(&f, 3, 5);
+        f.level.longer = longer;
+        double ab = 0, ba = 0;
+        for (int slot = 0; slot < f.s.grid.tile_count; slot++) {
+            poisson_kernels_ref.smooth(&f.level, slot, f.field[1], f.field[3]);
+            poisson_kernels_ref.smooth(&f.level, slot, f.field[2], f.field[4]);
+        }
+        for (size_t c = 0; c < f.s.cells; c++) {
+            ab += (double)f.field[3][c] * (double)f.field[2][c];
+            ba += (double)f.field[4][c] * (double)f.field[1][c];
+        }
+        fixture_free(&f);
+        CHECK_NEAR(ab, ba, 1e-5 * fabs(ab));
     }
-    for (size_t c = 0; c < f.s.cells; c++) {
-        ab += (double)f.field[3][c] * (double)f.field[2][c];
-        ba += (double)f.field[4][c] * (double)f.field[1][c];
+}
+
+static double dot(const System *s, const float *a, const float *b) {
+    double sum = 0;
+    for (size_t c = 0; c < s->cells; c++) sum += (double)a[c] * (double)b[c];
+    return sum;
+}
+
+/// A cycle as another solver's preconditioner is symmetric and positive, and the longer one comes
+/// nearer to the inverse.
+TEST(solve_cycle_is_symmetric) {
+    System s = random_system(3, 60, 43, 37, 11);
+    Poisson *solver = poisson_new(BRIM_ISA_AUTO, NULL, NULL);
+    float *v[5];
+    double left[2];
+    for (int k = 0; k < 5; k++) {
+        v[k] = memory_zero(s.cells * sizeof(float));
+        for (size_t c = 0; c < s.cells && k < 2; c++)
+            v[k][c] = s.diag[c] > 0 ? (float)unit(5, c, 20 + (uint64_t)k) - 0.5f : 0;
     }
-    fixture_free(&f);
-    CHECK_NEAR(ab, ba, 1e-5 * fabs(ab));
+    CHECK(poisson_prepare(solver, &s.grid, NULL, s.a[0], s.a[1], s.a[2], s.diag));
+    PoissonParams params = {0, 1e-6, 200, BRIM_PRECONDITIONER_MULTIGRID, NULL};
+    PoissonReport report;
+    float *rhs = memory_new(s.cells * sizeof(float));
+    memcpy(rhs, v[0], s.cells * sizeof(float));
+    CHECK(poisson_solve(solver, rhs, v[4], &params, &report) && report.converged);
+    for (int longer = 0; longer < 2; longer++) {
+        poisson_cycle(solver, longer, v[0], v[2]);
+        poisson_cycle(solver, longer, v[1], v[3]);
+        const double ab = dot(&s, v[2], v[1]), ba = dot(&s, v[3], v[0]);
+        const double aa = dot(&s, v[2], v[0]);
+        CHECK_NEAR(ab, ba, 1e-5 * aa);
+        CHECK(aa > 0);
+        for (size_t c = 0; c < s.cells; c++) v[2][c] -= v[4][c];
+        left[longer] = sqrt(dot(&s, v[2], v[2]) / dot(&s, v[4], v[4]));
+    }
+    CHECK_BELOW(left[1], 0.8 * left[0]);
+    for (int k = 0; k < 5; k++) free(v[k]);
+    free(rhs);
+    poisson_free(&solver);
+    system_free(&s);
 }
 
 // -------------------------------------------------------------------------- against the oracle

@@ -70,9 +70,46 @@ TEST(warp_solver_iterations) {
     }
 }
 
+/// A pool with drops of several sizes in the air over it.
+static double drops_over_pool(const void *context, const double x[3]) {
+    double n = *(const double *)context, least = x[1] - n * (0.25 + 0.03 * sin(8.3 * x[0] / n));
+    for (uint64_t i = 0; i < 9; i++) {
+        double square = 0;
+        for (uint64_t a = 0; a < 3; a++) {
+            double at = a == 1 ? 0.35 + 0.5 * unit(i, a) : 0.15 + 0.7 * unit(i, a);
+            square += (x[a] - n * at) * (x[a] - n * at);
+        }
+        least = fmin(least, sqrt(square) - n * (0.04 + 0.09 * unit(i, 3)));
+    }
+    return least;
+}
+
+/// Flows to project, m/s: noise by blocks of 8 x 8 x 1 and of 2 x 2 x 2 cells, and long waves.
+enum { FLOWS = 3 };
+static double flow_of(int kind, double n, const double x[3], int axis) {
+    if (kind == 2)
+        return sin(12.6 * x[0] / n + axis) * cos(18.8 * x[1] / n + 2 * axis) *
+               sin(6.3 * x[2] / n + 3 * axis);
+    const int wide = kind == 0 ? 8 : 2, deep = kind == 0 ? 1 : 2;
+    return unit((uint64_t)(x[0] / wide) + ((uint64_t)(x[1] / wide) << 10) +
+                    ((uint64_t)(x[2] / deep) << 20),
+                (uint64_t)axis) -
+           0.5;
+}
+
+/// The middle of a cell, in cells.
+static void middle_of(const StillBox *s, size_t i, double out[3]) {
+    const TileCoord t = s->grid.coord[i / 512];
+    out[0] = t.x * TILE + (int)(i & 7) + 0.5;
+    out[1] = t.y * TILE + (int)(i >> 3 & 7) + 0.5;
+    out[2] = t.z * TILE + (int)(i >> 6 & 7) + 0.5;
+}
+
 /// The same liquid on a staggered grid, with the pressure at cell centres and the surface by ghost
-/// fluid: what its solver takes to a part of the right-hand side.
-static bool solve_staggered(const StillBox *s, double n, double reduction, int *iterations) {
+/// fluid: what its solver takes to a part of the right-hand side, or as near as single precision
+/// comes.
+static bool solve_staggered(const StillBox *s, PointFunction *scene, int flow, double n,
+                            double reduction, int *iterations) {
     const Grid *g = &s->grid;
     float *memory = calloc(6 * s->count, sizeof *memory), *a[3], *diag, *rhs, *x;
     double *phi = malloc(s->count * sizeof *phi);
@@ -85,19 +122,21 @@ static bool solve_staggered(const StillBox *s, double n, double reduction, int *
     for (int k = 0; k < 3; k++) a[k] = memory + (size_t)k * s->count;
     diag = memory + 3 * s->count, rhs = memory + 4 * s->count, x = memory + 5 * s->count;
     for (size_t i = 0; i < s->count; i++) {
-        const TileCoord t = g->coord[i / 512];
-        const double at[3] = {t.x * TILE + (int)(i & 7) + 0.5, t.y * TILE + (int)(i >> 3 & 7) + 0.5,
-                              t.z * TILE + (int)(i >> 6 & 7) + 0.5};
+        double at[3];
         bool inside = true;
+        middle_of(s, i, at);
         for (int k = 0; k < 3; k++) inside = inside && at[k] < n;
-        phi[i] = inside ? drop_over_waves(&n, at) : INFINITY; // beyond walls
+        phi[i] = inside ? scene(&n, at) : INFINITY; // beyond walls
     }
     for (size_t i = 0; i < s->count; i++)
         for (int k = 0; k < 3; k++) {
             const int64_t low = grid_step(g, (int)(i / 512), (int)(i % 512), k, -1);
             if (low < 0 || isinf(phi[i]) || isinf(phi[low])) continue;
             const bool wet = phi[i] < 0, below = phi[low] < 0;
-            const float u = (float)unit(i / 64, (uint64_t)k) - 0.5f;
+            double at[3];
+            middle_of(s, i, at);
+            at[k] -= 0.5;
+            const float u = (float)flow_of(flow, n, at, k);
             if (wet && below) a[k][i] = 1;
             if (wet) diag[i] += below ? 1 : (float)fmin(100, (phi[low] - phi[i]) / -phi[i]);
             if (below) diag[low] += wet ? 1 : (float)fmin(100, (phi[i] - phi[low]) / -phi[low]);
@@ -105,35 +144,46 @@ static bool solve_staggered(const StillBox *s, double n, double reduction, int *
             if (below) rhs[low] -= u;
         }
     bool sound = poisson_prepare(solver, g, NULL, a[0], a[1], a[2], diag) &&
-                 poisson_solve(solver, rhs, x, &params, &report) && report.converged;
+                 poisson_solve(solver, rhs, x, &params, &report) &&
+                 (report.converged || report.limited);
     *iterations = report.iterations;
     poisson_free(&solver);
     free(memory), free(phi);
     return sound;
 }
 
-/// To 1e-6, about 1.3 times the iterations of the staggered system.
+/// To 1e-6, no more than 1.3 times the iterations of the staggered system, mean of several flows.
 TEST(warp_solver_iterations_as_staggered) {
+    static PointFunction *const scenes[2] = {drop_over_waves, drops_over_pool};
     for (int n = 64; n <= (quick() ? 64 : 128); n *= 2)
-        for (int warped = 0; warped < 2; warped++) {
-            double size = n;
-            int staggered;
+        for (int k = n > 64; k < 3; k++) {
+            PointFunction *scene = scenes[k == 2];
+            const bool warped = k > 0;
+            double size = n, sum = 0, staggered = 0;
             BrimError error;
             StillBox s;
             CHECK_OK(still_init(&s, 3, (int[3]){n, n, n}, warped ? 0.75 : 0, 32, 2, &error), error);
             s.problem.kernels = nodal_kernels_for(isa_choose(BRIM_ISA_AUTO));
             s.problem.map_kernels = warp_kernels_for(isa_choose(BRIM_ISA_AUTO));
-            if (warped) CHECK_OK(still_bend(&s, drop_over_waves, &size, &error), error);
-            still_level(&s, drop_over_waves, &size);
+            if (warped) CHECK_OK(still_bend(&s, scene, &size, &error), error);
+            still_level(&s, scene, &size);
             CHECK(still_drop_slivers(&s) && still_assemble(&s));
-            for (size_t i = 0; i < s.count; i++)
-                for (int a = 0; a < 3; a++) s.u[a][i] = (float)unit(i / 64, (uint64_t)a) - 0.5f;
-            still_rhs(&s);
-            CHECK(still_solve(&s, 1e-6) && s.report.converged);
-            CHECK(solve_staggered(&s, size, 1e-6, &staggered));
-            // regular nodes take fewer than the staggered system; bent ones 12 to its 10 at 64^3,
-            // 16 to its 12 at 128^3
-            CHECK(s.report.iterations <= (warped ? n == 64 ? 1.2 : 1.34 : 1) * staggered);
+            for (int flow = 0; flow < FLOWS; flow++) {
+                int iterations;
+                for (size_t i = 0; i < s.count; i++) {
+                    double xi[3], x[3];
+                    middle_of(&s, i, xi);
+                    map_to_space(&s.warp.map, xi, x);
+                    for (int a = 0; a < 3; a++) s.u[a][i] = (float)flow_of(flow, size, x, a);
+                }
+                still_rhs(&s);
+                CHECK(still_solve(&s, 1e-6) && s.report.converged);
+                CHECK(solve_staggered(&s, scene, flow, size, 1e-6, &iterations));
+                sum += s.report.iterations, staggered += iterations;
+            }
+            // regular nodes 25 to 31 at 64^3; bent ones 34 to 31 and 38 to 36 there, 36 to 36 and
+            // 43 to 40 at 128^3
+            CHECK(sum <= (warped ? 1.2 : 1) * staggered);
             still_free(&s);
         }
 }

@@ -302,9 +302,9 @@ TEST(warp_double_dam_keeps_its_volume) {
     CHECK(lowest > 0.995 * rest && lowest < 1.03 * rest); // it still sways
 }
 
-/// The volume within the surface, over that at the start, at the end of three seconds of splashing.
+/// The volume within the surface, over that at the start: mean of the third second of splashing and
+/// of two splashes.
 static double filled_after(const char *volume, double *particles, BrimError *error) {
-    const char *const sets[] = {"grid.warp=0.75", "threads=1", volume};
     static const char *const text = "brim: 1\n"
                                     "dim: 2\n"
                                     "domain: {size: [1, 1], cells: 32}\n"
@@ -312,21 +312,28 @@ static double filled_after(const char *volume, double *particles, BrimError *err
                                     "liquid:\n"
                                     "  - box: {low: [0, 0], high: [0.3, 0.6]}\n"
                                     "  - box: {low: [0.7, 0], high: [1, 0.6]}\n";
-    BrimScene *scene;
-    BrimSim *sim = start(text, &scene, error, sets, 3);
-    double first = 0, last = 0;
-    for (int frame = 0; sim && frame < 72; frame++) {
-        if (brim_sim_advance_frame(sim, error) != BRIM_OK) break;
-        last = warp_filled(sim);
-        if (frame == 0) first = last;
-        *particles = sim->stats.volume;
+    static const char *const seeds[2] = {"seed=1", "seed=2"};
+    double mean = 0;
+    for (int k = 0; k < 2; k++) {
+        const char *const sets[] = {"grid.warp=0.75", "threads=1", volume, seeds[k]};
+        BrimScene *scene;
+        BrimSim *sim = start(text, &scene, error, sets, 4);
+        double first = 0, last = 0;
+        for (int frame = 0; sim && frame < 72; frame++) {
+            if (brim_sim_advance_frame(sim, error) != BRIM_OK) break;
+            if (frame == 0) first = warp_filled(sim);
+            if (frame >= 48) last += warp_filled(sim) / 24;
+            *particles = sim->stats.volume;
+        }
+        finish(&sim, &scene);
+        mean += 0.5 * last / first;
     }
-    finish(&sim, &scene);
-    return last / first;
+    return mean;
 }
 
-/// Control holds the volume within the surface, which grows by 4 to 9 % without (14 % at 48 cells);
-/// of that an error of the density in the pressure's right-hand side leaves less than half.
+/// Control holds the volume within the surface, which grows by 6 to 11 % without (14 % at 48
+/// cells); of that an error of the density in the pressure's right-hand side leaves less than half,
+/// mean of six splashes 0.35.
 TEST(warp_volume_by_the_pressure) {
     BrimError error = {0};
     double none, averaged, control, grown = filled_after("solver.volume=none", &none, &error);

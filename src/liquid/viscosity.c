@@ -227,7 +227,7 @@ static double precondition(void *context) {
     BrimSim *s = solve->s;
     if (!solve->thick) return solve->sums.rz;
     for (int a = 0; a < s->dim; a++)
-        poisson_cycle(s->viscosity.component[a], s->viscous_r[a], s->viscous_q[a]);
+        poisson_cycle(s->viscosity.component[a], false, s->viscous_r[a], s->viscous_q[a]);
     tiles_for(s, dot_tile, NULL);
     return sum_tiles(s).rz;
 }

@@ -61,12 +61,43 @@ static void visit(Poisson *s, int k, TeamTask *task) {
              &v);
 }
 
-void cycle_run(Poisson *s) {
+/// What the levels below level 1 say to its z.
+static void correct_by_coarser(Poisson *s) {
     int last = s->level_count - 1;
-    for (int k = 1; k <= last; k++) visit(s, k, descend);
+    for (int k = 2; k <= last; k++) visit(s, k, descend);
     if (s->serial_level <= last) smooth_coarsest(s);
-    for (int k = last; k >= 1; k--) visit(s, k, ascend);
+    for (int k = last; k >= 2; k--) visit(s, k, ascend);
+}
+
+/// A smoothing from z to y, and one from y to z.
+static void smooth_on(void *context, int slot, int thread) {
+    const Level *l = ((const Visit *)context)->level;
+    ((const Visit *)context)->kernels->correct(l, slot, l->b, l->z, l->y);
+}
+static void smooth_back(void *context, int slot, int thread) {
+    const Level *l = ((const Visit *)context)->level;
+    ((const Visit *)context)->kernels->correct(l, slot, l->b, l->y, l->z);
+}
+
+/// level[0].z => y: once through the coarser levels, or with `twice` two times from level 1 on.
+/// With V for the cycle from there on its answer is 2 V - V A V then, positive as long as V A stays
+/// below 2; it was at most 1.5.
+static void run(Poisson *s, bool twice) {
+    if (s->level_count > 1) {
+        visit(s, 1, descend);
+        correct_by_coarser(s);
+        if (twice) {
+            visit(s, 1, smooth_on);
+            visit(s, 1, smooth_back);
+            correct_by_coarser(s);
+        }
+        visit(s, 1, ascend);
+    }
     team_for(s->team, s->active_count, TILES_A_THREAD, correct_finest, s);
+}
+
+void cycle_run(Poisson *s) {
+    run(s, false);
 }
 
 // ------------------------------------------------------------- as another solver's preconditioner
@@ -97,13 +128,15 @@ static void give_tile(void *context, int index, int thread) {
     memcpy(o->y + at, l->y + at, n * sizeof(float));
 }
 
-void poisson_cycle(Poisson *s, const float *r, float *y) {
+void poisson_cycle(Poisson *s, bool longer, const float *r, float *y) {
     Outer outer = {s, r, y};
     s->closed.held = 0;
     team_for(s->team, s->active_count, TILES_A_THREAD, take_tile, &outer);
     closed_remove_mean(s, s->level[0].b);
+    s->level[0].longer = longer;
     team_for(s->team, s->active_count, TILES_A_THREAD, begin_tile, &outer);
-    cycle_run(s);
+    run(s, longer);
+    s->level[0].longer = false;
     team_for(s->team, s->active_count, TILES_A_THREAD, give_tile, &outer);
 }
 

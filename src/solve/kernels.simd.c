@@ -379,6 +379,13 @@ INLINE f8 red_inverse(const Faces *f, int i, int parity, Kind kind) {
     return keep(inverse, red_lanes(parity));
 }
 
+/// A row after a half sweep, from the tile in scratch: of the red cells if parity is z + y.
+INLINE f8 relaxed(const Faces *f, const float *b, const float *t, int z, int y, int i, int parity,
+                  int depth, Kind kind) {
+    const f8 sum = load(b + i) + inner_neighbours(f, t, z, y, i, depth, kind);
+    return keep(load(t), ~red_lanes(parity)) + sum * red_inverse(f, i, parity, kind);
+}
+
 /// out = add + S b; `b`, `add` and `out` point to the tile, add may be NULL for zero.
 INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *add, float *out,
                         int depth, Kind kind) {
@@ -401,6 +408,25 @@ INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *a
         f8 sum = load(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth, kind);
         store(both.v + t, load(red.v + t) + sum * red_inverse(&f, i, z + y + 1, kind));
     });
+    if (l->longer) {
+        for (int k = 0; k < LEVEL_LONGER; k++) {
+            EACH_ROW(rows, depth, {
+                const int t = FIRST + z * PLANE + y * 8;
+                store(red.v + t, relaxed(&f, b, both.v + t, z, y, i, z + y, depth, kind));
+            });
+            EACH_ROW(rows, depth, {
+                const int t = FIRST + z * PLANE + y * 8;
+                store(both.v + t, relaxed(&f, b, red.v + t, z, y, i, z + y + 1, depth, kind));
+            });
+        }
+        EACH_ROW(rows, depth, {
+            const int t = FIRST + z * PLANE + y * 8;
+            f8 value = relaxed(&f, b, both.v + t, z, y, i, z + y, depth, kind);
+            if (add) value = load(add + i) + value;
+            store(out + i, value);
+        });
+        return;
+    }
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
         f8 sum = inner_neighbours(&f, both.v + t, z, y, i, depth, kind);

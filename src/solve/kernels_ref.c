@@ -121,6 +121,16 @@ static bool is_red(int x, int y, int z) {
     return ((x + y + z) & 1) == 0;
 }
 
+/// A half sweep. `rhs` points to the tile, field to the field.
+static void relax(const Level *l, int slot, const float *rhs, float *field, bool red) {
+    float *t = field + tile_start(l, slot);
+    const float *inverse = level_inverse(l, slot);
+    EACH_CELL(l) {
+        if (is_red(x, y, z) != red || !row_used(l, slot, y, z)) continue;
+        t[i] = (rhs[i] + neighbours(l, slot, field, x, y, z, true)) * inverse[i];
+    }
+}
+
 /// `rhs` points to the tile, z_out to the field.
 static void smooth_tile(const Level *l, int slot, const float *rhs, float *z_out) {
     float *t = z_out + tile_start(l, slot);
@@ -128,9 +138,14 @@ static void smooth_tile(const Level *l, int slot, const float *rhs, float *z_out
     EACH_CELL(l) {
         if (row_used(l, slot, y, z)) t[i] = is_red(x, y, z) ? rhs[i] * inverse[i] : 0;
     }
-    EACH_CELL(l) {
-        if (is_red(x, y, z) || !row_used(l, slot, y, z)) continue;
-        t[i] = (rhs[i] + neighbours(l, slot, z_out, x, y, z, true)) * inverse[i];
+    relax(l, slot, rhs, z_out, false);
+    if (l->longer) {
+        for (int k = 0; k < LEVEL_LONGER; k++) {
+            relax(l, slot, rhs, z_out, true);
+            relax(l, slot, rhs, z_out, false);
+        }
+        relax(l, slot, rhs, z_out, true);
+        return;
     }
     EACH_CELL(l) {
         if (!is_red(x, y, z) || !row_used(l, slot, y, z)) continue;

@@ -16,6 +16,9 @@ typedef struct Uniform {
     float a, diag;
 } Uniform;
 
+/// What `longer` smoothing has more of.
+enum { LEVEL_LONGER = 2 };
+
 typedef struct Level {
     const Grid *grid;
     const uint8_t *used;              ///< [slot] 0: no unknowns, not to be read; NULL: read all
@@ -26,6 +29,7 @@ typedef struct Level {
     const int32_t *inverse_at; ///< [slot] the same for it: 0 where diag is everywhere the same
     const int32_t *diag_at;    ///< [slot] and for diag
     uint64_t *rows;            ///< [slot] bit z*8 + y: the row holds an unknown
+    bool longer;               ///< smoothing has 2 LEVEL_LONGER half sweeps more
     Uniform *uniform;          ///< [slot]
     float *b;                  ///< [cells] right-hand side; on level 0 the residual of CG
     float *z, *y;              ///< [cells] solution before and after the last smoothing
@@ -80,7 +84,8 @@ typedef struct PoissonKernels {
     void (*coarsen)(const Level *fine, int slot, const CoarseBlock *to);
 
     /// z = S b, S: red, black, red Gauss-Seidel inside the tile from zero, as if the values of all
-    /// other tiles were zero. S is symmetric.
+    /// other tiles were zero; black and red LEVEL_LONGER times more on a level that is `longer`. S
+    /// is symmetric.
     void (*smooth)(const Level *level, int slot, const float *b, float *z);
     /// y = z + S (b - A z)
     void (*correct)(const Level *level, int slot, const float *b, const float *z, float *y);

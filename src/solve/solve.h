@@ -94,7 +94,9 @@ bool poisson_solve(Poisson *solver, float *rhs, float *x, const PoissonParams *p
 
 /// One V-cycle on the system, as the preconditioner of an operator that this one stands for: y = C
 /// r, C symmetric and positive semidefinite. r is 0 in cells that are no unknowns; y is written in
-/// tiles that hold some. In closed components the mean of r is left out.
-void poisson_cycle(Poisson *solver, const float *r, float *y);
+/// tiles that hold some. In closed components the mean of r is left out. longer: seven half sweeps
+/// instead of three on the finest level, and twice through all below it, for coefficients that
+/// differ much from axis to axis.
+void poisson_cycle(Poisson *solver, bool longer, const float *r, float *y);
 /// Number of closed components.
 int poisson_closed(const Poisson *solver);

@@ -10,7 +10,7 @@
 static const float DAMPING = 1.85f;
 /// Of the cycle's answer: on bent cells the 7-point matrix, without what couples the axes, gives
 /// too much. A positive factor keeps the preconditioner positive definite.
-static const float CYCLE = 0.7f;
+static const float CYCLE = 0.8f;
 /// Part of its first residual at which a descent begins anew from the true one.
 static const double DESCENT = 1e-5;
 /// Down to this part of it what a descent says of its residual holds: single precision is off by a
@@ -343,7 +343,7 @@ static void begin(void *context) {
 static double precondition(void *context) {
     NodalSolver *s = context;
     each_tile(s, leave_tile);
-    poisson_cycle(s->cycle, s->w, s->t);
+    poisson_cycle(s->cycle, true, s->w, s->t);
     each_tile(s, correct_tile);
     each_tile(s, finish_tile);
     return 0;
