@@ -71,8 +71,11 @@ static void take(const uint32_t *order, size_t count, size_t most, const uint32_
     size_t i = 0;
     for (; most <= INT32_MAX && i + WIDE <= count; i += WIDE) {
         const wide_int at = load_keys(order + i);
-        wide_store((float *)(void *)(out[0] + i), (wide)gather_words(in[0], at));
-        if (in[1]) wide_store((float *)(void *)(out[1] + i), (wide)gather_words(in[1], at));
+        const bool runs = wide_in_runs(at); // most particles of calm water keep their order
+        for (int k = 0; k < 2 && in[k]; k++)
+            wide_store((float *)(void *)(out[k] + i),
+                       runs ? wide_load_runs((const float *)(const void *)in[k], at)
+                            : (wide)gather_words(in[k], at));
     }
     take_one(order, i, count, in[0], out[0]);
     if (in[1]) take_one(order, i, count, in[1], out[1]);
