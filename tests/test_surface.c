@@ -15,7 +15,7 @@ static float unit(int i, int k) {
 /// A row of a tile and the eight around it with particles at random, in metres.
 typedef struct Rows {
     float data[3][ROOM];
-    uint32_t starts[9][TILE + 1];
+    uint32_t starts[9][TILE + 1], beside[9][2][2];
     LevelSetRow row[9];
     LevelSetNear near;
 } Rows;
@@ -35,8 +35,8 @@ static uint32_t fill_row(Rows *r, int k, uint32_t count, float dx) {
             at[1] = (at[1] - row->shift[0]) * row->flip[0];
             for (int a = 0; a < 3; a++) r->data[a][count] = at[a] * dx;
         }
-        if (x == -1) row->first[0] = first, row->end[0] = end;
-        if (x == TILE) row->first[1] = first, row->end[1] = end;
+        if (x == -1 || x == TILE)
+            r->beside[k][x == TILE][0] = first, r->beside[k][x == TILE][1] = end;
         if (x >= 0) r->starts[k][x] = first;
     }
     row->start = r->starts[k];
@@ -51,6 +51,7 @@ static void fill_rows(Rows *r, int dim, float dx) {
     for (int k = 0; k < 9; k++) {
         bool below = k % 3 == 0; // there is a wall at y = 0
         r->row[k] = (LevelSetRow){.flip = {below ? -1 : 1, 1}};
+        for (int side = 0; side < 2; side++) r->row[k].beside[side] = r->beside[k][side];
         if (dim == 3 || k / 3 == 1) count = fill_row(r, k, count, dx);
         r->near.row[k / 3][k % 3] = &r->row[k];
     }
@@ -75,8 +76,8 @@ static double plain_distance(const LevelSetProfile *p, const Rows *r, int cell) 
     double sum[4] = {0}, length = 0;
     for (int k = 0; k < 9; k++) {
         const LevelSetRow *row = &r->row[k];
-        for (uint32_t i = row->first[0]; i < row->end[1]; i++) {
-            bool image = i >= row->first[1];
+        for (uint32_t i = row->beside[0][0]; i < row->beside[1][1]; i++) {
+            bool image = i >= row->beside[1][0];
             double at[3] = {(double)r->data[0][i] * r->near.inv_dx,
                             (double)r->data[1][i] * r->near.inv_dx * row->flip[0],
                             (double)r->data[2][i] * r->near.inv_dx};

@@ -31,7 +31,7 @@ LevelSetProfile level_set_paper(void);
 /// what a wall hides are reflected: position' = flip * position + shift, in cells.
 typedef struct LevelSetRow {
     const uint32_t *start;     ///< [9] first particles of the cells 0 to 8
-    uint32_t first[2], end[2]; ///< particles of the cells -1 and 8
+    const uint32_t *beside[2]; ///< [2] first particles of the cell -1, or 8, and of the next one
     float flip[2], shift[2];   ///< along y and z
 } LevelSetRow;
 

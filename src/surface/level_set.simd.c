@@ -94,12 +94,12 @@ INLINE void add_reflected(Sums *sums, const Eye *eye, uint32_t first, uint32_t e
 INLINE void add_row(Sums *sums, const LevelSetNear *near, const LevelSetRow *row, const Eye *eye,
                     int x, const int dim) {
     if (x == 0)
-        add_reflected(sums, eye, row->first[0], row->end[0], near->flip_x[0], near->shift_x[0],
-                      dim);
+        add_reflected(sums, eye, row->beside[0][0], row->beside[0][1], near->flip_x[0],
+                      near->shift_x[0], dim);
     add_range(sums, eye, row->start[x > 0 ? x - 1 : 0], row->start[x < 7 ? x + 2 : 8], dim);
     if (x == 7)
-        add_reflected(sums, eye, row->first[1], row->end[1], near->flip_x[1], near->shift_x[1],
-                      dim);
+        add_reflected(sums, eye, row->beside[1][0], row->beside[1][1], near->flip_x[1],
+                      near->shift_x[1], dim);
     else if (x == near->last)
         add_reflected(sums, eye, row->start[x], row->start[x + 1], -1, near->last_shift, dim);
 }

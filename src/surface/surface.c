@@ -94,7 +94,7 @@ static void find_row(const BrimSim *s, int slot, int y, int z, LevelSetRow *row)
     const Particles *p = &s->particles;
     TileCoord c = g->coord[slot];
     int at_y = c.y * TILE + y, at_z = c.z * TILE + z;
-    *row = (LevelSetRow){.start = none, .flip = {1, 1}};
+    *row = (LevelSetRow){.start = none, .beside = {none, none}, .flip = {1, 1}};
     if (!mirror(s, 1, &at_y, &row->flip[0], &row->shift[0]) ||
         (s->dim == 3 && !mirror(s, 2, &at_z, &row->flip[1], &row->shift[1])))
         return;
@@ -109,8 +109,7 @@ static void find_row(const BrimSim *s, int slot, int y, int z, LevelSetRow *row)
         // hangs over there is nothing
         int32_t tile = tiles[outside ? 0 : k ? 1 : -1];
         if (tile < 0 || (outside && s->sides.open[k])) continue;
-        const uint32_t *start = cell_starts(p, g, tile) + first + (k == outside ? TILE - 1 : 0);
-        row->first[k] = start[0], row->end[k] = start[1];
+        row->beside[k] = cell_starts(p, g, tile) + first + (k == outside ? TILE - 1 : 0);
     }
 }
 

@@ -87,7 +87,7 @@ INLINE void sum_side(const LevelSetNear *near, const LevelSetRow *row, const Tra
     float middle = near->corner[0] + (side ? 8.5f : -0.5f);
     own.flip[0] = near->flip_x[side];
     own.middle[0] = near->flip_x[side] * (middle - near->shift_x[side]);
-    sum_cell(near, seen, &own, row->first[side], row->end[side], side ? 9 : 0, out, dim);
+    sum_cell(near, seen, &own, row->beside[side][0], row->beside[side][1], side ? 9 : 0, out, dim);
 }
 
 /// The cell beyond the last one of the domain is its image.
@@ -112,7 +112,7 @@ INLINE void sum_dim(const LevelSetNear *near, const LevelSetRow *row, const Trac
         sum_cell(near, seen, &cell, row->start[x], row->start[x + 1], x + 1, out, dim);
     }
     for (int side = 0; side < 2; side++)
-        if (cells >> (side ? 9 : 0) & 1 && row->first[side] < row->end[side])
+        if (cells >> (side ? 9 : 0) & 1 && row->beside[side][0] < row->beside[side][1])
             sum_side(near, row, seen, &cell, side, out, dim);
     if (near->last >= 0) reflect_last(out, near->last);
 }
