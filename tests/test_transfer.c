@@ -174,6 +174,45 @@ TEST(gather_equals_its_plain_twin) {
         }
 }
 
+/// Particles of a few cells in a row, up to each end of a block that no float follows.
+TEST(gather_for_sorted_particles_equals_its_plain_twin) {
+    enum { EDGE = TILE + 2 };
+    const TransferKernels *kernels[3];
+    int n = all_kernels(kernels);
+    float *block[3];
+    for (int a = 0; a < 3; a++) {
+        block[a] = memory_new(EDGE * EDGE * EDGE * sizeof **block);
+        for (int i = 0; i < EDGE * EDGE * EDGE; i++) block[a][i] = 2 * unit(i, 40 + a) - 1;
+    }
+    for (int run = 0; run < 32; run++) {
+        Cloud *c[4];
+        for (int k = 0; k < n + 1; k++) {
+            c[k] = cloud_new(3, 1);
+            const int corner[3] = {8, 16, 8}, cells = 1 + 2 * (run / 8);
+            for (int i = 0; i < COUNT; i++) // a vector's particles in cells at an end of the tile
+                for (int a = 0; a < 3; a++) {
+                    int wide = a == 0 ? cells : 1;
+                    float low = run >> a & 1 ? (float)(TILE - wide) : 0;
+                    c[k]->data[a][i] =
+                        ((float)corner[a] + low + 0.999f * (float)wide * unit(i, a)) * DX;
+                }
+        }
+        const float *const from[3] = {block[0], block[1], block[2]};
+        const bool affine = run & 1;
+        double worst = 0;
+        ref_from_block(&c[n]->span, affine, affine ? 0 : 0.97f, from, 1);
+        for (int k = 0; k < n; k++)
+            kernels[k]->from_block(&c[k]->span, affine, affine ? 0 : 0.97f, from, 1);
+        for (int a = 0; a < ATTR_MAX; a++)
+            for (int i = 0; i < c[0]->span.count; i++)
+                worst = fmax(worst, fabs(c[0]->data[a][i] - c[n]->data[a][i]));
+        CHECK_BELOW(worst, 1e-5);
+        for (int k = 1; k < n; k++) CHECK(memcmp(c[k]->data, c[0]->data, sizeof c[0]->data) == 0);
+        for (int k = 0; k < n + 1; k++) free(c[k]);
+    }
+    for (int a = 0; a < 3; a++) free(block[a]);
+}
+
 TEST(advection_equals_its_plain_twin) {
     static float block[4][BLOCK_MAX], fine[8 * BLOCK_MAX], wall[3][BLOCK_MAX];
     const TransferKernels *kernels[3];

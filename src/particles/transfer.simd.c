@@ -162,28 +162,24 @@ static void gather(const ScatterNear *near, int dim, float least, float *velocit
 
 // ------------------------------------------------------------------------ grid -> particles
 
-/// sample_slice and sample with the gradient over a cell.
-static inline wide slice_gradient(const float *b, wide_int at, int edge, wide fx, wide fy,
-                                  wide gradient[2]) {
-    wide c00, c10, c01, c11;
-    wide_gather_pairs(b, at, &c00, &c10);
-    wide_gather_pairs(b + edge, at, &c01, &c11);
-    wide low = mix(c00, c10, fx), high = mix(c01, c11, fx);
-    gradient[0] = mix(c10 - c00, c11 - c01, fy);
-    gradient[1] = high - low;
-    return mix(low, high, fy);
-}
-
-static inline wide sample_gradient(const float *b, wide_int at, int edge, wide fx, wide fy, wide fz,
-                                   wide gradient[3], const int dim) {
-    wide value = slice_gradient(b, at, edge, fx, fy, gradient);
+/// Between the values around points, with the gradient over a cell.
+static inline wide sample_gradient(const float *b, const wide_int cell[3], int edge,
+                                   const wide f[3], wide gradient[3], const int dim) {
+    wide c[8], slice[2], along[2][2];
+    values_around(b, cell, edge, c, dim);
+    for (int k = 0; k < (dim == 3 ? 2 : 1); k++) {
+        const wide *at = c + 4 * k;
+        wide low = mix(at[0], at[1], f[0]), high = mix(at[2], at[3], f[0]);
+        along[k][0] = mix(at[1] - at[0], at[3] - at[2], f[1]);
+        along[k][1] = high - low;
+        slice[k] = mix(low, high, f[1]);
+    }
     gradient[2] = (wide){0};
-    if (dim == 2) return value;
-    wide next[2], above = slice_gradient(b + edge * edge, at, edge, fx, fy, next);
-    gradient[0] = mix(gradient[0], next[0], fz);
-    gradient[1] = mix(gradient[1], next[1], fz);
-    gradient[2] = above - value;
-    return mix(value, above, fz);
+    for (int a = 0; a < 2; a++) gradient[a] = along[0][a];
+    if (dim == 2) return slice[0];
+    for (int a = 0; a < 2; a++) gradient[a] = mix(along[0][a], along[1][a], f[2]);
+    gradient[2] = slice[1] - slice[0];
+    return mix(slice[0], slice[1], f[2]);
 }
 
 static inline void from_block_dim(const Span *p, float ratio, const float *const block[3], int halo,
@@ -221,8 +217,7 @@ static inline void from_block_affine(const Span *p, const float *const block[3],
                 wide_int cell[3] = {0};
                 for (int b = 0; b < dim; b++)
                     cell[b] = split(wide_load(at[b] + i) - (a == b ? 0.0f : 0.5f), &f[b]);
-                wide v = sample_gradient(block[a], (cell[2] * edge + cell[1]) * edge + cell[0],
-                                         edge, f[0], f[1], f[2], gradient, dim);
+                wide v = sample_gradient(block[a], cell, edge, f, gradient, dim);
                 wide_store(out[a][3] + i, v);
                 for (int b = 0; b < dim; b++)
                     wide_store(out[a][b] + i, wide_select(v == v, gradient[b], (wide){0}));
@@ -282,8 +277,7 @@ static inline wide solid_at(const MoveParams *m, float inv_dx, const wide x[3], 
     wide f[3] = {0};
     wide_int cell[3] = {0};
     for (int a = 0; a < dim; a++) cell[a] = split(x[a] * fine, &f[a]);
-    wide d = inv_dx * sample_gradient(m->solid, (cell[2] * edge + cell[1]) * edge + cell[0], edge,
-                                      f[0], f[1], f[2], g, dim);
+    wide d = inv_dx * sample_gradient(m->solid, cell, edge, f, g, dim);
     for (int a = 0; a < dim; a++) g[a] *= fine;
     return d;
 }
