@@ -248,7 +248,7 @@ TEST(picture_of_moving_water_is_blurred) {
     for (size_t i = 0; i < s->mesh.vertex_count; i++) s->mesh.velocity[i][1] = 0;
     uint8_t *still = draw(s, &error);
     CHECK(still);
-    CHECK_BELOW(mean_difference(sharp, still), 0.1);
+    CHECK_BELOW(mean_difference(sharp, still), 0.3); // still water has more samples
     free(sharp), free(blurred), free(still);
     stage_free(s);
 }
@@ -307,23 +307,24 @@ TEST(picture_surface_goes_to_a_file_and_back) {
 
 // ---------------------------------------------------------------------------------- still water
 
-/// A pool at rest, simulated, meshed and drawn: nothing may flicker.
+/// A pool at rest, simulated, meshed and drawn: nothing may flicker. Its surface moves by 1e-5
+/// cells, and edges of it by as little past the samples of a pixel.
 TEST(picture_of_a_still_pool_stays_still) {
-    enum { FRAMES = 30 };
+    enum { FRAMES = 30, WIDE = 96, HIGH = 54 };
     BrimLiquidDef water = {.shape = brim_default_shape_def()};
     water.shape.kind = BRIM_SHAPE_BOX;
-    water.shape.size = vec(1, 0.5f, 1), water.shape.position = vec(0.5f, 0.25f, 0.5f);
+    water.shape.size = vec(1, 0.53f, 1), water.shape.position = vec(0.5f, 0.265f, 0.5f);
     BrimSimDef def = brim_default_sim_def();
     def.cells[0] = def.cells[1] = def.cells[2] = 12;
     def.size = vec(1, 1, 1);
     def.liquid = &water, def.liquid_count = 1;
-    def.jitter = 0; // at rest from the start
+    def.tracking = BRIM_TRACKING_RESPONSIVE;
+    def.jitter = 0.5f;
     BrimError error;
     BrimSim *sim = NULL;
     CHECK_OK(brim_sim_create(&def, &sim, &error), error);
     BrimPictureDef picture = brim_default_picture_def();
-    // at an edge of the water a single sample may turn: enough of them that it does not count
-    picture.width = 64, picture.height = 36, picture.samples = 12, picture.threads = 2;
+    picture.width = WIDE, picture.height = HIGH, picture.threads = 2;
     BrimMeshDef mesh_def = brim_default_mesh_def();
     uint8_t *first = NULL;
     int worst = 0;
@@ -334,10 +335,10 @@ TEST(picture_of_a_still_pool_stays_still) {
         CHECK_OK(brim_sim_mesh(sim, &mesh_def, &mesh, &error), error);
         CHECK_OK(brim_write_picture(&def, &none, &mesh, 0, &picture, path, &error), error);
         brim_mesh_free(&mesh);
-        uint8_t *bytes = read_picture(path, 64, 36);
+        uint8_t *bytes = read_picture(path, WIDE, HIGH);
         unlink(path);
         CHECK(bytes);
-        for (int i = 0; first && i < 64 * 36 * 3; i++) {
+        for (int i = 0; first && i < WIDE * HIGH * 3; i++) {
             int off = abs(bytes[i] - first[i]);
             if (off > worst) worst = off;
         }

@@ -158,6 +158,7 @@ BrimResult tracer_new(Tracer *t, const WaterPicture *p, BrimError *error) {
     t->extent = vec_length(size);
     t->skin = 2e-3f * t->cell, t->lift = 0.03f * t->cell;
     t->look = &p->def->look;
+    t->frame_time = (float)(1 / p->def->frame_rate);
     t->lens = 0.5f * t->look->aperture, t->focus = p->focus;
     float largest = fmaxf(size.x, size.z), power = powf(10, floorf(log10f(largest)));
     t->line = power * (largest / power < 2.5f ? 0.2f : largest / power < 6 ? 0.5f : 1);
@@ -199,8 +200,16 @@ static BrimVec3 tone_map(BrimVec3 c, float exposure, bool scene) {
     return vec(tone(exposure * c.x), tone(exposure * c.y), tone(exposure * c.z));
 }
 
-/// Standard error of a pixel's lightness, 0 to 1, above which it gets more samples.
-static const float unsure = 0.012f;
+/// Standard error of a pixel's lightness, 0 to 1, from which on it gets more samples: some weight
+/// at the first, all of it at the second, so that a pixel changes little when it comes to be
+/// unsure.
+static const float unsure[2] = {0.010f, 0.014f};
+
+/// The same for what one sample may change, steps of 255, where water stands still.
+static const float flicker[2] = {0.2f, 0.4f};
+
+/// Water that moves by less than this from frame to frame stands still, by twice this does not.
+static const float still = 0.1f; // pixels
 
 /// A share of [-1, 1] of a tent: samples of a pixel reach into its neighbours, less the farther.
 static float tent(float x) {
@@ -216,76 +225,159 @@ static void look_through_lens(const Tracer *t, BrimVec3 *origin, BrimVec3 *d, Sq
     *d = vec_sub(sharp, *origin);
 }
 
-static BrimVec3 sample_pixel(const Tracer *t, int x, int y, int sample) {
-    Sampler s = {.pixel = (uint32_t)y * 65536u + (uint32_t)x, .sample = sample};
-    Square q = sampler_next(&s, 0, 1), shutter = sampler_next(&s, 0, 1);
+static BrimVec3 sample_pixel(const Tracer *t, int x, int y, Sampler *s) {
+    Square q = sampler_next(s, 0, 1), shutter = sampler_next(s, 0, 1);
     Ray ray = {.time = shutter.x};
     BrimVec3 d =
         view_ray(&t->camera, (float)x + 0.5f + tent(q.x), (float)y + 0.5f + tent(q.y), &ray.origin);
-    if (t->lens > 0) look_through_lens(t, &ray.origin, &d, sampler_next(&s, 0, 1));
+    if (t->lens > 0) look_through_lens(t, &ray.origin, &d, sampler_next(s, 0, 1));
     ray.direction = vec_unit(d);
-    BrimVec3 c = tracer_look(t, &ray, &s);
+    BrimVec3 c = tracer_look(t, &ray, s);
     // one glint must not outshine a whole pixel
     const float most = 4;
     return vec(fminf(c.x, most), fminf(c.y, most), fminf(c.z, most));
 }
 
-/// Light of a pixel: half of `samples`, then as many again while they differ too much for their
-/// mean to be sure, up to three times `samples`.
-static BrimVec3 pixel_light(const Tracer *t, int x, int y, int samples) {
-    BrimVec3 sum = vec(0, 0, 0);
-    float mean = 0, square = 0;
-    int part = (samples + 1) / 2, n = 0, most = part;
-    for (; n < most; n++) {
-        BrimVec3 c = sample_pixel(t, x, y, n);
-        sum = vec_add(sum, c);
-        float shown = sqrtf(tone(0.2f * c.x + 0.7f * c.y + 0.1f * c.z)), step = shown - mean;
-        mean += step / (float)(n + 1), square += step * (shown - mean);
-        if (n + 1 < most || n + 1 >= MORE * samples) continue;
-        if (n == 0 || square > unsure * unsure * (float)(n + 1) * (float)n) most += part;
-    }
-    return vec_mul(sum, 1 / (float)n);
-}
-
-static void draw_tile(const Tracer *t, int samples, int left, int top, Image *image) {
-    for (int y = top; y < top + TILE && y < image->height; y++)
-        for (int x = left; x < left + TILE && x < image->width; x++)
-            image->pixel[(size_t)y * (size_t)image->width + (size_t)x] =
-                tone_map(pixel_light(t, x, y, samples), t->look->exposure, image->scene);
-}
+/// What a pixel's first samples are like. Colours are those of a screen.
+typedef struct First {
+    float mean, square;        ///< of lightness, 0 to 1, and sum of squared deviations from it
+    uint8_t low[3], high[3];   ///< of the samples
+    uint8_t shown[3], at_rest; ///< mean light; share of rest of the stillest water, of 255
+} First;
 
 /// A picture in the making.
 typedef struct Drawing {
     const Tracer *t;
     const WaterPicture *p;
-    Image *image;
+    Image *image; ///< after the first pass: sums of the first samples
+    First *first; ///< [pixels]
     int across, tiles, done;
     pthread_mutex_t telling; ///< progress: one at a time
 } Drawing;
 
-static void draw_and_tell(void *context, int index, int thread) {
-    Drawing *d = context;
+static void shown_as(const Tracer *t, BrimVec3 c, uint8_t out[3]) {
+    c = tone_map(c, t->look->exposure, false);
+    out[0] = colour_byte(c.x), out[1] = colour_byte(c.y), out[2] = colour_byte(c.z);
+}
+
+static void widen(First *f, const uint8_t low[3], const uint8_t high[3]) {
+    for (int k = 0; k < 3; k++) {
+        if (low[k] < f->low[k]) f->low[k] = low[k];
+        if (high[k] > f->high[k]) f->high[k] = high[k];
+    }
+}
+
+/// Takes sample n.
+static void add_sample(const Tracer *t, int x, int y, int n, BrimVec3 *sum, First *f) {
+    Sampler s = {.pixel = (uint32_t)y * 65536u + (uint32_t)x, .sample = n, .moved = INFINITY};
+    BrimVec3 c = sample_pixel(t, x, y, &s);
+    *sum = vec_add(*sum, c);
+    uint8_t seen[3], at_rest = (uint8_t)(255 * clampf(2 - s.moved / still, 0, 1));
+    shown_as(t, c, seen);
+    widen(f, seen, seen);
+    if (at_rest > f->at_rest) f->at_rest = at_rest;
+    float shown = sqrtf(tone(0.2f * c.x + 0.7f * c.y + 0.1f * c.z)), step = shown - f->mean;
+    f->mean += step / (float)(n + 1), f->square += step * (shown - f->mean);
+}
+
+static int samples_of_part(const Drawing *d) {
+    return (d->p->samples + 1) / 2;
+}
+
+/// Half of the samples.
+static void begin_pixel(const Drawing *d, int x, int y, size_t at) {
+    BrimVec3 sum = vec(0, 0, 0);
+    First f = {.low = {255, 255, 255}};
+    int n = samples_of_part(d);
+    for (int k = 0; k < n; k++) add_sample(d->t, x, y, k, &sum, &f);
+    shown_as(d->t, vec_mul(sum, 1 / (float)n), f.shown);
+    d->image->pixel[at] = sum, d->first[at] = f;
+}
+
+/// Of a pixel and those around it, which tell of an edge that its own samples missed by chance.
+static First around(const Drawing *d, int x, int y, size_t at) {
+    First f = d->first[at];
+    for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++) {
+            int u = x + dx, v = y + dy;
+            if (u < 0 || v < 0 || u >= d->image->width || v >= d->image->height) continue;
+            const First *g = &d->first[(size_t)v * (size_t)d->image->width + (size_t)u];
+            widen(&f, g->shown, g->shown);
+            if (g->at_rest > f.at_rest) f.at_rest = g->at_rest;
+        }
+    return f;
+}
+
+/// How much more samples count than the n there are: 0 to 1.
+static float want_more(const First *f, int n, int most) {
+    float error = n > 1 ? sqrtf(f->square / ((float)n * (float)(n - 1))) : INFINITY, range = 0;
+    float more = clampf((error - unsure[0]) / (unsure[1] - unsure[0]), 0, 1);
+    for (int k = 0; k < 3; k++) range = fmaxf(range, (float)(f->high[k] - f->low[k]));
+    float steps = range * (float)f->at_rest / (255 * (float)n);
+    float shows = clampf((steps - flicker[0]) / (flicker[1] - flicker[0]), 0, 1);
+    return fmaxf(n < most ? more : 0, shows);
+}
+
+/// As many samples again as long as they differ too much for their mean to be sure, up to three
+/// times what was asked for; more where the water stands still and one of them would be seen to
+/// fall on this or that side of an edge from frame to frame.
+static void end_pixel(const Drawing *d, int x, int y, size_t at) {
+    BrimVec3 sum = d->image->pixel[at], mean = vec(0, 0, 0);
+    First f = around(d, x, y, at);
+    int part = samples_of_part(d), n = part;
+    float left = 1;
+    for (;;) {
+        float more = want_more(&f, n, MORE * d->p->samples);
+        mean = vec_add(mean, vec_mul(sum, left * (1 - more) / (float)n));
+        left *= more;
+        if (left <= 0) break;
+        for (int k = 0; k < part; k++) add_sample(d->t, x, y, n++, &sum, &f);
+    }
+    d->image->pixel[at] = tone_map(mean, d->t->look->exposure, d->image->scene);
+}
+
+static void draw_tile(Drawing *d, int index, void (*draw)(const Drawing *, int, int, size_t)) {
     const BrimPictureDef *want = d->p->want;
-    draw_tile(d->t, d->p->samples, index % d->across * TILE, index / d->across * TILE, d->image);
+    int left = index % d->across * TILE, top = index / d->across * TILE;
+    for (int y = top; y < top + TILE && y < d->image->height; y++)
+        for (int x = left; x < left + TILE && x < d->image->width; x++)
+            draw(d, x, y, (size_t)y * (size_t)d->image->width + (size_t)x);
     if (!want || !want->progress) return;
     pthread_mutex_lock(&d->telling);
-    want->progress(want->progress_context, (double)++d->done / d->tiles);
+    want->progress(want->progress_context, 0.5 * (double)++d->done / d->tiles);
     pthread_mutex_unlock(&d->telling);
 }
 
-static void draw_pixels(const Tracer *t, const WaterPicture *p, Image *image) {
+static void begin_tile(void *context, int index, int thread) {
+    draw_tile(context, index, begin_pixel);
+}
+
+static void end_tile(void *context, int index, int thread) {
+    draw_tile(context, index, end_pixel);
+}
+
+static BrimResult draw_pixels(const Tracer *t, const WaterPicture *p, Image *image,
+                              BrimError *error) {
     int across = (image->width + TILE - 1) / TILE, down = (image->height + TILE - 1) / TILE;
     Drawing d = {.t = t, .p = p, .image = image, .across = across, .tiles = across * down};
+    d.first = memory_new((size_t)image->width * (size_t)image->height * sizeof *d.first);
+    if (!d.first)
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "out of memory for a picture of %d x %d; ask for a smaller one", image->width,
+                    image->height);
     pthread_mutex_init(&d.telling, NULL);
-    team_for(t->team, d.tiles, 1, draw_and_tell, &d);
+    team_for(t->team, d.tiles, 1, begin_tile, &d);
+    team_for(t->team, d.tiles, 1, end_tile, &d);
     pthread_mutex_destroy(&d.telling);
+    free(d.first);
+    return BRIM_OK;
 }
 
 BrimResult water_picture_draw(const WaterPicture *p, Image *image, BrimError *error) {
     Tracer t;
     BrimResult result = tracer_new(&t, p, error);
     if (result != BRIM_OK) return result;
-    draw_pixels(&t, p, image);
+    result = draw_pixels(&t, p, image, error);
     tracer_free(&t);
-    return BRIM_OK;
+    return result;
 }

@@ -52,6 +52,7 @@ typedef struct Tracer {
         sun_power; ///< irradiance over pi: what a white matte surface that faces it shines with
     BrimVec3 sky_mean, floor_mean; ///< light that a matte surface gets from above, from below
     SkyPicture sky;
+    float frame_time;  ///< s
     float lens, focus; ///< radius of the lens and distance of what is sharp, m
     FloorMap lit;      ///< of the sun's light on the floor, 1 = all of it
     float line;        ///< spacing of the floor's lines, m
@@ -70,6 +71,7 @@ void tracer_free(Tracer *t);
 typedef struct Sampler {
     uint32_t pixel;
     int sample, use;
+    float moved; ///< by the water that is met first, from frame to frame, pixels; else INFINITY
 } Sampler;
 
 typedef struct Square {

@@ -56,15 +56,29 @@ static BrimVec3 at(const Path *p, float distance) {
     return vec_add(p->ray.origin, vec_mul(p->ray.direction, distance));
 }
 
-/// Whether a triangle lies across an axis to the last bit, as those on the sides of a domain do.
-static bool across_axis(const Mesh *m, const uint32_t v[3]) {
+/// Whether a triangle lies on a side of the domain, to the last bit.
+static bool on_side(const Tracer *t, const uint32_t v[3]) {
+    const float size[3] = {t->size.x, t->size.y, t->size.z};
     for (int a = 0; a < 3; a++) {
-        float x = m->position[3 * (size_t)v[0] + (size_t)a];
-        if (x == m->position[3 * (size_t)v[1] + (size_t)a] &&
-            x == m->position[3 * (size_t)v[2] + (size_t)a])
+        float x = t->water->position[3 * (size_t)v[0] + (size_t)a];
+        if ((x == 0 || x == size[a]) && x == t->water->position[3 * (size_t)v[1] + (size_t)a] &&
+            x == t->water->position[3 * (size_t)v[2] + (size_t)a])
             return true;
     }
     return false;
+}
+
+/// Way of the water at a hit from frame to frame, in pixels at `travelled` from the eye.
+static float way_of_water(const Tracer *t, const RayHit *hit, float travelled) {
+    const Mesh *m = t->water;
+    if (!m->velocity) return INFINITY;
+    const uint32_t *v = m->triangle + 3 * (size_t)hit->triangle;
+    float fastest = 0;
+    for (int k = 0; k < 3; k++) {
+        const float *u = m->velocity + 3 * (size_t)v[k];
+        fastest = fmaxf(fastest, vec_length(vec(u[0], u[1], u[2])));
+    }
+    return fastest * t->frame_time * t->camera.scale / travelled;
 }
 
 /// Normal of the water where it was met, smooth over triangles, towards the air.
@@ -73,7 +87,7 @@ static BrimVec3 water_normal_at(const Tracer *t, const RayHit *hit, BrimVec3 fla
     const Mesh *m = t->water;
     if (!m->normal) return flat;
     const uint32_t *v = m->triangle + 3 * (size_t)hit->triangle;
-    if (across_axis(m, v)) return flat; // its edge may be that of the free surface
+    if (on_side(t, v)) return flat; // its edge may be that of the free surface
     const float weight[3] = {1 - hit->u - hit->v, hit->u, hit->v};
     BrimVec3 sum = vec(0, 0, 0);
     for (int k = 0; k < 3; k++) {
@@ -164,6 +178,7 @@ static void cross_water(const Tracer *t, Path *p, const RayHit *hit, BrimVec3 *l
     BrimVec3 n = water_normal_at(t, hit, flat, p->ray.direction);
     if (p->wet) n = vec_mul(n, -1);
     p->travelled += hit->distance;
+    if (p->depth == 0) sampler->moved = way_of_water(t, hit, p->travelled);
     float bent, cosine = clampf(-vec_dot(n, p->ray.direction), 0, 1);
     float mirror = water_mirror(cosine, p->wet, &bent);
     if (bent > 0 && p->depth < SPLITS) {

@@ -124,7 +124,7 @@ static void settle(const Nodes *n, const MeshScale *s, int axis, const int wet[3
     int edge = s->edge + 1;
     float a = n->phi[(wet[2] * edge + wet[1]) * edge + wet[0]];
     float b = n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]], t = a / (a - b);
-    if (!(b > 0) || (t >= SNAP && t <= 1 - SNAP)) return;
+    if (!(b >= 0) || (t >= SNAP && t <= 1 - SNAP)) return;
     float from = node_position(s, axis, n->tile[axis] * s->edge + wet[axis]);
     float to = node_position(s, axis, n->tile[axis] * s->edge + dry[axis]);
     float off = at[axis] - (from + t * (to - from)), normal[3], length2 = 0;

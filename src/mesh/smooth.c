@@ -47,9 +47,11 @@ static void area_vector(const BrimMesh *m, size_t triangle, double out[3]) {
         out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
 }
 
-/// Whether all corners of a triangle are on one side.
-static bool on_side(const BrimMesh *m, const uint8_t *sides, size_t triangle) {
+/// Whether a triangle is water's boundary at walls, not to air: all its corners are on one side, or
+/// it bevels the edge of two.
+static bool at_walls(const BrimMesh *m, const uint8_t *sides, size_t triangle) {
     const uint32_t *t = m->triangle[triangle];
+    if ((sides[t[0]] | sides[t[1]] | sides[t[2]]) & VERTEX_WALL) return true;
     int common = sides[t[0]] & sides[t[1]] & sides[t[2]] & 7 * VERTEX_ON;
     for (int a = 0; a < 3; a++)
         if (common & VERTEX_ON << a && m->position[t[0]][a] == m->position[t[1]][a] &&
@@ -58,12 +60,12 @@ static bool on_side(const BrimMesh *m, const uint8_t *sides, size_t triangle) {
     return false;
 }
 
-/// Mean over a vertex's triangles, by area; those on a side only when `all`. False when it is zero.
+/// Mean over a vertex's triangles, by area; those at walls only when `all`. False when it is zero.
 static bool mean_normal(const BrimMesh *m, const Fans *f, const uint8_t *sides, size_t v, bool all,
                         float out[3]) {
     double sum[3] = {0}, part[3], length2 = 0;
     for (uint64_t i = f->start[v]; i < f->start[v + 1]; i++) {
-        if (!all && on_side(m, sides, f->corner[i] / 3)) continue;
+        if (!all && at_walls(m, sides, f->corner[i] / 3)) continue;
         area_vector(m, f->corner[i] / 3, part);
         for (int k = 0; k < 3; k++) sum[k] += part[k];
     }
