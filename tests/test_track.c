@@ -203,6 +203,12 @@ TEST(track_wave_keeps_its_height) {
 
 // --------------------------------------------------------------------------------------- sheets
 
+/// What the pressure sees.
+static double distance_at(const BrimSim *s, int x, int y) {
+    int64_t i = grid_cell(&s->grid, x, y, 0);
+    return i < 0 ? 2 : (double)s->phi[i];
+}
+
 /// Columns away from the ends: holes in them, and the area over the exact one.
 static double sheet_area(const BrimSim *s, double thickness, int *holes) {
     double area = 0, from = 8, to = s->grid.cells[0] - 8;
@@ -210,7 +216,7 @@ static double sheet_area(const BrimSim *s, double thickness, int *holes) {
     for (int x = (int)from; x < (int)to; x++) {
         int wet = 0;
         for (int y = 0; y + 1 < s->grid.cells[1]; y++) {
-            double p = phi_at(s, x, y, 0), q = phi_at(s, x, y + 1, 0);
+            double p = distance_at(s, x, y), q = distance_at(s, x, y + 1);
             wet += p < 0;
             area += p < 0 && q < 0 ? 1 : p < 0 ? p / (p - q) : q < 0 ? q / (q - p) : 0;
         }
@@ -242,9 +248,10 @@ TEST(track_sheets_are_as_thick_as_positions_say) {
                 brim_sim_destroy(&s);
             }
             if (k == 0) CHECK_NEAR(area[0], 1, 0.04);
-            if (k == 0) CHECK(holes[0] == 0);
-            if (k == 1) CHECK(area[0] == area[1] && holes[0] == holes[1]);
-            if (k == 1) CHECK_BELOW(holes[0], 5);
+            CHECK(holes[0] == 0);
+            if (k == 1) CHECK(area[0] == area[1] && holes[1] == 0);
+            // at one place they are two rows thick only
+            if (k == 1) CHECK_NEAR(area[0], 1, place == 5 ? 0.33 : 0.2);
         }
 }
 

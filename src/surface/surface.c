@@ -12,6 +12,10 @@
 /// Distance given to a cell of a film too thin for the averaged positions, in cells.
 static const float FILM = -0.05f;
 
+/// A sheet half a cell to each side of a face has both centres on its surface: on which side of it
+/// positions see them is chance, up to this distance, in cells.
+static const float TIE = 0.1f;
+
 /// Rows of a mask in the nine tiles around one along y and z, and the three along x of each; NULL
 /// where no tile exists.
 typedef struct MaskTiles {
@@ -398,6 +402,45 @@ static void find_films(BrimSim *s, int slot, uint8_t *found) {
         found[r] |= mask_bits(&occupied, r) & mask_bits(&allowed, r);
 }
 
+/// Whether a cell beside a sheet is air that nothing else is near.
+static bool clear_air(const BrimSim *s, int64_t cell) {
+    if (cell < 0) return true;
+    if (s->liquid[cell >> 3] >> (cell & 7) & 1) return false;
+    // other cells are measured meanwhile
+    return !(s->particles.occupied[cell >> 3] >> (cell & 7) & 1) || s->phi[cell] > 0.5f;
+}
+
+/// Whether a cell and the next along an axis hold a sheet together, this one more of it.
+static bool holds_sheet(const BrimSim *s, int64_t cell, int axis, int step) {
+    const Grid *g = &s->grid;
+    int slot = (int)(cell / g->tile_cells), in_tile = (int)(cell % g->tile_cells);
+    int64_t next = grid_step(g, slot, in_tile, axis, step);
+    if (next < 0 || !(s->particles.occupied[next >> 3] >> (next & 7) & 1)) return false;
+    if (s->liquid[next >> 3] >> (next & 7) & 1 || s->phi[next] >= TIE) return false;
+    if (s->phi[cell] > s->phi[next] || (s->phi[cell] == s->phi[next] && step < 0)) return false;
+    int beyond = (int)(next % g->tile_cells);
+    return clear_air(s, grid_step(g, slot, in_tile, axis, -step)) &&
+           clear_air(s, grid_step(g, (int)(next / g->tile_cells), beyond, axis, step));
+}
+
+/// Sheets of one cell whose middle lies between two: neither is liquid by its distance, and they
+/// would be full of holes.
+static void find_sheets(BrimSim *s, int slot, uint8_t *found) {
+    const Grid *g = &s->grid;
+    const int64_t first = (int64_t)slot * g->tile_cells;
+    TileMask occupied = mask_load(g, s->particles.occupied, slot);
+    TileMask liquid = mask_load(g, s->liquid, slot), allowed = allowed_cells(s, slot);
+    for (int z = 0; z < g->tile_depth; z++)
+        for (uint64_t bits = occupied.slice[z] & allowed.slice[z] & ~liquid.slice[z]; bits;
+             bits &= bits - 1) {
+            int cell = z * 64 + __builtin_ctzll(bits);
+            bool sheet = false;
+            for (int n = 0; n < 2 * s->dim && s->phi[first + cell] < TIE && !sheet; n++)
+                sheet = holds_sheet(s, first + cell, n >> 1, n & 1 ? 1 : -1);
+            if (sheet) found[cell >> 3] |= (uint8_t)(1 << (cell & 7));
+        }
+}
+
 /// Whether a cell whose centre lies in a solid has liquid beside it that reaches over their face.
 static bool water_covers_face(const BrimSim *s, int slot, int cell) {
     bool covers = false;
@@ -513,7 +556,8 @@ static void find_beside(BrimSim *s, int slot, int thread, void *context) {
     uint8_t *here = added_in(s, context, slot);
     memset(here, 0, (size_t)s->grid.tile_rows);
     if (s->def.surface != BRIM_SURFACE_FLAGS)
-        measure_beside(s, slot, here), find_films(s, slot, here), find_enclosed(s, slot, here);
+        measure_beside(s, slot, here), find_films(s, slot, here), find_sheets(s, slot, here),
+            find_enclosed(s, slot, here);
     find_cut(s, slot, here);
 }
 
