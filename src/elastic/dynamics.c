@@ -273,7 +273,7 @@ bool elastic_recall(Elastic *e) {
 /// Change of the pose but for moves and turns, in sizes of the body, up to which the kept stiffness
 /// serves, and that of the step as a part of it: iterations converge as fast, for it changes as
 /// strain does.
-static const double SAME_POSE = 5e-3, SAME_STEP = 1e-2;
+static const double SAME_POSE = 1e-2, SAME_STEP = 1e-2;
 
 /// Whether the kept stiffness serves the pose e->z, and the turn that brings its own there.
 static bool stiffness_serves(Elastic *e) {
