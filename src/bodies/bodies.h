@@ -2,9 +2,10 @@
 // the pressure solve.
 //
 // With c_f the part of face f that a body closes and N_c its functions at the wall in cell c, row c
-// of B for axis a is N_c (c of the upper face - c of the lower one), and what the surface's
-// triangles there turn and stretch on until the middle of the step. B v is what the wall pushes out
-// of the cells, B^T q the force. With A of the body's Newton step (elastic.h) a pass solves
+// of B for axis a is N_c times the sum of (c of the upper face - c of the lower one) and of what
+// the surface's triangles there turn and stretch on until the middle of the step. B v is what the
+// wall pushes out of the cells, B^T q the force. With A of the body's Newton step (elastic.h) a
+// pass solves
 //   (L + Z) q = -D(u*, v_free),   Z = rho dx^d B A^-1 B^T,   v = v_free + rho dx^d A^-1 B^T q
 // which is one Newton step of body and liquid together; v_free is that step without the pressure.
 #pragma once
@@ -78,8 +79,8 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
 
 /// Lists the cells whose walls bodies close, tile by tile. False when out of memory.
 bool walls_gather(BrimSim *s);
-/// B of the step of dn seconds that v makes. False when out of memory.
-bool walls_follow(BrimSim *s, double dn);
+/// B of the step of dn seconds that v makes.
+void walls_follow(BrimSim *s, double dn);
 /// out [dim][r] = B^T x of one body; x by row of the system.
 void walls_pull(const Bodies *b, const Body *body, const float *x, double *out);
 /// out [cells of the list] += scale B v, v [dim][r].

@@ -22,9 +22,9 @@ void body_free(Body *b) {
     trimesh_free(&b->surface);
     distance_grid_free(&b->grid);
     distance_work_free(&b->distance);
-    free(b->rest), free(b->row), free(b->triangle_row), free(b->places), free(b->velocity),
-        free(b->normal), free(b->vertex_area);
-    free(b->cell), free(b->cell_row), free(b->push_row), free(b->wall_triangle), free(b->cell_work);
+    free(b->rest), free(b->row), free(b->places), free(b->velocity), free(b->normal),
+        free(b->vertex_area);
+    free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->limit),
         free(b->hand), free(b->step), free(b->pulled), free(b->residual), free(b->change),
         free(b->extra), free(b->work);
@@ -34,10 +34,9 @@ void body_free(Body *b) {
 size_t body_bytes(const Body *b) {
     size_t r = b->elastic ? (size_t)b->elastic->r : 0;
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
-           b->surface.vertex_count * (52 + 8 * r) + b->surface.triangle_count * (12 + 4 * r) +
+           b->surface.vertex_count * (52 + 8 * r) + b->surface.triangle_count * 12 +
            distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
-           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->push_room + b->wall_room) +
-           b->work_room * 8;
+           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->wall_room) + b->work_room * 8;
 }
 
 // ------------------------------------------------------------------------------------- surface
@@ -108,16 +107,6 @@ static void vertex_areas(Body *b) {
     }
 }
 
-static void triangle_rows(Body *b) {
-    size_t r = (size_t)b->elastic->r;
-    for (size_t t = 0; t < b->surface.triangle_count; t++)
-        for (size_t i = 0; i < r; i++) {
-            float sum = 0;
-            for (int k = 0; k < b->dim; k++) sum += b->row[b->surface.triangles[t][k] * r + i];
-            b->triangle_row[t * r + i] = sum / (float)b->dim;
-        }
-}
-
 /// Vertices that pins hold touch nothing: what they would push against is the pin's affair.
 static void spare_held(Body *b) {
     size_t r = (size_t)b->elastic->r;
@@ -171,7 +160,6 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
                     (double)b->dx, spacing);
     b->rest = memory_new(n * sizeof *b->rest);
     b->row = memory_new(n * r * sizeof *b->row);
-    b->triangle_row = memory_new(b->surface.triangle_count * r * sizeof *b->triangle_row);
     b->places = memory_zero(padded(n) * r * sizeof *b->places);
     b->normal = memory_zero(n * sizeof *b->normal);
     b->velocity = memory_zero(n * sizeof *b->velocity);
@@ -185,10 +173,9 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->change = memory_zero(dofs * sizeof(double));
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
-    bool ok = b->rest && b->row && b->triangle_row && b->places && b->velocity && b->normal &&
-              b->vertex_area && b->force && b->pressure && b->head && b->contact && b->limit &&
-              b->hand && b->step && b->pulled && b->residual && b->change && b->work && b->extra &&
-              row;
+    bool ok = b->rest && b->row && b->places && b->velocity && b->normal && b->vertex_area &&
+              b->force && b->pressure && b->head && b->contact && b->limit && b->hand && b->step &&
+              b->pulled && b->residual && b->change && b->work && b->extra && row;
     if (ok) fill_volume(b);
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
@@ -199,7 +186,7 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
                     (float)row[k];
     }
     free(row);
-    if (ok) triangle_rows(b), vertex_areas(b), spare_held(b);
+    if (ok) vertex_areas(b), spare_held(b);
     return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for a body's surface");
 }
 

@@ -8,6 +8,7 @@
 typedef struct BodyCell {
     int32_t at;    ///< in the list of all such cells
     float area[3]; ///< closed part of the upper face less that of the lower, along each axis
+    float push[3]; ///< and what triangles there turn and stretch on: B is this (x) the functions
     float head[3]; ///< from the cell's centre to the wall, m
     uint32_t first, count; ///< in wall_triangle: those of the surface there
 } BodyCell;
@@ -28,7 +29,6 @@ typedef struct Body {
     Trimesh surface;      ///< as it is now, m; 2D: segments, the last two corners are one
     double (*rest)[3];    ///< [vertices] at rest, m
     float *row;           ///< [vertices][r]; the functions there
-    float *triangle_row;  ///< [triangles][r]; the mean of its corners' functions
     float *places;        ///< [vertices / SUM_PLACES][r][SUM_PLACES] the same, for mix
     float (*velocity)[3]; ///< [vertices] m/s
     float fastest;        ///< of them, m/s
@@ -48,10 +48,9 @@ typedef struct Body {
     // coupling
     BodyCell *cell;
     float *cell_row;         ///< [cells][r] the functions at the wall
-    float *push_row;         ///< [cells][dim][r] B: see walls.c
     uint32_t *wall_triangle; ///< triangles, by cell
     double *cell_work;       ///< [dim][cells] scratch of B and B^T
-    size_t cell_count, cell_room, row_room, push_room, wall_room, work_room;
+    size_t cell_count, cell_room, row_room, wall_room, work_room;
     double *force;       ///< [r][dim] all but elastic ones, N: of the step
     double *pressure;    ///< [r][dim] of the liquid's pressure in the middle of cells, N
     double *head;        ///< [r][dim] of what it differs from that on the wall, N; in force too

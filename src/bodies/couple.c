@@ -72,15 +72,16 @@ static double level(void *context, const float *x) {
     for (int k = 0; k < b->count; k++) {
         const Body *body = &b->body[k];
         double v[ELASTIC_DOFS_MOST], sum = 0;
-        size_t width = (size_t)body->elastic->dofs;
+        size_t r = (size_t)body->elastic->r;
         walls_pull(b, body, x, v);
         swell += dense_dot(v, v, body->elastic->dofs);
         for (size_t n = 0; n < body->cell_count; n++) {
-            const float *row = body->push_row + n * width;
-            double size = 0;
+            const float *row = body->cell_row + n * r, *push = body->cell[n].push;
+            double size = 0, area = 0;
             if (x[b->cell[body->cell[n].at]] == 0) continue;
-            for (size_t i = 0; i < width; i++) size += (double)row[i] * row[i];
-            sum += sqrt(size);
+            for (size_t i = 0; i < r; i++) size += (double)row[i] * row[i];
+            for (int a = 0; a < body->dim; a++) area += (double)push[a] * push[a];
+            sum += sqrt(size * area);
         }
         most += sum * sum;
     }
@@ -143,10 +144,7 @@ static void outer_forces(const BrimSim *s, Body *body, BrimVec3 gravity, double 
     Heads heads = {s, body, {gravity.x, gravity.y, gravity.z}, kick};
     double sum[ELASTIC_DOFS_MOST];
     team_for(s->team, team_parts(body->cell_count, CELLS_A_TASK), 1, find_heads, &heads);
-    for (int a = 0; a < s->dim; a++)
-        sum_kernels()->pull(body->cell_count, e->r, e->r,
-                            body->cell_work + (size_t)a * body->cell_count, body->cell_row,
-                            sum + (ptrdiff_t)a * e->r);
+    sum_kernels()->pull(s->dim, body->cell_count, e->r, e->r, body->cell_work, body->cell_row, sum);
     by_number(body, sum, body->head);
     memcpy(body->force, body->head, (size_t)e->dofs * sizeof *body->force);
     elastic_add_gravity(e, heads.g, body->force);
@@ -331,10 +329,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         for (size_t i = 0; i < b->cell_count; i++) s->rhs[b->cell[i]] += b->flow[i];
         // what has not settled by now may want its own stiffness
         for (int k = 0; pass == PASSES && k < b->count; k++) b->body[k].elastic->at_dn = 0;
-        if (!walls_follow(s, s->dt_next)) {
-            *memory = true;
-            return false;
-        }
+        walls_follow(s, s->dt_next);
         if (!prepare(s, kick) || (before > 0 && touching(b) && !take_back(s, kick, before)) ||
             !iterate(s))
             return false;

@@ -13,55 +13,84 @@ enum { WIDE = 2 };
 typedef double wide __attribute__((vector_size(8 * WIDE), aligned(8), may_alias));
 typedef float narrow __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
 
-enum { MANY = WIDE == 8 ? 4 : 8 };
+enum { MANY = 2 }; // registers of columns, each once for each axis: they stay while all rows go by
 
-/// `many` registers of columns stay there while all rows go by.
-INLINE void pull_columns(size_t count, const int many, int stride, const double *factor,
-                         const float *rows, double *out) {
-    wide sum[MANY] = {{0}};
+INLINE void pull_columns(const int dim, size_t count, const int many, int stride,
+                         const double *factor, const float *rows, double *out) {
+    wide sum[3][MANY] = {{{0}}};
     for (size_t n = 0; n < count; n++, rows += stride)
+        for (int w = 0; w < many; w++) {
+            const wide row = __builtin_convertvector(*(const narrow *)(rows + WIDE * w), wide);
+            for (int a = 0; a < dim; a++) sum[a][w] += factor[(size_t)a * count + n] * row;
+        }
+    for (int a = 0; a < dim; a++)
         for (int w = 0; w < many; w++)
-            sum[w] += factor[n] * __builtin_convertvector(*(const narrow *)(rows + WIDE * w), wide);
-    for (int w = 0; w < many; w++) *(wide *)(out + WIDE * w) = sum[w];
+            *(wide *)(out + (ptrdiff_t)a * stride + WIDE * w) = sum[a][w];
 }
 
-static void pull(size_t count, int width, int stride, const double *factor, const float *rows,
-                 double *out) {
+INLINE void pull_of(const int dim, size_t count, int width, int stride, const double *factor,
+                    const float *rows, double *out) {
     int i = 0;
     for (; i + MANY * WIDE <= width; i += MANY * WIDE)
-        pull_columns(count, MANY, stride, factor, rows + i, out + i);
-    for (; i + WIDE <= width; i += WIDE) pull_columns(count, 1, stride, factor, rows + i, out + i);
-    for (; i < width; i++) {
-        out[i] = 0;
-        for (size_t n = 0; n < count; n++)
-            out[i] += factor[n] * (double)rows[n * (size_t)stride + (size_t)i];
-    }
+        pull_columns(dim, count, MANY, stride, factor, rows + i, out + i);
+    for (; i + WIDE <= width; i += WIDE)
+        pull_columns(dim, count, 1, stride, factor, rows + i, out + i);
+    for (; i < width; i++)
+        for (int a = 0; a < dim; a++) {
+            double sum = 0;
+            for (size_t n = 0; n < count; n++)
+                sum += factor[(size_t)a * count + n] * (double)rows[n * (size_t)stride + (size_t)i];
+            out[a * stride + i] = sum;
+        }
+}
+
+static void pull(int dim, size_t count, int width, int stride, const double *factor,
+                 const float *rows, double *out) {
+    if (dim == 3)
+        pull_of(3, count, width, stride, factor, rows, out);
+    else
+        pull_of(2, count, width, stride, factor, rows, out);
 }
 
 typedef double d4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef float f4x __attribute__((vector_size(16), aligned(4), may_alias));
 
 /// A few rows at a time: their sums do not wait for one another.
-INLINE void push_rows(const int many, int width, const float *rows, const double *v, double *out) {
-    d4 sum[4] = {{0}};
+INLINE void push_rows(const int dim, const int many, size_t count, int width, const float *rows,
+                      const double *v, double *out) {
+    d4 sum[3][2] = {{{0}}};
     int i = 0;
-    for (; i + 4 <= width; i += 4) {
-        const d4 with = *(const d4 *)(v + i);
-        for (int n = 0; n < many; n++)
-            sum[n] +=
-                __builtin_convertvector(*(const f4x *)(rows + (ptrdiff_t)n * width + i), d4) * with;
-    }
-    for (int n = 0; n < many; n++) {
-        double first = sum[n][0];
-        for (int k = i; k < width; k++) first += (double)rows[(ptrdiff_t)n * width + k] * v[k];
-        out[n] = (first + sum[n][1]) + (sum[n][2] + sum[n][3]);
-    }
+    for (; i + 4 <= width; i += 4)
+        for (int n = 0; n < many; n++) {
+            const d4 row =
+                __builtin_convertvector(*(const f4x *)(rows + (ptrdiff_t)n * width + i), d4);
+            for (int a = 0; a < dim; a++)
+                sum[a][n] += row * *(const d4 *)(v + (ptrdiff_t)a * width + i);
+        }
+    for (int n = 0; n < many; n++)
+        for (int a = 0; a < dim; a++) {
+            double first = sum[a][n][0];
+            for (int k = i; k < width; k++)
+                first += (double)rows[(ptrdiff_t)n * width + k] * v[a * width + k];
+            out[(size_t)a * count + (size_t)n] =
+                (first + sum[a][n][1]) + (sum[a][n][2] + sum[a][n][3]);
+        }
 }
 
-static void push(size_t count, int width, const float *rows, const double *v, double *out) {
+INLINE void push_of(const int dim, size_t count, int width, const float *rows, const double *v,
+                    double *out) {
     size_t n = 0;
-    for (; n + 4 <= count; n += 4) push_rows(4, width, rows + n * (size_t)width, v, out + n);
-    for (; n < count; n++) push_rows(1, width, rows + n * (size_t)width, v, out + n);
+    for (; n + 2 <= count; n += 2)
+        push_rows(dim, 2, count, width, rows + n * (size_t)width, v, out + n);
+    for (; n < count; n++) push_rows(dim, 1, count, width, rows + n * (size_t)width, v, out + n);
+}
+
+static void push(int dim, size_t count, int width, const float *rows, const double *v,
+                 double *out) {
+    if (dim == 3)
+        push_of(3, count, width, rows, v, out);
+    else
+        push_of(2, count, width, rows, v, out);
 }
 
 enum { SIXTEEN = SUM_PLACES / WIDE, TWO = 2 }; // registers of sixteen numbers; at a time
@@ -91,30 +120,4 @@ static void mix(int count, int dim, int r, const float *places, const double *d,
             mix_places(2, r, places, d, count, out + n);
 }
 
-/// Eight functions, or fewer one by one, stay in registers while all rows go by.
-INLINE void add_of(const int dim, int count, int r, float (*factor)[3], const float *const *rows,
-                   float *to) {
-    int i = 0;
-    for (; i + 8 <= r; i += 8) {
-        f8 sum[3];
-        for (int a = 0; a < dim; a++) sum[a] = *(const f8 *)(to + (ptrdiff_t)a * r + i);
-        for (int n = 0; n < count; n++) {
-            const f8 row = *(const f8 *)(rows[n] + i);
-            for (int a = 0; a < dim; a++) sum[a] += factor[n][a] * row;
-        }
-        for (int a = 0; a < dim; a++) *(f8 *)(to + (ptrdiff_t)a * r + i) = sum[a];
-    }
-    for (; i < r; i++)
-        for (int a = 0; a < dim; a++) {
-            float sum = to[a * r + i];
-            for (int n = 0; n < count; n++) sum += factor[n][a] * rows[n][i];
-            to[a * r + i] = sum;
-        }
-}
-
-static void add(int dim, int count, int r, float (*factor)[3], const float *const *rows,
-                float *to) {
-    dim == 3 ? add_of(3, count, r, factor, rows, to) : add_of(2, count, r, factor, rows, to);
-}
-
-const SumKernels ISA(sum_kernels) = {pull, push, mix, add};
+const SumKernels ISA(sum_kernels) = {pull, push, mix};

@@ -295,7 +295,6 @@ typedef struct Follow {
     Body *body;
     double half; ///< of the step to come, s
     double scale;
-    const SumKernels *kernels;
 } Follow;
 
 /// What a triangle's area changes until the middle of the step, out of the cell.
@@ -307,51 +306,36 @@ static void area_change(const Follow *f, uint32_t triangle, float change[3]) {
     for (int a = 0; a < 3; a++) change[a] = (float)((now[a] - then[a]) * f->scale);
 }
 
-/// The rows of B of one of a body's cells: of what it closes, and of the triangles there.
-static void follow_cell(const Follow *f, size_t n) {
-    enum { MOST = 64 };
-    const Body *b = f->body;
-    const BodyCell *c = &b->cell[n];
-    size_t r = (size_t)b->elastic->r, width = r * (size_t)b->dim;
-    float factor[MOST][3], *to = b->push_row + n * width;
-    const float *row[MOST] = {b->cell_row + n * r};
-    int count = 1;
-    memcpy(factor[0], c->area, sizeof factor[0]);
-    memset(to, 0, width * sizeof *to);
-    for (uint32_t t = c->first; t < c->first + c->count; t++) {
-        if (count == MOST) f->kernels->add(b->dim, count, (int)r, factor, row, to), count = 0;
-        area_change(f, b->wall_triangle[t], factor[count]);
-        row[count++] = b->triangle_row + b->wall_triangle[t] * r;
-    }
-    f->kernels->add(b->dim, count, (int)r, factor, row, to);
-}
-
-/// Rows of B of a piece of a body's cells.
+/// What each of a piece of a body's cells is pushed along each axis: by what the body closes, and
+/// by the triangles there. The functions are those at the wall: between them and a triangle's they
+/// change by little, and so does its area.
 static void follow_cells(void *context, int piece, int thread) {
     const Follow *f = context;
     size_t from = (size_t)piece * CELLS_A_TASK, end = from + CELLS_A_TASK;
     (void)thread;
-    for (size_t n = from; n < end && n < f->body->cell_count; n++) follow_cell(f, n);
+    for (size_t n = from; n < end && n < f->body->cell_count; n++) {
+        BodyCell *c = &f->body->cell[n];
+        memcpy(c->push, c->area, sizeof c->push);
+        for (uint32_t t = c->first; t < c->first + c->count; t++) {
+            float change[3];
+            area_change(f, f->body->wall_triangle[t], change);
+            for (int a = 0; a < 3; a++) c->push[a] += change[a];
+        }
+    }
 }
 
-bool walls_follow(BrimSim *s, double dn) {
+void walls_follow(BrimSim *s, double dn) {
     Bodies *b = s->bodies;
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
-        size_t width = (size_t)body->elastic->dofs;
-        if (!memory_fit((void **)&body->push_row, &body->push_room, sizeof *body->push_row,
-                        body->cell_count * width))
-            return false;
         body_speeds(body);
-        Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim), sum_kernels()};
-        team_for(s->team, (int)((body->cell_count + CELLS_A_TASK - 1) / CELLS_A_TASK), 1,
-                 follow_cells, &f);
+        Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim)};
+        team_for(s->team, team_parts(body->cell_count, CELLS_A_TASK), 1, follow_cells, &f);
     }
-    return true;
 }
 
 /// Columns, and cells, that are an item for threads: some microseconds.
-enum { COLUMNS = 32, CELLS = 64 };
+enum { COLUMNS = 16, CELLS = 64 };
 
 typedef struct Product {
     const Body *body;
@@ -362,18 +346,22 @@ typedef struct Product {
 static void pull_columns(void *context, int piece, int thread) {
     const Product *p = context;
     const Body *body = p->body;
-    int dofs = body->elastic->dofs, from = piece * COLUMNS;
-    int width = dofs - from < COLUMNS ? dofs - from : COLUMNS;
+    int r = body->elastic->r, from = piece * COLUMNS, dim = body->dim;
+    int width = r - from < COLUMNS ? r - from : COLUMNS;
     (void)thread;
-    sum_kernels()->pull(body->cell_count, width, dofs, body->cell_work, body->push_row + from,
+    sum_kernels()->pull(dim, body->cell_count, width, r, body->cell_work, body->cell_row + from,
                         p->out + from);
 }
 
 void walls_pull(const Bodies *b, const Body *body, const float *x, double *out) {
-    for (size_t n = 0; n < body->cell_count; n++) body->cell_work[n] = x[b->cell[body->cell[n].at]];
+    size_t count = body->cell_count;
+    for (size_t n = 0; n < count; n++)
+        for (int a = 0; a < body->dim; a++)
+            body->cell_work[(size_t)a * count + n] =
+                (double)x[b->cell[body->cell[n].at]] * (double)body->cell[n].push[a];
     Product p = {.body = body, .out = out};
-    int few = 1 + (int)(1000 / (body->cell_count + 1)); // of columns, where there are few cells
-    team_for(body->elastic->params.team, team_parts((size_t)body->elastic->dofs, COLUMNS), few,
+    int few = 1 + (int)(700 / (count + 1)); // of columns, where there are few cells
+    team_for(body->elastic->params.team, team_parts((size_t)body->elastic->r, COLUMNS), few,
              pull_columns, &p);
 }
 
@@ -381,10 +369,17 @@ static void push_cells(void *context, int piece, int thread) {
     const Product *p = context;
     const Body *body = p->body;
     size_t from = (size_t)piece * CELLS, left = body->cell_count - from;
+    int r = body->elastic->r;
+    size_t count = left < CELLS ? left : CELLS;
+    double along[3 * CELLS];
     (void)thread;
-    sum_kernels()->push(left < CELLS ? left : CELLS, body->elastic->dofs,
-                        body->push_row + from * (size_t)body->elastic->dofs, p->v,
-                        body->cell_work + from);
+    sum_kernels()->push(body->dim, count, r, body->cell_row + from * (size_t)r, p->v, along);
+    for (size_t n = 0; n < count; n++) {
+        double sum = 0;
+        for (int a = 0; a < body->dim; a++)
+            sum += (double)body->cell[from + n].push[a] * along[(size_t)a * count + n];
+        body->cell_work[from + n] = sum;
+    }
 }
 
 void walls_push(const Body *body, double scale, const double *v, float *out) {
