@@ -118,16 +118,43 @@ static double dot(const double *a, const double *b, int n) {
     return dot_of(a, b, n);
 }
 
+/// x of the first row of an upper triangle, taken out of the others.
+INLINE void eliminate(const double *u, int n, int k, int end, double *x) {
+    const double *row = u + (size_t)k * (size_t)n;
+    x[k] /= row[k];
+    for (int j = k + 1; j < end; j++) x[j] -= row[j] * x[k];
+}
+
+/// x of a row; what is beyond `end` is in `beyond`.
+INLINE void substitute(const double *u, int n, int k, int end, double beyond, double *x) {
+    const double *row = u + (size_t)k * (size_t)n;
+    double sum = beyond;
+    for (int j = k + 1; j < end; j++) sum += row[j] * x[j];
+    x[k] = (x[k] - sum) / row[k];
+}
+
+/// Four rows at a time: each number of x beyond them is read once for all.
 static void solve(const double *u, int n, double *x) {
-    for (int k = 0; k < n; k++) {
-        const double *row = u + (size_t)k * (size_t)n;
-        x[k] /= row[k];
-        const double f = x[k];
-        for (int j = k + 1; j < n; j++) x[j] -= row[j] * f;
+    const int fours = n / FOUR * FOUR;
+    for (int k = 0; k < fours; k += FOUR) {
+        const double *r = u + (size_t)k * (size_t)n, *s = r + n, *t = s + n, *w = t + n;
+        for (int i = k; i < k + FOUR; i++) eliminate(u, n, i, k + FOUR, x);
+        const double a = x[k], b = x[k + 1], c = x[k + 2], d = x[k + 3];
+        for (int j = k + FOUR; j < n; j++) x[j] = x[j] - r[j] * a - s[j] * b - t[j] * c - w[j] * d;
     }
-    for (int k = n - 1; k >= 0; k--) {
+    for (int k = fours; k < n; k++) eliminate(u, n, k, n, x);
+    for (int k = n - 1; k >= fours; k--) substitute(u, n, k, n, 0, x);
+    for (int k = fours - FOUR; k >= 0; k -= FOUR) {
         const double *row = u + (size_t)k * (size_t)n;
-        x[k] = (x[k] - dot_of(row + k + 1, x + k + 1, n - k - 1)) / row[k];
+        quad sum[FOUR] = {{0}};
+        for (int j = k + FOUR; j < fours; j += 4)
+            for (int i = 0; i < FOUR; i++)
+                sum[i] += *(const quad *)(row + (ptrdiff_t)i * n + j) * *(const quad *)(x + j);
+        for (int i = FOUR - 1; i >= 0; i--) {
+            double beyond = (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]);
+            for (int j = fours; j < n; j++) beyond += row[(ptrdiff_t)i * n + j] * x[j];
+            substitute(u, n, k + i, k + FOUR, beyond, x);
+        }
     }
 }
 
