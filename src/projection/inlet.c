@@ -211,7 +211,7 @@ static bool is_liquid(const Inlet *in, const float x[3]) {
     int p[3] = {0};
     for (int a = 0; a < s->dim; a++) p[a] = space_cell(s->space, x[a]);
     int64_t i = grid_cell(&s->grid, p[0], p[1], p[2]);
-    return in->liquid && i >= 0 && in->liquid[i >> 3] >> (i & 7) & 1;
+    return i >= 0 && in->liquid[i >> 3] >> (i & 7) & 1;
 }
 
 /// What lies behind a stream where it begins.
@@ -270,7 +270,7 @@ static void begin_cell(Inlet *in, const int p[3], int cell) {
     const uint64_t bit = (uint64_t)1 << (cell & 63);
     if (least > WHOLE && !in->source->blocked && !is_crossed(in, p))
         in->out->full.slice[cell >> 6] |= bit;
-    if (inflow <= LEAST * in->speed) return;
+    if (!in->liquid || inflow <= LEAST * in->speed) return; // displacements know no inflow
     Backing behind = backing(in, p);
     if (behind != BEHIND_AIR) in->out->inflow[cell] += inflow;
     if (behind == BEHIND_LIQUID && !is_cut(in, p)) in->out->behind.slice[cell >> 6] |= bit;

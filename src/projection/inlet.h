@@ -27,8 +27,8 @@ bool source_begins(const BrimSim *s, const Source *source, const float x[3]);
 /// Whether another source runs at a point or a cell down the stream from it.
 bool source_crossed(const BrimSim *s, const Source *source, const float x[3]);
 
-/// Finds what sources do on the tiles that they meet; liquid: cells that hold any [rows]; writes:
-/// => velocity of held faces. False when out of memory.
+/// Finds what sources do on the tiles that they meet; liquid: cells that hold any [rows], NULL for
+/// displacements; writes: => velocity of held faces. False when out of memory.
 bool inlets_find(BrimSim *s, const uint8_t *liquid, bool writes);
 size_t inlets_bytes(const BrimSim *s);
 void inlets_free(BrimSim *s);
