@@ -213,6 +213,37 @@ TEST(gather_for_sorted_particles_equals_its_plain_twin) {
     for (int a = 0; a < 3; a++) free(block[a]);
 }
 
+/// Particles of one cell among walls between half cells, in the largest block.
+TEST(advection_of_a_cell_is_the_same_on_every_set) {
+    enum { HALO = BLOCK_HALO_MAX };
+    static float block[3][BLOCK_MAX], fine[8 * BLOCK_MAX];
+    const TransferKernels *kernels[3];
+    uint32_t far[COUNT];
+    int n = all_kernels(kernels);
+    for (int a = 0; a < 3; a++) random_block(block[a], a);
+    for (int i = 0; i < 8 * BLOCK_MAX; i++) fine[i] = (unit(i, 51) - 0.2f) * DX;
+    MoveParams m = {.halo = HALO,
+                    .substeps = 2,
+                    .time = 0.3f * DX,
+                    .solid = fine,
+                    .fine = true,
+                    .high = {100 * DX, 100 * DX, 100 * DX}};
+    for (int a = 0; a < 3; a++) m.velocity[a] = block[a];
+    for (int cell = 0; cell < TILE; cell++) {
+        Cloud *c[3];
+        for (int k = 0; k < n; k++) {
+            c[k] = cloud_new(3, HALO);
+            const float corner[3] = {8, 16, 8};
+            for (int i = 0; i < COUNT; i++)
+                for (int a = 0; a < 3; a++)
+                    c[k]->data[a][i] = (corner[a] + (float)cell + 0.999f * unit(i, a)) * DX;
+            kernels[k]->move(&c[k]->span, &m, far);
+            CHECK(memcmp(c[k]->data, c[0]->data, sizeof c[0]->data) == 0);
+        }
+        for (int k = 0; k < n; k++) free(c[k]);
+    }
+}
+
 TEST(advection_equals_its_plain_twin) {
     static float block[4][BLOCK_MAX], fine[8 * BLOCK_MAX], wall[3][BLOCK_MAX];
     const TransferKernels *kernels[3];

@@ -84,7 +84,8 @@ static inline void window_values(const float *b, const wide_int cell[3], const i
                                  wide c[8]) {
     const wide_int in = (cell[0] - low[0]) + 8 * (cell[1] - low[1]) + 16 * (cell[2] - low[2]);
     const __m512i first = (__m512i)in, next = (__m512i)(in + 1);
-    const __mmask8 there = (__mmask8)((1u << (edge - low[0])) - 1); // not beyond the block
+    const int width = edge - low[0] < 8 ? edge - low[0] : 8; // not beyond the block
+    const __mmask8 there = (__mmask8)(0xff >> (8 - width));
     const int slice = edge * edge;
     // a third row or slice beyond the block belongs to no point
     const int y[3] = {0, edge, low[1] + 2 < edge ? 2 * edge : edge};
