@@ -160,7 +160,7 @@ static void warn_of_outside_liquid(const BrimSim *s, Shape **shapes, int count, 
 /// Part of a body's volume that its lattice may miss.
 static const double CROSSING = 0.03;
 
-/// A surface that crosses itself encloses some of its inside twice.
+/// A surface that crosses itself encloses some of its inside twice, or the wrong way round.
 static void warn_of_crossing(const BrimSim *s, const BrimSimDef *def, BrimEstimate *e) {
     for (int i = 0; s->bodies && i < s->bodies->count && s->dim == 3; i++) {
         const BrimShapeDef *shape = &def->bodies[i].shape;
@@ -172,9 +172,13 @@ static void warn_of_crossing(const BrimSim *s, const BrimSimDef *def, BrimEstima
         if (part > CROSSING)
             warn(e,
                  "bodies[%d]: the surface of %s crosses itself, or has parts inside one another: "
-                 "%.0f "
-                 "%% of its inside is enclosed twice. It is counted once",
+                 "%.0f %% of its inside is enclosed twice. It is counted once",
                  i, shape->file, 100 * part);
+        else if (part < -CROSSING)
+            warn(e,
+                 "bodies[%d]: the surface of %s crosses itself: parts of it are turned inside out, "
+                 "by %.0f %% of its inside. They are counted as the rest",
+                 i, shape->file, -50 * part);
         trimesh_free(&mesh);
     }
 }

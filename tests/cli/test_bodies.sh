@@ -111,5 +111,10 @@ bodies:
     elements: 27
 EOF
     brim_gives 0 check cross.yaml
-    says err "cross.obj crosses itself"
+    says err "cross.obj crosses itself, or has parts inside one another"
+    # a face turned by half a turn: half of the box is inside out
+    box 0.3 0.3 0.3 0.7 0.7 0.7 0 | awk '$1 == "v" && ++n > 4 { v[n] = $0; next }
+        $1 == "f" && !done++ { print v[8]; print v[6]; print v[7]; print v[5] } { print }' >cross.obj
+    brim_gives 0 check cross.yaml
+    says err "cross.obj crosses itself: parts of it are turned inside out"
 }
