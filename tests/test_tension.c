@@ -1,13 +1,10 @@
 // Surface tension against exact answers.
-#include "cases.h"
+#include "cases_drops.h"
 #include "liquid/tension.h"
 #include "step/stages.h"
 #include "test.h"
 
-#include <complex.h>
 #include <stdlib.h>
-
-#define PI 3.14159265358979
 
 TEST(curvature_of_exact_distances) {
     // A ball of radius 6: 1 / 6 in 2D, 2 / 6 in 3D, at points near its surface.
@@ -22,23 +19,6 @@ TEST(curvature_of_exact_distances) {
             double r = phi[13] + 6, exact = (dim - 1) / r;
             CHECK_NEAR(curvature_of(dim, &phi[13], 3, 9), exact, 0.03 * exact);
         }
-}
-
-/// A drop of so many cells a diameter in the middle of a box without gravity; radius 1 m, density
-/// 1 kg/m^3, sigma 1 N/m times scale^3.
-static Case case_drop(int dim, double cells, double scale) {
-    int n = (int)ceil(1.7 * cells / 8) * 8;
-    double dx = 2 * scale / cells;
-    Case c = case_box(dim, n * dx, n, n, n);
-    float middle = (float)(0.5 * n * dx);
-    case_liquid(&c, ball((BrimVec3){middle, middle, dim == 3 ? middle : 0}, (float)scale));
-    c.def.gravity = (BrimVec3){0, 0, 0};
-    c.def.density = 1;
-    c.def.surface_tension = pow(scale, 3);
-    c.def.transfer = BRIM_TRANSFER_APIC;
-    c.def.frame_rate = 4;
-    c.def.threads = 2;
-    return c;
 }
 
 /// Pressure in the middle of the domain over density, m^2/s^2.
@@ -103,37 +83,18 @@ TEST(a_drop_stays_round) {
 }
 
 TEST(a_drop_rings) {
-    for (double cells = 12.8; cells < 30; cells *= 2) {
-        Case c = case_drop(2, cells, 1);
-        BrimError error;
-        BrimSim *sim;
-        Ring *ring = calloc(1, sizeof *ring);
-        CHECK_OK(case_create(&c, &sim, &error), error);
-        BrimParticles p = brim_sim_particles(sim);
-        double middle = 0.5 * (double)c.def.size.x, exact = sqrt(6);
-        for (size_t i = 0; i < p.count; i++) { // mode 2: a strain of 5 % of the radius
-            p.vx[i] = (float)(0.05 * exact * ((double)p.x[i] - middle));
-            p.vy[i] = (float)(-0.05 * exact * ((double)p.y[i] - middle));
+    for (double cells = 12.8; cells < 30; cells *= 2)
+        for (int tracking = 0; tracking < 2; tracking++) {
+            Wave wave;
+            BrimError error;
+            CHECK_OK(drop_rings(cells, (BrimTracking)tracking, &wave, &error), error);
+            CHECK_NEAR(wave.frequency / sqrt(6), 1, cells < 20 ? 0.06 : 0.02);
+            CHECK_BELOW(fabs(wave.decay), 0.4);
         }
-        while (brim_sim_time(sim) < 8) {
-            CHECK_OK(brim_sim_step(sim, &error), error);
-            p = brim_sim_particles(sim);
-            double x2 = 0, y2 = 0, x1 = 0, y1 = 0, n = (double)p.count;
-            for (size_t i = 0; i < p.count; i++) {
-                double x = (double)p.x[i] - middle, y = (double)p.y[i] - middle;
-                x1 += x, y1 += y, x2 += x * x, y2 += y * y;
-            }
-            ring_add(ring, brim_sim_time(sim), (x2 - x1 * x1 / n - y2 + y1 * y1 / n) / n);
-        }
-        ring_fit(ring, exact, 0);
-        CHECK_NEAR(ring->frequency / exact, 1, cells < 20 ? 0.06 : 0.02);
-        CHECK_BELOW(fabs(ring->decay), 0.4);
-        brim_sim_destroy(&sim);
-        free(ring);
-    }
 }
 
-/// The same on a grid with nodal pressure and on one that bends. => frequency over theory's
+/// A drop that rings on a grid with nodal pressure and on one that bends. => frequency over
+/// theory's
 static double ring_on(int kind, double *decay, BrimError *error) {
     Case c = case_drop(2, 19.2, 1);
     BrimSim *sim;
@@ -181,75 +142,22 @@ TEST(warp_drop_rings_and_stays_round) {
     }
 }
 
-/// Rate of a capillary wave of wave number k on a viscous liquid: -decay + i frequency, from
-/// (n + 2 nu k^2)^2 + w0^2 = 4 nu^2 k^4 sqrt(1 + n / (nu k^2)).
-static double complex wave_rate(double w0, double nuk2) {
-    double complex n = -2 * nuk2 + I * w0;
-    for (int i = 0; i < 50; i++) {
-        double complex root = csqrt(1 + n / nuk2), shifted = n + 2 * nuk2;
-        double complex f = shifted * shifted + w0 * w0 - 4 * nuk2 * nuk2 * root;
-        n -= f / (2 * shifted - 2 * nuk2 / root);
-    }
-    return n;
-}
-
 TEST(a_capillary_wave_keeps_its_period) {
-    SloshHeights heights;
-    Case c = case_slosh(32, 1, 0.03, &heights);
-    BrimError error;
-    BrimSim *sim;
-    Ring *ring = calloc(1, sizeof *ring);
-    double nu = 0.01, k = PI;
-    double complex rate = wave_rate(sqrt(k * k * k * tanh(k)), nu * k * k);
-    c.def.gravity = (BrimVec3){0, 0, 0};
-    c.def.density = 1;
-    c.def.surface_tension = 1;
-    c.def.viscosity = nu;
-    c.def.slip = BRIM_SLIP_FREE;
-    c.def.transfer = BRIM_TRANSFER_APIC;
-    CHECK_OK(case_create(&c, &sim, &error), error);
-    while (brim_sim_time(sim) < 2.5) {
-        double centre[3];
-        centre_of_mass(sim, centre);
-        ring_add(ring, brim_sim_time(sim), centre[0] - 0.5);
-        CHECK_OK(brim_sim_step(sim, &error), error);
+    for (int tracking = 0; tracking < 2; tracking++) {
+        Wave wave, exact;
+        BrimError error;
+        CHECK_OK(capillary_wave(32, (BrimTracking)tracking, &wave, &exact, &error), error);
+        CHECK_NEAR(wave.frequency / exact.frequency, 1, 0.01);
+        CHECK_NEAR(wave.decay, exact.decay, 0.05); // rad/s: the level set takes a little too
     }
-    ring_fit(ring, cimag(rate), -creal(rate));
-    CHECK_NEAR(ring->frequency / cimag(rate), 1, 0.01);
-    CHECK_NEAR(ring->decay, -creal(rate), 0.05); // rad/s: the level set takes a little too
-    brim_sim_destroy(&sim);
-    free(ring);
 }
 
-/// Height of the particles at the walls less that in the middle, m, of water of 0.5 m in a narrow
-/// tank whose capillary length is 0.32 m.
 static double meniscus(double angle, Test *test_) {
-    Case c = case_tank(2, 24, 0.5f);
+    double height = NAN;
     BrimError error;
-    BrimSim *sim;
-    double high[2] = {0}, count[2] = {0};
-    c.def.density = 1, c.def.gravity = (BrimVec3){0, -1, 0};
-    c.def.surface_tension = 0.1;
-    c.def.contact_angle = angle;
-    c.def.viscosity = 0.01;
-    c.def.slip = BRIM_SLIP_FREE;
-    c.def.transfer = BRIM_TRANSFER_APIC;
-    BrimResult r = case_create(&c, &sim, &error);
-    if (r == BRIM_OK) r = run_until(sim, 6, &error);
-    if (r != BRIM_OK) {
+    if (wall_draws(angle, &height, &error) != BRIM_OK)
         test_fail(test_, __FILE__, __LINE__, "%s", error.message);
-        return NAN;
-    }
-    BrimParticles p = brim_sim_particles(sim);
-    for (int column = 0; column < 24; column++) {
-        double top = 0;
-        for (size_t i = 0; i < p.count; i++)
-            if ((int)(p.x[i] * 24) == column) top = fmax(top, (double)p.y[i]);
-        int part = column == 0 || column == 23 ? 1 : column >= 8 && column < 16 ? 0 : -1;
-        if (part >= 0) high[part] += top, count[part]++;
-    }
-    brim_sim_destroy(&sim);
-    return high[1] / count[1] - high[0] / count[0];
+    return height;
 }
 
 TEST(walls_draw_the_surface_up_or_down) {
