@@ -192,8 +192,7 @@ static void shut_below(const BrimSim *s, int slot, int axis, TileMask *faces) {
     for (int z = 0; z < s->grid.tile_depth; z++) faces->slice[z] |= here.slice[z] | below.slice[z];
 }
 
-/// q => displacement on a tile's lower faces, in `shift`; `shift_known` where it has a say;
-/// `shift_most` of them.
+/// q => displacement on a tile's lower faces, in `shift`; `shift_known` where it has a say.
 static void shift_faces(BrimSim *s, const float *q, int slot) {
     const Grid *g = &s->grid;
     Around around = look_around(s, slot);
@@ -228,13 +227,11 @@ static void shift_faces(BrimSim *s, const float *q, int slot) {
         }
         for (int z = 0; z < g->tile_depth; z++) known.slice[z] |= faces.slice[z];
         mask_store(g, s->shift_known[a], slot, &known);
-        float most = s->volume.kernels->largest(d, g->tile_cells);
-        s->shift_most[slot] = (float)larger_of(s->shift_most[slot], most);
     }
 }
 
 /// Faces beside known ones take their mean: particles in the upper half of surface cells hang on
-/// faces in air. Only reads known faces and writes others.
+/// faces in air. Only reads known faces and writes others. => shift, shift_most
 static void extend_faces(BrimSim *s, int slot) {
     const Grid *g = &s->grid;
     for (int a = 0; a < s->dim; a++) {
@@ -247,10 +244,9 @@ static void extend_faces(BrimSim *s, int slot) {
             wanted.slice[z] &= ~known.slice[z];
             any |= wanted.slice[z];
         }
-        if (!any) continue;
         TileView view = tile_view(g, slot, s->shift[a], tile_zeros);
         float *d = s->shift[a] + (size_t)slot * (size_t)g->tile_cells;
-        s->faces->grow(&view, near, &wanted, s->dim, d);
+        if (any) s->faces->grow(&view, near, &wanted, s->dim, d);
         float most = s->volume.kernels->largest(d, g->tile_cells);
         s->shift_most[slot] = (float)larger_of(s->shift_most[slot], most);
     }
