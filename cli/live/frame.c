@@ -95,41 +95,79 @@ int value_names(const BrimParticles *p, ValueName *names) {
     return n;
 }
 
-/// (particles) => the value of each [count].
-static void take_values(const BrimParticles *p, int value, float *out) {
+/// (particles) => the value of each of `count` from i on.
+static void take_values(const BrimParticles *p, int value, size_t i, size_t count, float *out) {
     const float *const velocity[4] = {NULL, p->vx, p->vy, p->vz};
-    size_t n = p->count;
     if (value == 0) {
-        const float *x = p->vx, *y = p->vy, *z = p->vz;
-        for (size_t i = 0; i < n; i++) out[i] = sqrtf(x[i] * x[i] + y[i] * y[i] + z[i] * z[i]);
+        const float *x = p->vx + i, *y = p->vy + i, *z = p->vz + i;
+        for (size_t k = 0; k < count; k++) out[k] = sqrtf(x[k] * x[k] + y[k] * y[k] + z[k] * z[k]);
     } else if (value < VALUES_OWN) {
-        if (n) memcpy(out, velocity[value], n * sizeof *out);
+        memcpy(out, velocity[value] + i, count * sizeof *out);
     } else {
         const BrimAttribute *a = &p->extra[value - VALUES_OWN];
         const uint32_t *whole = a->values;
-        if (!a->whole && n) memcpy(out, a->values, n * sizeof *out);
-        for (size_t i = 0; a->whole && i < n; i++) out[i] = (float)whole[i];
+        const float *parts = a->values;
+        for (size_t k = 0; k < count; k++) out[k] = a->whole ? (float)whole[i + k] : parts[i + k];
     }
 }
 
-/// (values) => 8 bits each between their least and largest, which go to `range`. Speeds begin at 0.
-/// scratch: [count].
-static void put_values(unsigned char *out, const BrimParticles *p, int value, float *scratch,
-                       float range[2]) {
-    float low = INFINITY, high = -INFINITY;
-    take_values(p, value, scratch);
-    for (size_t i = 0; i < p->count; i++) {
-        float v = scratch[i];
-        low = v < low ? v : low;
-        high = v > high ? v : high;
+/// Values and particles that are worked on at once, as the compiler's vectors.
+enum { LANES = 4 };
+typedef float Lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t LanesInt __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+static inline Lanes select_lanes(LanesInt mask, Lanes a, Lanes b) {
+    return (Lanes)(((LanesInt)a & mask) | ((LanesInt)b & ~mask));
+}
+
+static inline bool all_lanes(LanesInt mask) {
+    int32_t all = -1;
+    for (int k = 0; k < LANES; k++) all &= mask[k];
+    return all != 0;
+}
+
+/// range <= values; those that are no numbers do not count.
+static void widen_range(const float *v, size_t count, float range[2]) {
+    float low = range[0], high = range[1];
+    Lanes lows = (Lanes){0} + low, highs = (Lanes){0} + high;
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        const Lanes x = *(const Lanes *)(v + i);
+        lows = select_lanes(x < lows, x, lows);
+        highs = select_lanes(x > highs, x, highs);
     }
-    if (value == 0) low = 0;
+    for (int k = 0; k < LANES; k++) {
+        low = lows[k] < low ? lows[k] : low;
+        high = highs[k] > high ? highs[k] : high;
+    }
+    for (; i < count; i++) {
+        low = v[i] < low ? v[i] : low;
+        high = v[i] > high ? v[i] : high;
+    }
+    range[0] = low, range[1] = high;
+}
+
+/// (values) => 8 bits each between their least and largest, which go to `range`. Speeds begin at 0.
+static void put_values(unsigned char *out, const BrimParticles *p, int value, float range[2]) {
+    enum { PIECE = 2048 };
+    float v[PIECE];
+    range[0] = INFINITY, range[1] = -INFINITY;
+    for (size_t i = 0; i < p->count; i += PIECE) {
+        size_t count = p->count - i < PIECE ? p->count - i : PIECE;
+        take_values(p, value, i, count, v);
+        widen_range(v, count, range);
+    }
+    float low = value == 0 ? 0 : range[0], high = range[1];
     if (!(low <= high)) low = high = 0;
     float scale = high > low ? 255 / (high - low) : 0;
-    for (size_t i = 0; i < p->count; i++) {
-        float v = (scratch[i] - low) * scale + 0.5f;
-        v = v > 0 ? v : 0; // what is not a number too
-        out[i] = (unsigned char)(int)(v < 255 ? v : 255);
+    for (size_t i = 0; i < p->count; i += PIECE, out += PIECE) {
+        size_t count = p->count - i < PIECE ? p->count - i : PIECE;
+        take_values(p, value, i, count, v);
+        for (size_t k = 0; k < count; k++) {
+            float part = (v[k] - low) * scale + 0.5f;
+            part = part > 0 ? part : 0; // what is not a number too
+            out[k] = (unsigned char)(int)(part < 255 ? part : 255);
+        }
     }
     range[0] = low, range[1] = high;
 }
@@ -145,17 +183,6 @@ static void tile_of(const float cells[3], int tile[3]) {
         float t = floorf(cells[a] / TILE_CELLS);
         tile[a] = t > 0 ? t < TILES_MOST ? (int)t : TILES_MOST : 0;
     }
-}
-
-/// Whether positions from a tile's corner, less the margin, reach it.
-static bool reaches(const float from[3]) {
-    return from[0] >= 0 && from[1] >= 0 && from[2] >= 0 && from[0] <= REACH && from[1] <= REACH &&
-           from[2] <= REACH;
-}
-
-/// Of a position that is within reach.
-static uint16_t near_quantum(float cells) {
-    return (uint16_t)(int)(cells * (65535.0f / REACH) + 0.5f);
 }
 
 static uint16_t quantum(float cells) {
@@ -183,42 +210,92 @@ static Run *begin_run(Runs *r, const float cells[3]) {
     return run;
 }
 
-/// (x) => positions of 16 bits, and the runs that they are in. A new run begins where the tile of
-/// the one before no longer reaches. False when out of memory.
-static bool put_positions(unsigned char *out, const BrimParticles *p, float cell, Runs *runs) {
-    const float inverse = 1 / cell;
-    float corner[3] = {INFINITY, INFINITY, INFINITY};
-    Run *run = NULL;
-    for (size_t i = 0; i < p->count; i++, out += 6) {
-        const float at[3] = {p->x[i] * inverse, p->y[i] * inverse, p->z[i] * inverse};
-        const float from[3] = {at[0] - corner[0], at[1] - corner[1], at[2] - corner[2]};
-        uint16_t q[3];
-        if (reaches(from)) {
-            for (int a = 0; a < 3; a++) q[a] = near_quantum(from[a]);
-        } else {
-            run = begin_run(runs, at);
-            if (!run) return false;
-            for (int a = 0; a < 3; a++) {
-                corner[a] = (float)(run->tile[a] * TILE_CELLS - MARGIN);
-                q[a] = quantum(at[a] - corner[a]);
-            }
+static void corner_of(const Run *run, float corner[3]) {
+    for (int a = 0; a < 3; a++) corner[a] = (float)(run->tile[a] * TILE_CELLS - MARGIN);
+}
+
+/// How many particles from i on are within reach of a corner, in cells.
+static size_t count_near(const BrimParticles *p, size_t i, float inverse, const float corner[3]) {
+    const size_t first = i;
+    const float *const x[3] = {p->x, p->y, p->z};
+    bool near = true;
+    while (near && i + LANES <= p->count) {
+        LanesInt within = ~(LanesInt){0};
+        for (int a = 0; a < 3; a++) {
+            const Lanes from = *(const Lanes *)(x[a] + i) * inverse - corner[a];
+            within &= (from >= 0) & (from <= REACH);
         }
-        run->count++;
-        memcpy(out, q, sizeof q);
+        near = all_lanes(within);
+        if (near) i += LANES;
+    }
+    for (near = true; i < p->count; i++) {
+        for (int a = 0; a < 3; a++) {
+            const float from = x[a][i] * inverse - corner[a];
+            near &= from >= 0 && from <= REACH;
+        }
+        if (!near) break;
+    }
+    return i - first;
+}
+
+/// (x) => the runs that particles are in. A new run begins where the tile of the one before no
+/// longer reaches. False when out of memory.
+static bool find_runs(const BrimParticles *p, float cell, Runs *runs) {
+    const float inverse = 1 / cell;
+    for (size_t i = 0; i < p->count;) {
+        float corner[3];
+        Run *run =
+            begin_run(runs, (float[3]){p->x[i] * inverse, p->y[i] * inverse, p->z[i] * inverse});
+        if (!run) return false;
+        corner_of(run, corner);
+        size_t count = 1 + count_near(p, i + 1, inverse, corner);
+        run->count = (uint32_t)count, i += count;
     }
     return true;
+}
+
+static void put_one(unsigned char *out, const float *const x[3], size_t i, float inverse,
+                    const float corner[3]) {
+    uint16_t q[3];
+    for (int a = 0; a < 3; a++) q[a] = quantum(x[a][i] * inverse - corner[a]);
+    memcpy(out + 6 * i, q, sizeof q);
+}
+
+/// (x, runs) => positions of 16 bits.
+static void put_positions(unsigned char *out, const BrimParticles *p, float cell,
+                          const Runs *runs) {
+    const float inverse = 1 / cell, *const x[3] = {p->x, p->y, p->z};
+    size_t i = 0;
+    for (int64_t n = 0; n < runs->count; n++) {
+        const Run *run = &runs->run[n];
+        const size_t end = i + run->count;
+        float corner[3];
+        corner_of(run, corner);
+        put_one(out, x, i++, inverse, corner); // out of all bounds perhaps
+        for (; i + LANES <= end; i += LANES) {
+            LanesInt whole[3];
+            for (int a = 0; a < 3; a++) {
+                const Lanes from = *(const Lanes *)(x[a] + i) * inverse - corner[a];
+                whole[a] = __builtin_convertvector(from * (65535.0f / REACH) + 0.5f, LanesInt);
+            }
+            const LanesInt xy = whole[0] | whole[1] << 16;
+            for (int k = 0; k < LANES; k++) {
+                const uint64_t q = (uint32_t)xy[k] | (uint64_t)(uint32_t)whole[2][k] << 32;
+                memcpy(out + 6 * (i + (size_t)k), &q, 6);
+            }
+        }
+        for (; i < end; i++) put_one(out, x, i, inverse, corner);
+    }
 }
 
 Parcel *frame_particles(const FrameHead *h, const BrimParticles *p, int value) {
     Runs runs = {0};
     float range[2] = {0, 0};
-    unsigned char *positions = malloc(6 * p->count + 1);
-    float *values = malloc(p->count * sizeof *values + 1);
-    bool known = positions && values && put_positions(positions, p, h->cell, &runs);
+    bool known = find_runs(p, h->cell, &runs);
     size_t bytes = FRAME_HEAD + moved_bytes(h) + (size_t)runs.count * FRAME_RUN;
     Parcel *parcel = known ? parcel_new(bytes + 7 * p->count, false) : NULL;
     if (parcel) {
-        put_values(parcel->bytes + bytes + 6 * p->count, p, value, values, range);
+        put_values(parcel->bytes + bytes + 6 * p->count, p, value, range);
         unsigned char *at =
             put_head(parcel->bytes, h, FRAME_PARTICLES, value, range, p->count, (size_t)runs.count);
         for (int64_t i = 0; i < runs.count; i++) {
@@ -227,11 +304,9 @@ Parcel *frame_particles(const FrameHead *h, const BrimParticles *p, int value) {
                                       (uint16_t)run->tile[2], 0};
             at = put_word(put(at, tile, sizeof tile), run->count);
         }
-        put(at, positions, 6 * p->count);
+        put_positions(at, p, h->cell, &runs);
     }
     free(runs.run);
-    free(values);
-    free(positions);
     return parcel;
 }
 
