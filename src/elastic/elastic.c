@@ -42,7 +42,7 @@ size_t elastic_bytes(const Elastic *e) {
     size_t r = (size_t)e->r, n = (size_t)e->dofs;
     size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) + 5 * n * n +
                      stiffness_room(e) +
-                     (size_t)e->sample_count * (2 + (2 * r + (size_t)e->dim) * (size_t)e->dim);
+                     (size_t)e->sample_count * (2 + (2 * r + (size_t)e->dim + 1) * (size_t)e->dim);
     return sizeof *e + numbers * sizeof(double) + projective_bytes(e);
 }
 

@@ -79,8 +79,8 @@ typedef struct Elastic {
     double *sample_volume;         ///< [samples]
     double *sample_gradient;       ///< [samples][dim][r]
     double *gradient_of;           ///< [r][samples][dim] the same by function
-    double *stress;                ///< [dim][samples][dim] scratch of elastic_energy, as the next
-    double *share;                 ///< [samples] energy
+    double *stress;                ///< [dim + 1][samples][dim] scratch of elastic_energy
+    double *share;                 ///< [samples] energy; scratch too
     double *even;                  ///< [r][r] stiffness that no pose changes, of each component
     double *parts;                 ///< scratch of elastic_stiffness
     struct Projective *projective; ///< NULL: Newton's method

@@ -13,7 +13,7 @@ enum { PIECE = 16 };
 bool forces_start(Elastic *e) {
     size_t points = (size_t)e->sample_count * (size_t)e->dim, r = (size_t)e->r;
     e->gradient_of = memory_new(points * r * sizeof(double));
-    e->stress = memory_new(points * (size_t)e->dim * sizeof(double));
+    e->stress = memory_zero(points * (size_t)(e->dim + 1) * sizeof(double));
     e->share = memory_new((size_t)e->sample_count * sizeof(double));
     if (!e->gradient_of || !e->stress || !e->share) return false;
     for (size_t k = 0; k < points; k++)
@@ -22,9 +22,27 @@ bool forces_start(Elastic *e) {
     return true;
 }
 
+/// The same of PIECE samples at most in 3D: gradients are read once for all three components; what
+/// add_four makes of a fourth is left. d [dofs + 1]
+static void deform_piece(const Elastic *e, const double *d, int sample, int count, double *f) {
+    int wide = 3 * count, points = 3 * e->sample_count;
+    double out[FOUR * 3 * PIECE];
+    for (int k = 0; k < FOUR * wide; k++) out[k] = k / wide == k % 3;
+    row_kernels()->add_four(out, wide, wide, 1, d, 1, 3, e->gradient_of + (ptrdiff_t)sample * 3,
+                            points, e->r);
+    memcpy(f, out, 3 * (size_t)wide * sizeof *f);
+}
+
 void elastic_deformation(const Elastic *e, const double *d, int sample, int count, double *f) {
     const RowKernels *rows = row_kernels();
     int n = e->dim, wide = count * n, points = e->sample_count * n;
+    if (n == 3 && count <= PIECE) {
+        double and_one[ELASTIC_DOFS_MOST + 1];
+        memcpy(and_one, d, (size_t)e->dofs * sizeof *d);
+        and_one[e->dofs] = 0;
+        deform_piece(e, and_one, sample, count, f);
+        return;
+    }
     for (int a = 0; a < n; a++) {
         double *to = f + (ptrdiff_t)a * wide;
         for (int k = 0; k < wide; k++) to[k] = k % n == a;
@@ -75,20 +93,28 @@ typedef struct Pull {
     const Elastic *e;
     double *force;
 } Pull;
-enum { COLUMNS = 32 };
+enum { COLUMNS = 16 };
 
-/// Forces of the stresses along an axis on a few functions.
+/// Forces of the stresses on a few functions. In 3D gradients are read once for all axes; of a
+/// fourth, whose stresses are room beyond the others', nothing is kept.
 static void pull_functions(void *context, int index, int thread) {
     const Pull *p = context;
     const Elastic *e = p->e;
-    int n = e->dim, a = index % n, from = index / n * COLUMNS, points = e->sample_count * n;
+    const RowKernels *rows = row_kernels();
+    int n = e->dim, from = index * COLUMNS, points = e->sample_count * n;
     int count = e->r - from < COLUMNS ? e->r - from : COLUMNS;
-    double along[COLUMNS];
+    double along[FOUR][COLUMNS] = {{0}};
     (void)thread;
-    for (int i = 0; i < count; i++) along[i] = p->force[(from + i) * n + a];
-    row_kernels()->add(along, count, 1, e->stress + (ptrdiff_t)a * points, 1,
-                       e->sample_gradient + from, e->r, points);
-    for (int i = 0; i < count; i++) p->force[(from + i) * n + a] = along[i];
+    for (int a = 0; a < n; a++)
+        for (int i = 0; i < count; i++) along[a][i] = p->force[(from + i) * n + a];
+    if (n == 3)
+        rows->add_four(along[0], COLUMNS, count, 1, e->stress, points, 1, e->sample_gradient + from,
+                       e->r, points);
+    for (int a = 0; a < n && n == 2; a++)
+        rows->add(along[a], count, 1, e->stress + (ptrdiff_t)a * points, 1,
+                  e->sample_gradient + from, e->r, points);
+    for (int a = 0; a < n; a++)
+        for (int i = 0; i < count; i++) p->force[(from + i) * n + a] = along[a][i];
 }
 
 double elastic_energy(const Elastic *e, const double *d, double *force) {
@@ -98,7 +124,7 @@ double elastic_energy(const Elastic *e, const double *d, double *force) {
     team_for(e->params.team, team_parts((size_t)e->sample_count, PIECE), 1, look_at, &look);
     for (int s = 0; s < e->sample_count; s++) energy += e->share[s];
     if (force)
-        team_for(e->params.team, e->dim * team_parts((size_t)e->r, COLUMNS), 2, pull_functions,
+        team_for(e->params.team, team_parts((size_t)e->r, COLUMNS), 1, pull_functions,
                  &(Pull){e, force});
     return energy;
 }
