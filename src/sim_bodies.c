@@ -44,7 +44,7 @@ BrimResult brim_sim_body_state(const BrimSim *sim, int index, BrimBodyState *sta
     double water[ELASTIC_DOFS_MOST];
     elastic_centre(e, centre, velocity);
     elastic_spin(e, momentum, spin);
-    for (int i = 0; i < e->dofs; i++) water[i] = b->pressure[i] + b->head[i];
+    for (int i = 0; i < e->dofs; i++) water[i] = b->pressure[i] + b->head[i] + b->shear[i];
     *state = (BrimBodyState){.center = vector(centre),
                              .velocity = vector(velocity),
                              .spin = vector(spin),

@@ -142,7 +142,71 @@ TEST(viscosity_drags_along_what_touches_a_moving_wall) {
         worst = fmax(worst, fabs((double)s->velocity[0][face] / speed - (y + 0.5) / 12.3));
     }
     CHECK_BELOW(worst, 0.01);
+    // rho nu du/dy on each column of the plate's faces
+    const double exact = speed / 12.3;
+    for (int y = 10; y < 13; y++) {
+        int64_t near = solid_cell(s, grid_cell(&s->grid, 80, y, 0));
+        if (near < 0 || s->viscous_grip[0][near] == 0) continue;
+        double strength = 1e5 * s->projection.kick_now;
+        CHECK_NEAR((double)-s->viscous_drag[0][near], strength * exact, 0.02 * strength * exact);
+    }
     brim_sim_destroy(&s);
+}
+
+/// A cylinder in a channel at Re 20 (Schaefer and Turek 1996, 2D-1): drag 5.5795 rho U^2 d / 2.
+/// Half of it is friction.
+TEST(viscosity_drags_a_cylinder_as_the_benchmark_says) {
+    enum { N = 21 };
+    const double height = 0.41, dx = height / N, top = 0.3;
+    Case c = case_box(2, 40 * dx, 40, N, 1);
+    BrimSourceDef sources[N / 2];
+    BrimError error = {0};
+    BrimSim *sim = NULL;
+    c.def.size.y = (float)height, c.def.gravity = (BrimVec3){0, 0, 0};
+    c.def.sides[1] = BRIM_SIDE_OPEN;
+    c.def.transfer = BRIM_TRANSFER_APIC, c.def.jitter = 0, c.def.viscosity = 1, c.def.step = 0.05;
+    case_liquid(&c, box_between((BrimVec3){0}, (BrimVec3){39 * (float)dx, (float)height, 1}));
+    case_solid(&c, ball((BrimVec3){0.2f, 0.2f, 0}, 0.05f));
+    for (int k = 0; k < N / 2; k++) {
+        double d = height / (N / 2), y = (k + 0.5) * d;
+        sources[k] = brim_default_source_def();
+        sources[k].shape = box_between((BrimVec3){0, (float)(k * d), -1},
+                                       (BrimVec3){2 * (float)dx, (float)((k + 1) * d), 1});
+        sources[k].velocity.x =
+            (float)(4 * top / (height * height) * (y * (height - y) - d * d / 12));
+    }
+    case_gauge(&c, "drag", BRIM_GAUGE_FORCE, (BrimVec3){0}, (BrimVec3){0})->solid = 0;
+    c.def.liquid = c.liquid, c.def.solids = c.solids, c.def.gauges = c.gauges;
+    c.def.sources = sources, c.def.source_count = N / 2;
+    CHECK_OK(brim_sim_create(&c.def, &sim, &error), error);
+    CHECK_OK(run_until(sim, 3, &error), error);
+    CHECK_NEAR(gauge_shows(sim, 0, 0), 5.5795 * 2, 0.1 * 5.5795 * 2);
+    brim_sim_destroy(&sim);
+}
+
+/// A light disc that spins in honey is stopped by friction alone, at any step, and never turns
+/// round.
+TEST(viscosity_stops_a_light_body_that_spins) {
+    Case c = case_box(2, 1, 24, 24, 1);
+    BrimBodyDef b = brim_default_body_def();
+    BrimError error = {0};
+    BrimSim *sim;
+    b.shape = ball((BrimVec3){0.5f, 0.5f, 0}, 0.15f);
+    b.density = 20, b.spin.z = 3, b.modes = 4, b.elements = 24;
+    c.def.bodies = &b, c.def.body_count = 1, c.def.gravity = (BrimVec3){0, 0, 0};
+    c.def.viscosity = 100, c.def.step = 1.0 / 30, c.def.frame_rate = 30, c.def.jitter = 0;
+    case_liquid(&c, box_between((BrimVec3){0}, (BrimVec3){1, 1, 1}));
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    double last = 3;
+    for (int n = 0; n < 30; n++) {
+        BrimBodyState state;
+        CHECK_OK(brim_sim_step(sim, &error), error);
+        brim_sim_body_state(sim, 0, &state, NULL);
+        CHECK((double)state.spin.z > 0 && (double)state.spin.z < last);
+        last = (double)state.spin.z;
+    }
+    CHECK_BELOW(last, 0.1);
+    brim_sim_destroy(&sim);
 }
 
 // ---------------------------------------------------------------------------------------- noise

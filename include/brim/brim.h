@@ -751,7 +751,7 @@ typedef struct BrimBodyState {
     double mass;        ///< kg
     double kinetic;     ///< energy of its motion, J
     double elastic;     ///< energy of its deformation, J, in the middle of the step to come as well
-    BrimVec3 pressure;  ///< force of the water, N, in the last step
+    BrimVec3 pressure;  ///< force of the water, friction included, N, in the last step
     BrimVec3 contact;   ///< force of walls, solids and other bodies, N
     BrimVec3 hand;      ///< force of hands, N
 } BrimBodyState;

@@ -26,8 +26,8 @@ void body_free(Body *b) {
         free(b->vertex_area);
     free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->limit),
-        free(b->hand), free(b->step), free(b->pulled), free(b->residual), free(b->change),
-        free(b->extra), free(b->work);
+        free(b->hand), free(b->shear), free(b->grip), free(b->step), free(b->pulled),
+        free(b->residual), free(b->change), free(b->extra), free(b->work);
     *b = (Body){0};
 }
 
@@ -166,7 +166,7 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->vertex_area = memory_zero(n * sizeof *b->vertex_area);
     b->force = memory_zero(dofs * sizeof(double)), b->pressure = memory_zero(dofs * sizeof(double));
     b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
-    b->limit = memory_zero(dofs * sizeof(double));
+    b->limit = memory_zero(dofs * sizeof(double)), b->shear = memory_zero(dofs * sizeof(double));
     b->hand = memory_zero(dofs * sizeof(double)), b->head = memory_zero(dofs * sizeof(double));
     b->step = memory_zero(dofs * sizeof(double)), b->pulled = memory_zero(dofs * sizeof(double));
     b->residual = memory_zero(dofs * sizeof(double)),
@@ -174,8 +174,8 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
     bool ok = b->rest && b->row && b->places && b->velocity && b->normal && b->vertex_area &&
-              b->force && b->pressure && b->head && b->contact && b->limit && b->hand && b->step &&
-              b->pulled && b->residual && b->change && b->work && b->extra && row;
+              b->force && b->pressure && b->head && b->contact && b->limit && b->shear && b->hand &&
+              b->step && b->pulled && b->residual && b->change && b->work && b->extra && row;
     if (ok) fill_volume(b);
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];

@@ -56,6 +56,8 @@ typedef struct Body {
     double *head;        ///< [r][dim] of what it differs from that on the wall, N; in force too
     double *contact;     ///< [r][dim] of walls, solids and other bodies, N
     double *limit;       ///< [r][dim] of what a pass would have gone through, N: see limits.c
+    double *shear;       ///< [r][dim] of a viscous liquid's friction, N: see shear.h
+    double *grip;        ///< [dofs][dofs] how it changes with v, N s/m; NULL: no viscosity
     double *hand;        ///< [r][dim] of hands and of pins that move, N
     double *extra;       ///< [dofs][dofs] what contact adds to A
     double *work;        ///< [r][dim]

@@ -3,6 +3,7 @@
 #include "bodies/contact.h"
 #include "bodies/bodies.h"
 #include "bodies/pins.h"
+#include "bodies/shear.h"
 #include <math.h>
 #include <string.h>
 
@@ -284,6 +285,7 @@ static bool bodies_contact(BrimSim *s, double kick) {
         if (b->touching) memset(b->extra, 0, dofs * dofs * sizeof *b->extra);
         b->touching = false;
     }
+    shear_pull(s, kick);
     return contact_visit(s, false, &(TouchVisit){push_back, &kick});
 }
 

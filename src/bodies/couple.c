@@ -4,6 +4,7 @@
 #include "bodies/bodies.h"
 #include "bodies/contact.h"
 #include "bodies/pins.h"
+#include "bodies/shear.h"
 #include "bodies/sums.h"
 #include "elastic/dense.h"
 #include "step/stages.h"
@@ -262,6 +263,7 @@ static void settle_forces(BrimSim *s) {
     for (int k = 0; k < b->count; k++)
         for (int i = 0; i < b->body[k].elastic->dofs && b->body[k].touching; i++)
             b->body[k].contact[i] -= b->body[k].hand[i];
+    shear_settle(s);
 }
 
 /// Ends the kick; flow => of the final velocities.
@@ -277,7 +279,8 @@ static void finish(BrimSim *s) {
         Elastic *e = body->elastic;
         double f[ELASTIC_DOFS_MOST], v[ELASTIC_DOFS_MOST];
         for (int i = 0; i < e->dofs; i++)
-            f[i] = body->force[i] + body->contact[i] + body->hand[i] + body->pressure[i];
+            f[i] = body->force[i] + body->contact[i] + body->hand[i] + body->pressure[i] +
+                   body->shear[i];
         elastic_end(e, f, b->count == 1 && body->cell_count == 0 && !body->touching);
         by_component(body, e->v, v);
         walls_push(body, 1, v, b->flow);
@@ -315,7 +318,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     double begin = timer_ms();
     b->mass = s->def.density * s->cell_volume;
     b->counted = false;
-    *memory = !walls_gather(s);
+    *memory = !walls_gather(s) || !shear_gather(s, kick);
     if (*memory) return false;
     PoissonTerm term = {apply, level, b, b->cell_count, b->cell, b->out, b->kept};
     int iterations = 0;

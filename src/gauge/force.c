@@ -1,4 +1,5 @@
-// Force and torque of the pressure on a solid, on a body or on a side of the domain.
+// Force and torque of the pressure on a solid, on a body or on a side of the domain; on the first
+// two also of a viscous liquid's friction.
 //
 // The faces of a cell and the piece of wall inside it close around its water: the wall's area,
 // pointing out of the water, is (open of the lower face - open of the upper face) dx^(dim-1) along
@@ -54,11 +55,35 @@ void gauge_centre(const BrimSim *s, const BrimGaugeDef *gauge, double centre[3])
     for (int a = 0; a < 3; a++) centre[a] = state.placement.position[a];
 }
 
+/// Friction of a viscous liquid on a solid, over the kick in which it acted.
+static void share_of_friction(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
+                              TileShare *share) {
+    const double unit = s->def.density * s->cell_volume / s->projection.kick_now;
+    const int solid = solid_of(s, gauge);
+    double centre[3];
+    gauge_centre(s, gauge, centre);
+    for (int cell = 0; cell < s->grid.tile_cells; cell++)
+        for (int a = 0; a < s->dim; a++) {
+            int64_t near = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
+            double at[3], force[3] = {0}, arm[3] = {0};
+            int which = 0;
+            if (s->viscous_grip[a][near] == 0) continue;
+            middle_of(s, slot, cell, at);
+            at[a] -= 0.5 * s->dx;
+            if (s->walls.solid_count > 1) probe_solid(s, at, &which);
+            if (which != solid) continue;
+            force[a] = unit * s->viscous_drag[a][near];
+            for (int b = 0; b < s->dim; b++) arm[b] = at[b] - centre[b];
+            add_force(share, arm, force);
+        }
+}
+
 static void share_of_solid(const BrimSim *s, int slot, const BrimGaugeDef *gauge,
                            TileShare *share) {
     double area[3], at[3], force[3], arm[3], centre[3], unit = pressure_unit(s);
     const int solid = solid_of(s, gauge);
     if (!s->solid_at[slot] || !s->wet[slot]) return;
+    if (s->def.viscosity > 0) share_of_friction(s, slot, gauge, share);
     gauge_centre(s, gauge, centre);
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         int64_t me = (int64_t)slot * s->grid.tile_cells + cell;

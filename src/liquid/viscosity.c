@@ -174,6 +174,41 @@ static void take_tile(BrimSim *s, int slot, int thread, void *context) {
         }
 }
 
+static float solved(const BrimSim *s, int axis, int64_t face) {
+    return face < 0 ? 0 : s->viscous_u[axis][face];
+}
+
+/// What the other components' gradients give to held faces beside a face of component a.
+static float cross_drag(const BrimSim *s, int a, int slot, int cell) {
+    const Grid *g = &s->grid;
+    const int64_t me = (int64_t)slot * g->tile_cells + cell;
+    float sum = 0;
+    for (int b = 0; b < s->dim; b++)
+        for (int far = 0; far < 2 && b != a; far++) {
+            const int64_t next = grid_step(g, slot, cell, b, far ? 1 : -1), edge = far ? next : me;
+            if (next < 0 || s->viscous_mass[a][next] != VISCOUS_HELD) continue;
+            const int64_t below =
+                grid_step(g, (int)(edge / g->tile_cells), (int)(edge % g->tile_cells), a, -1);
+            float change = solved(s, b, edge) - solved(s, b, below);
+            sum += (far ? -1 : 1) * s->viscous_cross[edge_of(a < b ? a : b, a < b ? b : a)][edge] *
+                   change;
+        }
+    return sum;
+}
+
+/// What solids got from the faces beside them: => viscous_drag
+static void drag_tile(BrimSim *s, int slot, int thread, void *context) {
+    const int64_t first = (int64_t)slot * s->grid.tile_cells, near = solid_cell(s, first);
+    if (near < 0) return;
+    for (int a = 0; a < s->dim; a++)
+        for (int i = 0; i < s->grid.tile_cells; i++) {
+            const float grip = s->viscous_grip[a][near + i];
+            if (grip == 0) continue;
+            s->viscous_drag[a][near + i] = grip * s->viscous_u[a][first + i] -
+                                           s->viscous_drag[a][near + i] + cross_drag(s, a, slot, i);
+        }
+}
+
 static ViscousSums sum_tiles(const BrimSim *s) {
     ViscousSums all = {0};
     for (int t = 0; t < s->grid.tile_count; t++) {
@@ -278,5 +313,6 @@ BrimResult stage_viscosity(BrimSim *s, BrimError *error) {
                     fmax(limits.tolerance, rounding(&solve)));
     tiles_for(s, compare_tile, NULL);
     tiles_for(s, take_tile, NULL);
+    if (s->walls.solid_count) tiles_for(s, drag_tile, NULL);
     return BRIM_OK;
 }

@@ -323,7 +323,17 @@ static void mend_edges(Local *l) {
 /// What ties a face to others.
 typedef struct Ties {
     float mass, rhs, sum;
+    float grip, held; ///< of those to solids: coefficients; times the solids' velocity, m/s
 } Ties;
+
+/// Whether a face that is held is held by a solid and not by a side of the domain.
+static bool is_of_solid(const Local *l, int axis, const int p[3]) {
+    const TileCoord c = l->s->grid.coord[l->slot];
+    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
+    int at = first[axis] + p[axis];
+    return l->solids && l->kind[axis][at_cell(l, p[0], p[1], p[2])] == FACE_SOLID && at > 0 &&
+           at < l->s->grid.cells[axis];
+}
 
 /// A tie of a face to one of the same component. Returns the coefficient between unknowns.
 static float tie(const Local *l, int axis, const int to[3], float coefficient, Ties *ties) {
@@ -334,8 +344,10 @@ static float tie(const Local *l, int axis, const int to[3], float coefficient, T
         ties->sum += coefficient;
         return coefficient;
     }
+    float wall = coefficient * wall_velocity(l, axis, to[0], to[1], to[2]);
     ties->mass += coefficient;
-    ties->rhs += coefficient * wall_velocity(l, axis, to[0], to[1], to[2]);
+    ties->rhs += wall;
+    if (is_of_solid(l, axis, to)) ties->grip += coefficient, ties->held += wall;
     return 0;
 }
 
@@ -400,6 +412,8 @@ static bool build_face(BrimSim *s, const Local *l, int a, const int p[3], Viscou
     s->viscous_mass[a][at] = ties.mass;
     s->viscous_r[a][at] = ties.rhs;
     s->viscous_diagonal[a][at] = diagonal;
+    const int64_t near = ties.grip > 0 ? solid_cell(s, (int64_t)at) : -1;
+    if (near >= 0) s->viscous_grip[a][near] = ties.grip, s->viscous_drag[a][near] = ties.held;
     float u = known ? s->velocity[a][at] : guess(s, a, l->slot, cell);
     s->viscous_u[a][at] = u;
     team_raise(&build->most, diagonal);
@@ -493,6 +507,11 @@ static void clear_tile(BrimSim *s, int slot) {
     const size_t n = (size_t)s->grid.tile_cells;
     for (size_t f = 0; f < sizeof all / sizeof *all; f++)
         for (int a = 0; a < s->dim; a++) memset(all[f][a] + (size_t)slot * n, 0, n * sizeof(float));
+    const int64_t near = s->walls.solid_count ? solid_cell(s, (int64_t)slot * (int64_t)n) : -1;
+    for (int a = 0; a < s->dim && near >= 0; a++) {
+        memset(s->viscous_grip[a] + near, 0, n * sizeof(float));
+        memset(s->viscous_drag[a] + near, 0, n * sizeof(float));
+    }
 }
 
 /// A tile at the surface or beside walls.

@@ -285,6 +285,10 @@ typedef enum StageId {
     F(viscous_along_z, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "", "along z")         \
     F(viscous_cross, float, 3, CELL, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                      \
       "coefficient between components at the cell's low edge across xy, xz, yz")                   \
+    F(viscous_grip, float, 3, CELL, SOLIDS, VISCOSITY, SPAN(VISCOSITY, REST), NO, "",              \
+      "how solids beside a face hold it, of a cell's mass within the kick")                        \
+    F(viscous_drag, float, 3, CELL, SOLIDS, VISCOSITY, SPAN(VISCOSITY, REST), NO, "m/s",           \
+      "what they got of its momentum, of a cell's mass")                                           \
     F(viscous_used, uint8_t, 1, TILE, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                     \
       "whether the tile has faces in the system")                                                  \
     F(viscous_sums, ViscousSums, 1, TILE, ALL, VISCOSITY, ONLY(VISCOSITY), NO, "",                 \
