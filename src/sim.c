@@ -206,6 +206,7 @@ BrimResult sim_build(const BrimSimDef *def, BrimSim **sim, Shape ***shapes, Brim
     s->def.gravity_keys = s->gravity_keys;
     memset((void *)s->def.gravity_formula, 0, sizeof s->def.gravity_formula);
     memset((void *)s->def.focus_formula, 0, sizeof s->def.focus_formula);
+    s->def.focus_field = NULL;
     s->def.names = (BrimNames){0};
     s->def.threads = s->threads_most, s->def.isa = s->isa;
     *sim = s;

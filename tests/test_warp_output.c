@@ -55,6 +55,33 @@ TEST(warp_bends_towards_what_matters) {
     finish(&sim, &scene);
 }
 
+/// So they are in a camera's view, in front of its target more than beyond, and where a field of
+/// one's own says so.
+TEST(warp_bends_towards_a_view_and_a_field) {
+    static const char *const view[] = {"grid.warp=0.75",
+                                       "grid.surface=0",
+                                       "grid.focus.weight=2",
+                                       "grid.focus.center=[0, 0.2]",
+                                       "grid.focus.target=[0.3, 0.2]",
+                                       "grid.focus.angle=30"};
+    static const char *const field[] = {"grid.warp=0.75", "grid.surface=0", "grid.focus.weight=2",
+                                        "grid.focus.field=exp(-20*((x-0.3)^2+(y-0.6-t)^2))"};
+    BrimScene *scene;
+    BrimError error;
+    BrimSim *sim = start(pool, &scene, &error, view, 6);
+    if (!sim) fprintf(stderr, "%s\n", error.message);
+    CHECK(sim != NULL);
+    CHECK(cell_at(sim, 0.25, 0.2) < 0.6 * cell_at(sim, 0.25, 0.8));
+    CHECK(cell_at(sim, 0.25, 0.2) < 0.8 * cell_at(sim, 0.95, 0.2));
+    CHECK(cell_at(sim, 0.95, 0.2) < cell_at(sim, 0.95, 0.9));
+    finish(&sim, &scene);
+    sim = start(pool, &scene, &error, field, 4);
+    if (!sim) fprintf(stderr, "%s\n", error.message);
+    CHECK(sim != NULL);
+    CHECK(cell_at(sim, 0.3, 0.6) < 0.5 && cell_at(sim, 0.8, 0.2) > 1);
+    finish(&sim, &scene);
+}
+
 TEST(warp_mesh_may_stand_still) {
     const char *const sets[] = {"grid.warp=0.75", "grid.still=true", "grid.quadrature=corners"};
     BrimScene *scene;
@@ -74,12 +101,22 @@ TEST(warp_mesh_may_stand_still) {
 TEST(warp_says_what_it_cannot_bend_towards) {
     static const char *const nowhere[] = {"grid.warp=0.75", "grid.focus.weight=1",
                                           "grid.focus.center=[log(-1), 0]"};
+    static const char *const field[] = {"grid.warp=0.75", "grid.focus.weight=1",
+                                        "grid.focus.field=log(x-0.5)"};
+    static const char *const blind[] = {"grid.warp=0.75", "grid.focus.weight=1",
+                                        "grid.focus.angle=40", "grid.focus.target=[0, 0]"};
     static const char *const flat[] = {"grid.warp=0.75", "domain.size=[1, 0.03125]",
                                        "domain.cells=[32, 1]"};
     BrimScene *scene;
     BrimError error;
     CHECK(start(pool, &scene, &error, nowhere, 3) == NULL);
     CHECK(strstr(error.message, "grid.focus.center") != NULL);
+    brim_scene_destroy(&scene);
+    CHECK(start(pool, &scene, &error, field, 3) == NULL);
+    CHECK(strstr(error.message, "grid.focus.field") != NULL);
+    brim_scene_destroy(&scene);
+    CHECK(start(pool, &scene, &error, blind, 4) == NULL);
+    CHECK(strstr(error.message, "grid.focus.target") != NULL);
     brim_scene_destroy(&scene);
     CHECK(start(pool, &scene, &error, flat, 3) == NULL);
     CHECK(strstr(error.message, "domain.cells") != NULL);

@@ -589,6 +589,10 @@ typedef struct BrimSimDef {
     double focus;                                 ///< weight of a region of interest; 0 = none
     BrimVec3 focus_center, focus_size;            ///< of that region, a box, m
     const char *focus_formula[3];                 ///< of t; NULL: the component of focus_center
+    BrimVec3 focus_target;   ///< of a camera at focus_center, m, whose view is the region instead
+    double focus_angle;      ///< of that view, degrees; 0 = a box
+    const char *focus_field; ///< of x, y, z, t: the region instead, 1 where the grid is to be fine,
+                             ///< 0 where not; NULL: a box or a view
 
     BrimTracking tracking;    ///< whether particles carry the surface along
     BrimRough tracking_rough; ///< what it is without memory

@@ -163,15 +163,27 @@ static const Field sim_fields[] = {
     {{"grid.solids", "number", "0", "0 to 100", "", "how strongly it bends towards solids"},
      AT(DOUBLE, SIM(warp_solids))},
     {{"grid.focus.weight", "number", "0", "0 to 100", "",
-      "how strongly it bends towards a box, the region of interest; 0 = none"},
+      "how strongly it bends towards a region of interest, a box, a camera's view or a field of "
+      "your "
+      "own; 0 = none"},
      AT(DOUBLE, SIM(focus))},
     {{"grid.focus.center", "vector", "[0, 0, 0]", REACH, "m",
-      "middle of the region; numbers, or formulas of t"},
+      "middle of the box, or where the camera is; numbers, or formulas of t"},
      AT(VECTOR, SIM(focus_center)),
      .formula = SIM(focus_formula),
      .variables = FORMULA_T},
-    {{"grid.focus.size", "vector", "[0, 0, 0]", REACH, "m", "edges of the region"},
+    {{"grid.focus.size", "vector", "[0, 0, 0]", REACH, "m", "edges of the box"},
      AT(VECTOR, SIM(focus_size))},
+    {{"grid.focus.angle", "number", "0", "0 to 179", "degrees",
+      "of the view of a camera at the center, which is the region in place of the box: fine within "
+      "it, and less so beyond its target; 0 = a box"},
+     AT(DOUBLE, SIM(focus_angle))},
+    {{"grid.focus.target", "vector", "[0, 0, 0]", REACH, "m", "what that camera looks at"},
+     AT(VECTOR, SIM(focus_target))},
+    {{"grid.focus.field", "formula", "", "", "",
+      "of x, y, z and t, in place of the region: 1 where the grid is to be fine, 0 where not"},
+     AT(FORMULA, SIM(focus_field)),
+     .variables = FORMULA_PLACE | FORMULA_T},
 
     {{"surface.tracking", "choice", "off", "off, responsive", "",
       "particles carry the surface along: calm water is smooth and does not flicker, fast water "

@@ -31,6 +31,7 @@ typedef struct WarpState {
     float *distance, *speed; ///< [centres of the coarse lattice] what the mesh is bent by
     float *solid, *extra;    ///< [centres] distance to solids, region of interest; NULL without
     Formula *focus[3];       ///< of the region's middle; NULL where a component is a number
+    Formula *wish;           ///< what it is instead; NULL: a box or a view
     float *closest[3];       ///< [centres] nearest point of the surface, cells
     double *f;               ///< [centres]
     float *space[3];         ///< [particles] positions in space, m

@@ -29,6 +29,10 @@ BrimResult warp_create(BrimSim *s, BrimError *error) {
         if (s->def.focus_formula[a] && (r = formula_new(s->def.focus_formula[a], &s->def.names,
                                                         FORMULA_T, &w->focus[a], error)) != BRIM_OK)
             return r;
+    if (s->def.focus_field &&
+        (r = formula_new(s->def.focus_field, &s->def.names, FORMULA_PLACE | FORMULA_T, &w->wish,
+                         error)) != BRIM_OK)
+        return r;
     w->stretch = 1;
     w->motion = (WarpMotion){1, 0, 1, 1};
     size_t n = warp_centres(&w->mesh);
@@ -56,6 +60,7 @@ void warp_destroy(BrimSim *s) {
     nodal_solver_free(&w->solver);
     free(w->q), free(w->distance), free(w->speed), free(w->closest[0]), free(w->f);
     for (int a = 0; a < 3; a++) formula_free(&w->focus[a]);
+    formula_free(&w->wish);
     free(w->solid), free(w->extra);
     free(w->stretch_at), free(w->splits), free(w->gone), free(w->solid_memory);
     free(w->inlet_at), free(w->inlet);
@@ -218,27 +223,94 @@ static void slice_solids(void *context, int z, int thread) {
     }
 }
 
-/// What the region of interest adds. => extra
+/// A region of interest at one time, m.
+typedef struct Focus {
+    double at[3], half[3];   ///< middle and half edges of a box
+    double along[3], target; ///< axis of a camera's view from there, and how far its target is
+    double cosine, sine;     ///< of half its angle; the sine is 0 for a box
+} Focus;
+
+static double distance_to_box(const Focus *f, int dim, const double x[3]) {
+    double square = 0;
+    for (int a = 0; a < dim; a++) {
+        const double off = fabs(x[a] - f->at[a]) - f->half[a];
+        square += off > 0 ? off * off : 0;
+    }
+    return sqrt(square);
+}
+
+/// How far a point is out of a camera's view, a cone; `away`: from the camera.
+static double distance_to_view(const Focus *f, int dim, const double x[3], double *away) {
+    double square = 0, along = 0;
+    for (int a = 0; a < dim; a++) {
+        square += (x[a] - f->at[a]) * (x[a] - f->at[a]);
+        along += (x[a] - f->at[a]) * f->along[a];
+    }
+    const double across = sqrt(fmax(0, square - along * along));
+    *away = sqrt(square);
+    if (along * f->cosine + across * f->sine < 0) return *away; // nearest to it is the camera
+    return fmax(0, across * f->cosine - along * f->sine);
+}
+
+static BrimResult no_focus(const BrimSim *s, BrimError *error, const char *key, const char *what) {
+    return fail(error, s->primed ? BRIM_LOST_DIVERGED : BRIM_ERROR_INPUT, "grid.focus.%s: %s", key,
+                what);
+}
+
+static BrimResult place_focus(BrimSim *s, Focus *f, BrimError *error) {
+    const WarpState *w = s->warp;
+    const BrimVec3 middle = s->def.focus_center, size = s->def.focus_size;
+    const BrimVec3 target = s->def.focus_target;
+    *f = (Focus){.at = {middle.x, middle.y, middle.z},
+                 .half = {0.5 * (double)size.x, 0.5 * (double)size.y, 0.5 * (double)size.z}};
+    double square = 0;
+    for (int a = 0; a < s->dim; a++) {
+        if (w->focus[a]) f->at[a] = formula_at(w->focus[a], 0, 0, 0, s->time + s->dt);
+        if (!isfinite(f->at[a])) {
+            char what[80];
+            snprintf(what, sizeof what, "not a number at t = %.6g s: change its formulas",
+                     s->time + s->dt);
+            return no_focus(s, error, "center", what);
+        }
+        f->along[a] = (double)(a == 0 ? target.x : a == 1 ? target.y : target.z) - f->at[a];
+        square += f->along[a] * f->along[a];
+    }
+    if (s->def.focus_angle == 0) return BRIM_OK;
+    f->target = sqrt(square);
+    if (!(f->target > 0)) return no_focus(s, error, "target", "the camera is there, at its center");
+    for (int a = 0; a < s->dim; a++) f->along[a] /= f->target;
+    const double half = acos(-1) / 360 * s->def.focus_angle;
+    f->cosine = cos(half), f->sine = sin(half);
+    return BRIM_OK;
+}
+
+/// What the region of interest adds: the more the nearer a box or a view is; beyond a camera's
+/// target less, as all looks smaller there. => extra
 static BrimResult find_focus(BrimSim *s, BrimError *error) {
     WarpState *w = s->warp;
-    const BrimVec3 middle = s->def.focus_center, size = s->def.focus_size;
-    double at[3] = {middle.x, middle.y, middle.z};
-    const double half[3] = {0.5 * (double)size.x, 0.5 * (double)size.y, 0.5 * (double)size.z};
-    for (int a = 0; a < s->dim; a++) {
-        if (w->focus[a]) at[a] = formula_at(w->focus[a], 0, 0, 0, s->time + s->dt);
-        if (!isfinite(at[a]))
-            return fail(error, s->primed ? BRIM_LOST_DIVERGED : BRIM_ERROR_INPUT,
-                        "grid.focus.center: not a number at t = %.6g s: change its formulas",
-                        s->time + s->dt);
-    }
+    const double length = w->sizing.length * (double)s->dx;
+    Focus f;
+    BrimResult r = place_focus(s, &f, error);
+    if (r != BRIM_OK) return r;
     for (size_t i = 0; i < warp_centres(&w->mesh); i++) {
-        double square = 0;
-        for (int a = 0; a < s->dim; a++) {
-            double off = fabs((double)(w->mesh.place[a][i] * s->dx) - at[a]) - half[a];
-            square += off > 0 ? off * off : 0;
+        double x[3] = {0}, wish, away = 0;
+        for (int a = 0; a < s->dim; a++) x[a] = (double)(w->mesh.place[a][i] * s->dx);
+        if (w->wish) {
+            wish = formula_at(w->wish, x[0], x[1], x[2], s->time + s->dt);
+        } else if (f.sine > 0) {
+            wish = exp(-w->sizing.surface * distance_to_view(&f, s->dim, x, &away) / length);
+            wish *= fmin(1, f.target / away);
+        } else {
+            wish = exp(-w->sizing.surface * distance_to_box(&f, s->dim, x) / length);
         }
-        w->extra[i] = (float)(-s->def.focus * exp(-w->sizing.surface * sqrt(square) /
-                                                  (w->sizing.length * (double)s->dx)));
+        if (!isfinite(wish)) {
+            char what[128];
+            snprintf(what, sizeof what,
+                     "not a number at x = %.4g, y = %.4g, z = %.4g m, t = %.6g s", x[0], x[1], x[2],
+                     s->time + s->dt);
+            return no_focus(s, error, "field", what);
+        }
+        w->extra[i] = (float)(-s->def.focus * wish);
     }
     return BRIM_OK;
 }
