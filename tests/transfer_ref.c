@@ -111,7 +111,7 @@ static double solid_distance_at(const Span *p, const MoveParams *m, const double
 /// Returns whether the particle found no way and went back to where it was.
 static bool push_out(const Span *p, const MoveParams *m, const double from[3], double x[3]) {
     double g[3], was[3], before = solid_distance_at(p, m, from, was);
-    bool across = false; // came to the middle of a wall, or beyond
+    bool across = false, pushed = false; // came to the middle of a wall, or beyond
     for (int push = 0; push < 3; push++) {
         double d = solid_distance_at(p, m, x, g), length = 0, opposed = 0, ahead = 0;
         for (int a = 0; a < p->dim; a++) {
@@ -121,10 +121,14 @@ static bool push_out(const Span *p, const MoveParams *m, const double from[3], d
         length = sqrt(length);
         if (m->fine && ahead > 0) opposed = -1; // beyond the middle of a thin wall
         if (push == 0) across = d < 0 && before > -0.1 && (opposed < 0 || length * p->inv_dx < 0.5);
+        pushed |= d < 0;
         for (int a = 0; a < p->dim && d < 0 && length > 1e-9; a++)
             x[a] += (1e-3 - d) * g[a] / length;
     }
     bool stuck = across || (solid_distance_at(p, m, x, g) < 0 && before >= 0);
+    double turn = 0, gone = 0; // pushed out behind a thin wall
+    for (int a = 0; a < p->dim; a++) turn += g[a] * was[a], gone += g[a] * (x[a] - from[a]);
+    stuck |= pushed && before > -0.1 && turn < 0 && gone > 0;
     for (int a = 0; a < p->dim && stuck; a++) x[a] = from[a];
     return stuck;
 }

@@ -313,6 +313,7 @@ static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, co
                       ((opposed < 0.0f) | (steep * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN));
     wide limit = wide_all(-depth);
     if (depth > 0) limit = wide_select(was.distance < limit, was.distance, limit);
+    const wide_int pushed = d < limit;
     for (int push = 0; push < SOLID_PUSHES && wide_bits(d < limit); push++) {
         wide length = wide_sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         // A hair outside, so that it is not pushed again by rounding.
@@ -323,12 +324,15 @@ static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, co
         d = solid_at(m, inv_dx, x, g, dim);
     }
     wide_int stuck = across | ((d < limit) & (was.distance >= limit));
+    wide turn = {0}, slope2 = {0}, gone = {0};
+    for (int a = 0; a < dim; a++) {
+        turn += g[a] * was.slope[a];
+        slope2 += g[a] * g[a];
+        gone += g[a] * (x[a] - from[a]);
+    }
+    // Just before the middle of a thin wall the slope may lead so far that it comes out behind.
+    stuck |= pushed & (was.distance > -FROM_OUTSIDE) & (turn < 0.0f) & (gone > 0.0f);
     if (depth > 0) { // beyond the middle of a thin wall it would leave on the other side
-        wide turn = {0}, slope2 = {0};
-        for (int a = 0; a < dim; a++) {
-            turn += g[a] * was.slope[a];
-            slope2 += g[a] * g[a];
-        }
         wide_int flat = (slope2 * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN) & (d < was.distance);
         stuck |=
             ((d < 0.0f) | (was.distance < 0.0f)) & (was.distance > -1.0f) & (flat | (turn < 0.0f));

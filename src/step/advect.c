@@ -136,7 +136,7 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
                                float at[3]) {
     float g[3], was[3], before = solid_lookup(s, from, was), limit = -m->solid_depth * s->dx;
     if (m->solid_depth > 0) limit = fminf(limit, before);
-    bool across = false; // came to the middle of a wall, or beyond
+    bool across = false, pushed = false; // came to the middle of a wall, or beyond
     for (int push = 0; push < SOLID_PUSHES; push++) {
         float d = solid_lookup(s, at, g), length = 0, opposed = 0;
         for (int a = 0; a < s->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
@@ -148,18 +148,22 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
                      (opposed < 0 || length * s->inv_dx * s->inv_dx < SLOPE_MIN * SLOPE_MIN);
         length = sqrtf(length);
         if (d >= limit) break;
+        pushed = true;
         for (int a = 0; a < s->dim && length > 1e-9f * s->dx; a++)
             at[a] = fminf(fmaxf(at[a] + (limit + 1e-3f * s->dx - d) * g[a] / length, m->low[a]),
                           m->high[a]);
     }
-    float d = solid_lookup(s, at, g), turn = 0, slope2 = 0;
+    float d = solid_lookup(s, at, g), turn = 0, slope2 = 0, gone = 0;
     for (int a = 0; a < s->dim; a++) {
         turn += g[a] * was[a];
+        gone += g[a] * (at[a] - from[a]);
         slope2 += g[a] * g[a] * s->inv_dx * s->inv_dx;
     }
     bool past = m->solid_depth > 0 && (d < 0 || before < 0) && before > -s->dx &&
                 ((slope2 < SLOPE_MIN * SLOPE_MIN && d < before) || turn < 0);
-    bool stuck = across || past || (d < limit && before >= limit);
+    // as in the kernels, pushed out behind the wall
+    bool behind = pushed && before > -FROM_OUTSIDE * s->dx && turn < 0 && gone > 0;
+    bool stuck = across || past || behind || (d < limit && before >= limit);
     for (int a = 0; a < s->dim && stuck; a++) at[a] = from[a];
     return stuck;
 }
