@@ -632,8 +632,8 @@ TEST(distance_to_a_mesh_that_moves_is_exact_near_it) {
     }
     CHECK(near > 500 && wrong == 0);
     CHECK_BELOW(error, 1e-4 * (double)h);
-    CHECK_BELOW(far, 0.6 * (double)h); // in its middle, where nodes know one side of it only
-    CHECK_BELOW(mean / (double)beyond, 0.02 * (double)h);
+    CHECK_BELOW(far, 0.4 * (double)h);
+    CHECK_BELOW(mean / (double)beyond, 0.03 * (double)h);
 
     Team *team = team_new(3);
     DistanceGrid other = g;
@@ -689,8 +689,7 @@ TEST(distance_kernels_give_the_same_bits_on_every_processor) {
     enum { N = 48, WIDE = 24, HIGH = 9, DEEP = 4, NODES = WIDE * HIGH * DEEP };
     const BrimIsa sets[2] = {BRIM_ISA_BASE, isa_choose(BRIM_ISA_AUTO)};
     float value[2][NODES], d[5][N], to[2][N];
-    uint32_t nearest[2][NODES], triangle[5][N], taken[2][N], others[NODES], seed = 5;
-    for (int i = 0; i < NODES; i++) others[i] = (uint32_t)(i % 3 == 0);
+    uint32_t nearest[2][NODES], triangle[5][N], taken[2][N], seed = 5;
     for (int trial = 0; trial < 200; trial++) {
         TriangleFrame t[2] = {random_frame(&seed), random_frame(&seed)};
         t[0].flat = trial % 5 == 0;
@@ -708,14 +707,11 @@ TEST(distance_kernels_give_the_same_bits_on_every_processor) {
             const int low[2] = {0, 0}, high[2] = {HIGH - 1, DEEP - 1};
             for (int i = 0; i < NODES; i++) value[s][i] = d[i % 5][i % N], nearest[s][i] = 0;
             kernels->offer(&t[1], 1, &all, t[1].low + 1, t[1].high + 1);
-            kernels->refine(t, &all, trial & 2 ? others : NULL, low, high, near, 2.7f);
+            kernels->refine(t, &all, low, high, near, 2.7f);
             kernels->offer(&t[0], 0, &all, t[0].low + 1, t[0].high + 1);
-            const float *rows[5] = {d[0], d[1], d[2], d[3], d[4]};
+            const float *rows[5] = {d[0], d[1], d[2], trial & 1 ? d[3] : NULL, d[4]};
             const uint32_t *of[5] = {triangle[0], triangle[1], triangle[2], triangle[3],
                                      triangle[4]};
-            for (int n = 1, at = 0; n <= 4; n *= 2, at += WIDE)
-                kernels->fill(n, rows + 1, of + 1, WIDE, near, value[s] + at, nearest[s] + at);
-            if (trial & 1) rows[3] = NULL;
             kernels->spread(rows, of, N, 0.4f, near, 2.7f, to[s], taken[s]);
         }
         CHECK(memcmp(value[0], value[1], sizeof value[0]) == 0);

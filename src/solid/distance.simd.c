@@ -282,69 +282,23 @@ static bool spread(const float *const d[5], const uint32_t *const triangle[5], i
     return any8(changed);
 }
 
-static void refine(const TriangleFrame *frames, const DistanceRows *g, const uint32_t *others,
-                   const int low[2], const int high[2], float near, float most) {
-    float *nearest = (float *)g->nearest; // moved about, not looked at
-    const float *from = others ? (const float *)others : nearest;
+static void refine(const TriangleFrame *frames, const DistanceRows *g, const int low[2],
+                   const int high[2], float near, float most) {
     for (int k = low[1]; k <= high[1]; k++)
         for (int j = low[0]; j <= high[0]; j += ROWS) {
             const Rows rows = rows_at(g, j, k, high[0]);
             for (int i = 0; i < g->n[0]; i += ALONG) {
-                const wide now = load_rows(g->value, &rows, i), mine = load_rows(nearest, &rows, i);
-                wide_int which = (wide_int)load_rows(from, &rows, i);
-                wide_int far = (now > near) & (now <= most);
-                if (others) far &= which != (wide_int)mine;
+                const wide now = load_rows(g->value, &rows, i);
+                const wide_int far = (now > near) & (now <= most);
                 if (!wide_bits(far)) continue;
-                which &= far;
+                const wide_int which = (wide_int)load_rows((float *)g->nearest, &rows, i) & far;
                 const WideFrame frame = own_frames(frames, which);
                 const wide_int node = i + (wide_lanes() & (ALONG - 1));
                 const wide d = wide_sqrt(
                     square_from(&frame, wide_from_int(node) * g->step, rows.y, wide_all(rows.z)));
-                wide_int take = far;
-                if (others) take &= d < now;
-                store_rows(g->value, &rows, i, wide_select(take, d, now));
-                if (others) store_rows(nearest, &rows, i, wide_select(take, (wide)which, mine));
+                store_rows(g->value, &rows, i, wide_select(far & (d < now), d, now));
             }
         }
-}
-
-/// The coarse node before each of eight nodes, or at it; the one after, or at it.
-INLINE f8 coarse_before(f8 v) {
-    return __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3);
-}
-INLINE f8 coarse_after(f8 v) {
-    return __builtin_shufflevector(v, v, 0, 1, 1, 2, 2, 3, 3, 4);
-}
-
-INLINE void fill_from(const int rows, const float *const d[4], const uint32_t *const triangle[4],
-                      int n, float near, float *value, uint32_t *nearest) {
-    const f8 least_far = (f8){0} + 1.001f * near;
-    for (int i = 0; i < n; i += 8) {
-        const f8 now = *(const f8 *)(value + i);
-        if (!any8(now > near)) continue;
-        f8 least = *(const f8 *)(d[0] + i / 2), sum = least;
-        i8x of = *(const i8x *)(triangle[0] + i / 2);
-        for (int k = 1; k < rows; k++) {
-            const f8 other = *(const f8 *)(d[k] + i / 2);
-            sum += other;
-            less(&least, &of, other, *(const i8x *)(triangle[k] + i / 2));
-        }
-        f8 mean = (coarse_before(sum) + coarse_after(sum)) * (0.5f / (float)rows);
-        mean = select8(mean > least_far, mean, least_far); // less inside a bend of the surface
-        f8 nearer = coarse_before(least);
-        i8x whose = (i8x)coarse_before((f8)of);
-        less(&nearer, &whose, coarse_after(least), (i8x)coarse_after((f8)of));
-        const i8x take = (now > near) & (mean < now);
-        *(f8 *)(value + i) = select8(take, mean, now);
-        *(i8x *)(nearest + i) = (whose & take) | (*(const i8x *)(nearest + i) & ~take);
-    }
-}
-
-static void fill(int rows, const float *const d[4], const uint32_t *const triangle[4], int n,
-                 float near, float *value, uint32_t *nearest) {
-    if (rows == 1) fill_from(1, d, triangle, n, near, value, nearest);
-    if (rows == 2) fill_from(2, d, triangle, n, near, value, nearest);
-    if (rows == 4) fill_from(4, d, triangle, n, near, value, nearest);
 }
 
 // -------------------------------------------------------------------------------------- lookup
@@ -394,4 +348,4 @@ static void sample(const DistanceGrid *g, const float *x, const float *y, const 
     }
 }
 
-const DistanceKernels ISA(distance_kernels) = {offer, spread, refine, fill, sample};
+const DistanceKernels ISA(distance_kernels) = {offer, spread, refine, sample};

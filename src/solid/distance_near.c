@@ -8,20 +8,18 @@
 /// Nodes from the surface within which each knows its nearest triangle for certain: those of all
 /// cubes between nodes that the surface cuts.
 static const float EXACT = 1.75f;
-/// Nodes beyond `reach` up to which coarse ones are found: what comes to them is too large.
-static const float BEYOND = 4;
 enum { ROW = 8, TRIANGLES = 256, SLABS_A_THREAD = 4, PASSES_MOST = 200, NODES_A_THREAD = 4096 };
 
 void distance_work_free(DistanceWork *w) {
-    free(w->nearest), free(w->coarse[0]), free(w->coarse[1]), free(w->triangle[0]);
-    free(w->triangle[1]), free(w->beside), free(w->crossings), free(w->inside), free(w->frame);
+    free(w->nearest), free(w->value), free(w->triangle), free(w->crossings), free(w->inside);
+    free(w->frame);
     *w = (DistanceWork){0};
 }
 
 size_t distance_work_bytes(const DistanceWork *w) {
-    return w->room[0] * sizeof *w->nearest + (w->room[1] + w->room[2]) * sizeof *w->coarse[0] +
-           (w->room[3] + w->room[4] + w->room[8]) * sizeof *w->triangle[0] +
-           w->room[5] * sizeof *w->crossings + w->room[6] + w->room[7] * sizeof *w->frame;
+    return w->room[0] * sizeof *w->nearest + w->room[1] * sizeof *w->value +
+           w->room[2] * sizeof *w->triangle + w->room[3] * sizeof *w->crossings + w->room[4] +
+           w->room[5] * sizeof *w->frame;
 }
 
 size_t distance_grid_fit(DistanceGrid *g, int dim, double spacing, int margin) {
@@ -29,8 +27,8 @@ size_t distance_grid_fit(DistanceGrid *g, int dim, double spacing, int margin) {
     g->spacing = (float)spacing;
     g->n[2] = 1, g->origin[2] = 0;
     for (int a = 0; a < dim; a++) {
-        double from = 2 * floor(0.5 * (floor(g->low[a] / spacing) - margin));
-        double to = 2 * ceil(0.5 * (ceil(g->high[a] / spacing) + margin));
+        double from = floor(g->low[a] / spacing) - margin;
+        double to = ceil(g->high[a] / spacing) + margin;
         g->origin[a] = (float)(from * spacing), g->n[a] = (int)(to - from) + 1;
         if (a == 0) g->n[a] = (g->n[a] + ROW - 1) / ROW * ROW;
         nodes *= (size_t)g->n[a];
@@ -38,18 +36,14 @@ size_t distance_grid_fit(DistanceGrid *g, int dim, double spacing, int margin) {
     return nodes;
 }
 
-static bool make_room(DistanceGrid *g, DistanceWork *w, size_t nodes, size_t coarse,
-                      size_t triangles) {
-    bool ok = memory_fit((void **)&g->value, &w->grid_room, sizeof *g->value, nodes) &&
-              memory_fit((void **)&w->nearest, &w->room[0], sizeof *w->nearest, nodes) &&
-              memory_fit((void **)&w->crossings, &w->room[5], sizeof *w->crossings, nodes) &&
-              memory_fit((void **)&w->inside, &w->room[6], 1, nodes) &&
-              memory_fit((void **)&w->beside, &w->room[8], sizeof *w->beside, coarse) &&
-              memory_fit((void **)&w->frame, &w->room[7], sizeof *w->frame, triangles);
-    for (int k = 0; k < 2 && ok; k++)
-        ok = memory_fit((void **)&w->coarse[k], &w->room[1 + k], sizeof *w->coarse[k], coarse) &&
-             memory_fit((void **)&w->triangle[k], &w->room[3 + k], sizeof *w->triangle[k], coarse);
-    return ok;
+static bool make_room(DistanceGrid *g, DistanceWork *w, size_t nodes, size_t triangles) {
+    return memory_fit((void **)&g->value, &w->grid_room, sizeof *g->value, nodes) &&
+           memory_fit((void **)&w->nearest, &w->room[0], sizeof *w->nearest, nodes) &&
+           memory_fit((void **)&w->value, &w->room[1], sizeof *w->value, nodes) &&
+           memory_fit((void **)&w->triangle, &w->room[2], sizeof *w->triangle, nodes) &&
+           memory_fit((void **)&w->crossings, &w->room[3], sizeof *w->crossings, nodes) &&
+           memory_fit((void **)&w->inside, &w->room[4], 1, nodes) &&
+           memory_fit((void **)&w->frame, &w->room[5], sizeof *w->frame, triangles);
 }
 
 // --------------------------------------------------------------------------------- to the surface
@@ -61,10 +55,10 @@ typedef struct Near {
     const DistanceKernels *kernels;
     float reach; ///< m
     int slabs;   ///< of the grid along `axis`, the last that it has
+    int grain;   ///< of loops over them
     int axis;
-    int coarse[3];    ///< coarse nodes, rows of whole eights
-    uint8_t *live[2]; ///< [coarse rows] that changed in the last pass; in this one
-    uint8_t *busy;    ///< [coarse layers] whether rows changed in this pass
+    uint8_t *live[2]; ///< [rows] that changed in the last pass; in this one
+    uint8_t *busy;    ///< [slabs] whether rows changed in this pass
 } Near;
 
 static void node_range(const DistanceGrid *g, int axis, float a, float b, float c,
@@ -165,208 +159,104 @@ static void offer_slab(void *context, int slab, int thread) {
 
 // -------------------------------------------------------------------------------------- outwards
 
-/// Rows of a layer of coarse nodes, or of one in the plane: [low, high] along y and z.
-static void coarse_rows(const Near *s, int layer, int low[2], int high[2]) {
-    low[0] = s->axis == 1 ? layer : 0, low[1] = s->axis == 2 ? layer : 0;
-    high[0] = s->axis == 1 ? layer : s->coarse[1] - 1;
-    high[1] = s->axis == 2 ? layer : s->coarse[2] - 1;
-}
-
-/// Where a coarse row begins.
-static size_t coarse_row(const Near *s, int j, int k) {
-    return ((size_t)k * (size_t)s->coarse[1] + (size_t)j) * (size_t)s->coarse[0];
-}
-
-/// What coarse nodes know of the surface, and nothing beyond the end of a row.
-static void coarsen_layer(void *context, int layer, int thread) {
-    const Near *s = context;
-    const DistanceGrid *g = s->grid;
-    int low[2], high[2];
-    coarse_rows(s, layer, low, high);
-    for (int k = low[1]; k <= high[1]; k++)
-        for (int j = low[0]; j <= high[0]; j++) {
-            size_t row = ((size_t)(2 * k) * (size_t)g->n[1] + (size_t)(2 * j)) * (size_t)g->n[0];
-            float *to = s->work->coarse[0] + coarse_row(s, j, k);
-            uint32_t *triangle = s->work->triangle[0] + coarse_row(s, j, k);
-            const float *from = g->value + row;
-            const uint32_t *nearest = s->work->nearest + row;
-            int n = g->n[0] / 2;
-            for (int i = 0; i < n; i++) to[i] = from[2 * i], triangle[i] = nearest[2 * i];
-            for (int i = n; i < s->coarse[0]; i++) to[i] = DISTANCE_FAR, triangle[i] = 0;
-        }
-    (void)thread;
-}
-
 static bool spread_row(const Near *s, int j, int k) {
-    const ptrdiff_t step[2] = {s->coarse[0], (ptrdiff_t)s->coarse[0] * s->coarse[1]};
-    const size_t row = coarse_row(s, j, k);
+    const DistanceGrid *g = s->grid;
+    const ptrdiff_t step[2] = {g->n[0], (ptrdiff_t)g->n[0] * g->n[1]};
+    const ptrdiff_t row = j * step[0] + k * step[1];
     const int at[2] = {j, k};
-    const DistanceWork *w = s->work;
-    const float *d[5] = {w->coarse[0] + row};
-    const uint32_t *triangle[5] = {w->triangle[0] + row};
-    const float spacing = s->grid->spacing;
+    const float *d[5] = {g->value + row};
+    const uint32_t *triangle[5] = {s->work->nearest + row};
     for (int a = 0; a < 2; a++)
         for (int side = 0; side < 2; side++) {
-            if (side ? at[a] + 1 >= s->coarse[a + 1] : at[a] == 0) continue;
-            ptrdiff_t other = (ptrdiff_t)row + (side ? step[a] : -step[a]);
-            d[1 + 2 * a + side] = w->coarse[0] + other;
-            triangle[1 + 2 * a + side] = w->triangle[0] + other;
+            if (side ? at[a] + 1 >= g->n[a + 1] : at[a] == 0) continue;
+            ptrdiff_t other = row + (side ? step[a] : -step[a]);
+            d[1 + 2 * a + side] = g->value + other;
+            triangle[1 + 2 * a + side] = s->work->nearest + other;
         }
-    return s->kernels->spread(d, triangle, s->coarse[0], 2 * spacing, EXACT * spacing,
-                              s->reach + BEYOND * spacing, w->coarse[1] + row,
-                              w->triangle[1] + row);
+    return s->kernels->spread(d, triangle, g->n[0], g->spacing, EXACT * g->spacing,
+                              s->reach + g->spacing, s->work->value + row, s->work->triangle + row);
 }
 
 /// Whether a row or one beside it changed in the last pass. Others are the same in both buffers.
 static bool is_live(const Near *s, int j, int k) {
-    const int n1 = s->coarse[1], n2 = s->coarse[2];
+    const int n1 = s->grid->n[1], n2 = s->grid->n[2];
     const uint8_t *live = s->live[0] + (size_t)k * (size_t)n1 + j;
     return live[0] || (j > 0 && live[-1]) || (j + 1 < n1 && live[1]) || (k > 0 && live[-n1]) ||
            (k + 1 < n2 && live[n1]);
 }
 
-static void spread_layer(void *context, int layer, int thread) {
+static void spread_slab(void *context, int slab, int thread) {
     const Near *s = context;
     int low[2], high[2];
-    coarse_rows(s, layer, low, high);
-    s->busy[layer] = 0;
+    slab_rows(s, slab, low, high);
+    s->busy[slab] = 0;
     for (int k = low[1]; k <= high[1]; k++)
         for (int j = low[0]; j <= high[0]; j++) {
-            uint8_t *live = &s->live[1][(size_t)k * (size_t)s->coarse[1] + (size_t)j];
+            uint8_t *live = &s->live[1][(size_t)k * (size_t)s->grid->n[1] + (size_t)j];
             *live = is_live(s, j, k) && spread_row(s, j, k);
-            s->busy[layer] |= *live;
+            s->busy[slab] |= *live;
         }
     (void)thread;
 }
 
 static void swap_buffers(Near *s) {
     DistanceWork *w = s->work;
-    float *coarse = w->coarse[0];
-    uint32_t *triangle = w->triangle[0];
-    size_t room[2] = {w->room[1], w->room[3]};
+    float *value = s->grid->value;
+    uint32_t *nearest = w->nearest;
+    size_t room[2] = {w->grid_room, w->room[0]};
     uint8_t *live = s->live[0];
-    w->coarse[0] = w->coarse[1], w->coarse[1] = coarse;
-    w->triangle[0] = w->triangle[1], w->triangle[1] = triangle;
-    w->room[1] = w->room[2], w->room[2] = room[0];
-    w->room[3] = w->room[4], w->room[4] = room[1];
+    s->grid->value = w->value, w->value = value;
+    w->nearest = w->triangle, w->triangle = nearest;
+    w->grid_room = w->room[1], w->room[1] = room[0];
+    w->room[0] = w->room[2], w->room[2] = room[1];
     s->live[0] = s->live[1], s->live[1] = live;
 }
 
-/// The lesser of the two coarse nodes beside each of a row along an axis: its triangle.
-static void candidates(const Near *s, int j, int k, int axis, uint32_t *to) {
-    const ptrdiff_t step[3] = {1, s->coarse[0], (ptrdiff_t)s->coarse[0] * s->coarse[1]};
-    const int at[3] = {0, j, k}, n = s->coarse[0];
-    const size_t row = coarse_row(s, j, k);
-    const float *d = s->work->coarse[0] + row;
-    const uint32_t *triangle = s->work->triangle[0] + row;
-    for (int i = 0; i < n; i++) {
-        int place = axis == 0 ? i : at[axis];
-        ptrdiff_t before = i - (place > 0 ? step[axis] : 0);
-        ptrdiff_t after = i + (place + 1 < s->coarse[axis] ? step[axis] : 0);
-        to[i] = triangle[d[after] < d[before] ? after : before];
-    }
-}
-
-/// The nearest of the triangles of a node and of those beside it.
-static void choose_layer(void *context, int layer, int thread) {
-    const Near *s = context;
-    const DistanceWork *w = s->work;
-    const float near = EXACT * s->grid->spacing, most = s->reach + 2 * s->grid->spacing;
-    int low[2], high[2];
-    coarse_rows(s, layer, low, high);
-    const DistanceRows rows = {.n = {s->coarse[0], s->coarse[1]},
-                               .step = 2 * s->grid->spacing,
-                               .value = w->coarse[1],
-                               .nearest = w->triangle[1]};
-    for (int k = low[1]; k <= high[1]; k++) {
-        size_t row = coarse_row(s, low[0], k);
-        size_t count = (size_t)(high[0] - low[0] + 1) * (size_t)s->coarse[0];
-        memcpy(w->coarse[1] + row, w->coarse[0] + row, count * sizeof *w->coarse[0]);
-        memcpy(w->triangle[1] + row, w->triangle[0] + row, count * sizeof *w->triangle[0]);
-    }
-    s->kernels->refine(w->frame, &rows, NULL, low, high, near, most);
-    for (int axis = 0; axis < 3; axis++) {
-        if (s->coarse[axis] == 1) continue;
-        for (int k = low[1]; k <= high[1]; k++)
-            for (int j = low[0]; j <= high[0]; j++)
-                candidates(s, j, k, axis, w->beside + coarse_row(s, j, k));
-        s->kernels->refine(w->frame, &rows, w->beside, low, high, near, most);
-    }
-    (void)thread;
-}
-
-/// Distances of the coarse nodes.
 static void spread(Near *s, Team *team) {
-    size_t rows = (size_t)s->coarse[1] * (size_t)s->coarse[2];
-    int layers = s->coarse[s->axis];
-    int grain = 1 + NODES_A_THREAD * layers / (int)(rows * (size_t)s->coarse[0]);
-    team_for(team, layers, grain, coarsen_layer, s);
-    memset(s->live[0], 1, rows);
+    memset(s->live[0], 1, (size_t)s->grid->n[1] * (size_t)s->grid->n[2]);
     for (int pass = 0; pass < PASSES_MOST; pass++) {
-        team_for(team, layers, grain, spread_layer, s);
+        team_for(team, s->slabs, s->grain, spread_slab, s);
         swap_buffers(s);
-        if (!memchr(s->busy, 1, (size_t)layers)) break;
+        if (!memchr(s->busy, 1, (size_t)s->slabs)) break;
     }
-    team_for(team, layers, grain, choose_layer, s);
-    swap_buffers(s);
 }
 
-/// Nodes of a row between coarse ones.
-static void fill_row(const Near *s, int j, int k, float *value, uint32_t *nearest) {
-    const float *d[4];
-    const uint32_t *triangle[4];
-    int rows = 0;
-    for (int z = k / 2; z <= (k + 1) / 2; z++)
-        for (int y = j / 2; y <= (j + 1) / 2; y++, rows++) {
-            d[rows] = s->work->coarse[0] + coarse_row(s, y, z);
-            triangle[rows] = s->work->triangle[0] + coarse_row(s, y, z);
-        }
-    s->kernels->fill(rows, d, triangle, s->grid->n[0], EXACT * s->grid->spacing, value, nearest);
-}
-
-/// What lies between coarse nodes, distances to the triangles found so, and signs.
-static void finish_slab(void *context, int slab, int thread) {
+static void sign_slab(void *context, int slab, int thread) {
     const Near *s = context;
-    const DistanceGrid *g = s->grid;
-    const DistanceRows rows = rows_of(s);
     size_t begin, count = slab_nodes(s, slab, &begin);
+    float *value = s->grid->value;
     int low[2], high[2];
     slab_rows(s, slab, low, high);
-    for (int k = low[1]; k <= high[1]; k++)
-        for (int j = low[0]; j <= high[0]; j++) {
-            size_t row = ((size_t)k * (size_t)g->n[1] + (size_t)j) * (size_t)g->n[0];
-            fill_row(s, j, k, g->value + row, s->work->nearest + row);
-        }
-    s->kernels->refine(s->work->frame, &rows, NULL, low, high, EXACT * g->spacing,
-                       s->reach + g->spacing);
+    const DistanceRows rows = rows_of(s);
+    s->kernels->refine(s->work->frame, &rows, low, high, EXACT * s->grid->spacing,
+                       s->reach + s->grid->spacing);
     for (size_t i = begin; i < begin + count; i++) {
-        float d = g->value[i] < s->reach ? g->value[i] : s->reach;
-        g->value[i] = s->work->inside[i] ? -d : d;
+        float d = value[i] < s->reach ? value[i] : s->reach;
+        value[i] = s->work->inside[i] ? -d : d;
     }
     (void)thread;
 }
 
 bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, bool sound, Team *team,
                         DistanceWork *work) {
+    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
+    if (!make_room(g, work, nodes, mesh->triangle_count)) return false;
     Near s = {.grid = g, .mesh = mesh, .work = work, .reach = reach * g->spacing};
     s.kernels = distance_kernels_for(isa_choose(BRIM_ISA_AUTO));
     s.axis = g->n[2] > 1 ? 2 : 1;
-    s.coarse[0] = (g->n[0] / 2 + ROW) / ROW * ROW; // one more than half as many, at least
-    for (int a = 1; a < 3; a++) s.coarse[a] = (g->n[a] + 1) / 2;
-    size_t rows = (size_t)s.coarse[1] * (size_t)s.coarse[2];
-    size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
-    if (!make_room(g, work, nodes, rows * (size_t)s.coarse[0], mesh->triangle_count)) return false;
-    uint8_t *live = malloc(2 * rows + (size_t)s.coarse[s.axis]);
-    if (!live) return false;
-    s.live[0] = live, s.live[1] = live + rows, s.busy = live + 2 * rows;
     s.slabs = SLABS_A_THREAD * team_threads(team);
     if (s.slabs > g->n[s.axis]) s.slabs = g->n[s.axis];
+    size_t rows = (size_t)g->n[1] * (size_t)g->n[2];
+    uint8_t *live = malloc(2 * rows + (size_t)g->n[s.axis]);
+    if (!live) return false;
+    s.live[0] = live, s.live[1] = live + rows, s.busy = live + 2 * rows;
     team_for(team, team_parts(mesh->triangle_count, TRIANGLES), 1, find_frames, &s);
     team_for(team, s.slabs, 1, offer_slab, &s);
+    s.slabs = g->n[s.axis]; // from here on by layers: they cost more or less, as the surface lies
+    s.grain = 1 + NODES_A_THREAD * s.slabs / (int)nodes;
     spread(&s, team);
     free(live);
     distance_grid_inside(g, mesh, sound, team, work->crossings, work->inside);
-    s.slabs = g->n[s.axis]; // by layers: they cost more or less, as the surface lies
-    team_for(team, s.slabs, 1 + NODES_A_THREAD * s.slabs / (int)nodes, finish_slab, &s);
+    team_for(team, s.slabs, s.grain, sign_slab, &s);
     return true;
 }

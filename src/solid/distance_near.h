@@ -1,12 +1,11 @@
 // The signed distance to a mesh that moves, near its surface: made anew in each step, by threads.
 //
 // Triangles are offered to all nodes around them, rows of nodes at a time, so that those next
-// to the surface know their distance exactly. From there on every second node counts along each
-// axis, the coarse ones: the eikonal equation carries distance and triangle outwards, all of them
-// at once, pass by pass. Nodes between take the triangle of the nearest of them, and last the
-// distance to their triangle counts. A node's value comes from its triangles in their order and
-// from its neighbours' values of the pass before: it is the same however nodes are shared out among
-// threads, and whatever pose the mesh had before.
+// to the surface know their distance exactly; from there on the eikonal equation carries distance
+// and triangle outwards, all nodes at once, pass by pass, and last the distance to that triangle
+// counts where it is less. A node's value comes from its triangles in their order and from its
+// neighbours' values of the pass before: it is the same however nodes are shared out among threads,
+// and whatever pose the mesh had before.
 #pragma once
 #include "base/simd.h"
 #include "base/team.h"
@@ -48,16 +47,10 @@ typedef struct DistanceKernels {
     /// is taken. => (to, to_triangle) [n]; whether any changed
     bool (*spread)(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
                    float near, float most, float *to, uint32_t *to_triangle);
-    /// Nodes with values above `near` and not above `most`: the distance to their triangle; where
-    /// others are given, [nodes], the nearer of the two.
-    void (*refine)(const TriangleFrame *triangles, const DistanceRows *rows, const uint32_t *others,
-                   const int low[2], const int high[2], float near, float most);
-    /// Nodes of a row of n, n a multiple of eight, with values above `near`: the mean of the coarse
-    /// nodes around them, and the triangle of the nearest of those, where that is less. d,
-    /// triangle: coarse rows beside it, one, two or four, whose node i is the row's node 2 i;
-    /// readable up to node n / 2 + 3.
-    void (*fill)(int rows, const float *const d[4], const uint32_t *const triangle[4], int n,
-                 float near, float *value, uint32_t *nearest);
+    /// Nodes with values above `near` and not above `most`: the distance to their triangle where
+    /// that is less.
+    void (*refine)(const TriangleFrame *triangles, const DistanceRows *rows, const int low[2],
+                   const int high[2], float near, float most);
     /// Values between the nodes of a grid that has more than one along x, of the nearest place in
     /// it for points that are `outside`. (x, y, z) [DISTANCE_POINTS] => (out, outside)
     void (*sample)(const DistanceGrid *grid, const float *x, const float *y, const float *z,
@@ -67,27 +60,26 @@ BRIM_KERNELS(DistanceKernels, distance_kernels)
 
 /// Memory of distance_grid_near that stays from step to step.
 typedef struct DistanceWork {
-    uint32_t *nearest;     ///< [nodes] triangle of each; of no meaning beyond `reach`
-    float *coarse[2];      ///< [coarse nodes] scratch, as the rest: distances, in two passes
-    uint32_t *triangle[2]; ///< [coarse nodes] of each
-    uint32_t *beside;      ///< [coarse nodes] of a node beside each
+    uint32_t *nearest; ///< [nodes] triangle of each; of no meaning beyond `reach`
+    float *value;      ///< [nodes] scratch, as the rest
+    uint32_t *triangle;
     int32_t *crossings;
     uint8_t *inside;
     TriangleFrame *frame; ///< [triangles]
     size_t grid_room;     ///< of the grid's values
-    size_t room[9];
+    size_t room[6];
 } DistanceWork;
 
 void distance_work_free(DistanceWork *work);
 /// But for the grid's values.
 size_t distance_work_bytes(const DistanceWork *work);
 
-/// Nodes at multiples of `spacing` that reach `margin` nodes beyond the bounds in `grid`, the first
-/// and last at even ones, rows of whole eights. Returns how many nodes there are.
+/// Nodes at multiples of `spacing` that reach `margin` nodes beyond the bounds in `grid`, rows of
+/// whole eights. Returns how many nodes there are.
 size_t distance_grid_fit(DistanceGrid *grid, int dim, double spacing, int margin);
 
 /// Distances with sign within `reach` nodes of a mesh, that far beyond: (grid but for value, mesh)
-/// => (grid->value, work->nearest). Exact up to 1.75 nodes, farther off wrong by a fraction
+/// => (grid->value, work->nearest). Exact up to 1.75 nodes, farther off too large by a fraction
 /// of one. sound: see distance_grid_inside. False when out of memory.
 bool distance_grid_near(DistanceGrid *grid, const Trimesh *mesh, float reach, bool sound,
                         Team *team, DistanceWork *work);

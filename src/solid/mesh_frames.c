@@ -187,7 +187,7 @@ static bool move(MeshFrames *f, double time, double dt) {
 static double nodes_at(const DistanceGrid *g, int dim, double spacing) {
     double nodes = 1;
     for (int a = 0; a < dim; a++)
-        nodes *= ceil(((double)g->high[a] - g->low[a]) / spacing) + 2 * MARGIN + 4;
+        nodes *= ceil(((double)g->high[a] - g->low[a]) / spacing) + 2 * MARGIN + 2;
     return nodes;
 }
 
