@@ -188,7 +188,7 @@ static void validate_tension(void) {
                 if (drop_rests(&c, dim == 2 ? 10 : 4, &speed, &error) != BRIM_OK) give_up(&error);
                 snprintf(what, sizeof what, "%dD, %g cells%s", dim, across[k], how);
                 row("tension", what, "drop at rest, fastest", speed, 0,
-                    tracking && dim == 2 && across[k] < 30 ? 0.03 : 0);
+                    tracking && dim == 2 ? 0.03 : 0);
             }
         for (int k = 0; k < 4; k++) {
             Wave wave;

@@ -11,6 +11,7 @@
 #include "warp/stage.h"
 #include "warp/stage_band.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
