@@ -521,31 +521,6 @@ TEST(water_rests_between_slanted_and_round_walls) {
     CHECK_BELOW(speed, 1e-5);
 }
 
-/// A box whose lower side lies in the cells of the surface has liquid in cells whose centres are
-/// its own. Air beside them continues the pressure below it. (0.9 to 1.5 J in the mean without
-/// that.)
-TEST(a_box_that_dips_a_part_of_a_cell_leaves_water_at_rest) {
-    const float left[] = {0.3f, 0.32f, 0.35f};
-    for (int k = 0; k < 3; k++) {
-        BrimError error = {0};
-        BrimSim *sim = NULL;
-        Case c = case_box(2, 1, 16, 16, 1);
-        case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, 0.4f, 1}));
-        case_solid(&c,
-                   box_between((BrimVec3){left[k], 0.385f, 0}, (BrimVec3){1 - left[k], 0.685f, 1}));
-        c.def.frame_rate = 30, c.def.step = 1.0 / 30, c.def.jitter = 0;
-        CHECK_OK(case_create(&c, &sim, &error), error);
-        CHECK_OK(run_until(sim, 2, &error), error);
-        double most = 0;
-        while (brim_sim_time(sim) < 4 - 1e-9) {
-            CHECK_OK(brim_sim_step(sim, &error), error);
-            most = fmax(most, brim_sim_stats(sim)->kinetic_energy);
-        }
-        CHECK_BELOW(most, 0.03);
-        brim_sim_destroy(&sim);
-    }
-}
-
 /// The density projection does not hold rows of particles to the grid.
 TEST(waves_lower_than_a_cell_keep_time_and_height) {
     for (int n = 15; n <= 20; n += 5) {

@@ -5,8 +5,7 @@
 // vanish:
 //   sum over faces of open_f (q_c - q_neighbour) = -outflow        (cut cells, Batty et al. 2007)
 // Towards air the surface, where q = 0, lies at theta of the way to the neighbour's centre
-// (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta; at slivers of
-// liquid in solids see waterline.h. Where
+// (ghost fluid, Enright et al. 2003), so that face has the coefficient open / theta. Where
 // densities differ all of this is multiplied by beta of the face, see mixed.h.
 #include "band/band.h"
 #include "base/error.h"
@@ -14,7 +13,6 @@
 #include "bodies/immersed.h"
 #include "projection/inlet.h"
 #include "projection/mixed.h"
-#include "projection/waterline.h"
 #include "projection/weight.h"
 #include "step/stages.h"
 #include "step/stream.h"
@@ -30,14 +28,6 @@ static inline float surface_theta(const BrimSim *s, int64_t liquid, int64_t air)
     float inside = s->phi[liquid], outside = air < 0 ? LEVEL_SET_CUT : s->phi[air];
     float theta = inside / (inside - fmaxf(outside, 0));
     return theta > THETA_MIN ? theta : THETA_MIN;
-}
-
-/// A face between a liquid cell and air in direction n: coefficient, and the pressure beyond it as
-/// q.
-static float to_air(const BrimSim *s, int64_t liquid, int n, int64_t air, float *beyond) {
-    if (waterline_pressure(s, liquid, n, air, waterline_slope(s, liquid), beyond)) return 1;
-    *beyond = 0;
-    return 1 / surface_theta(s, liquid, air);
 }
 
 /// What flows out of a cell beside solids through its faces, m/s: liquid through the open parts,
@@ -64,7 +54,7 @@ static inline float cell_outflow(const BrimSim *s, const Around *around, int slo
 /// One row of the system, beside solids or between liquids.
 static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell, row = wet_cell(s, me);
-    float diagonal = 0, beyond, pull = 0;
+    float diagonal = 0;
     for (int a = 0; a < s->dim; a++) s->coefficient[a][row] = 0;
     for (int n = 0; n < 2 * s->dim; n++) {
         if (mask_has(&around->side[n], cell)) continue;
@@ -73,14 +63,12 @@ static void build_cell(BrimSim *s, const Around *around, int slot, int cell) {
         float open = 1;
         int64_t next = grid_step(&s->grid, slot, cell, a, n & 1 ? 1 : -1), face = n & 1 ? next : me;
         if (face >= 0) open = open_part(s, a, face) * inverse_density(s, a, face);
-        float part = wet || open == 0 ? open : open * to_air(s, me, n, next, &beyond);
-        diagonal += part;
-        if (!wet && open != 0) pull += part * beyond;
+        diagonal += wet || open == 0 ? open : open / surface_theta(s, me, next);
         if (!(n & 1) && wet) s->coefficient[a][row] = open;
     }
     bool shut_in = diagonal <= 0;
     s->diagonal[row] = shut_in ? 0 : diagonal;
-    s->rhs[row] = shut_in ? 0 : pull - cell_outflow(s, around, slot, cell);
+    s->rhs[row] = shut_in ? 0 : -cell_outflow(s, around, slot, cell);
     if (shut_in) s->pressure[row] = 0;
 }
 
@@ -156,15 +144,13 @@ static void subtract_face(BrimSim *s, const Around *around, int axis, int slot, 
     int64_t me = (int64_t)slot * s->grid.tile_cells + cell;
     int64_t below = grid_step(&s->grid, slot, cell, axis, -1);
     bool wet = mask_has(&around->liquid, cell), wet_below = mask_has(&around->wet[2 * axis], cell);
-    float gradient, beyond, part;
+    float gradient;
     if (wet && wet_below)
         gradient = pressure_at(s, me) - pressure_at(s, below);
     else if (wet)
-        part = to_air(s, me, 2 * axis, below, &beyond),
-        gradient = part * (pressure_at(s, me) - beyond);
+        gradient = pressure_at(s, me) / surface_theta(s, me, below);
     else
-        part = to_air(s, below, 2 * axis + 1, me, &beyond),
-        gradient = part * (beyond - pressure_at(s, below));
+        gradient = -pressure_at(s, below) / surface_theta(s, below, me);
     gradient *= inverse_density(s, axis, me);
     s->velocity[axis][me] -= gradient;
     s->gradient[axis][me] = gradient;
@@ -190,12 +176,11 @@ static void subtract_axis(BrimSim *s, int slot, int a) {
     TileMask known = mask_load(g, s->known[a], slot), off = mask_side_faces(g, slot, a);
     TileMask shut = shut_faces(s, slot, 2 * a), cut = cut_faces(s, slot, a), whole;
     TileMask mixed = mixed_faces(s, slot, a), held = inlet_faces(s, slot, a);
-    TileMask sliver = waterline_faces(s, slot, a);
     for (int z = 0; z < g->tile_depth; z++) {
         here.slice[z] = (around.liquid.slice[z] | around.wet[2 * a].slice[z]) & ~off.slice[z] &
                         ~shut.slice[z] & ~held.slice[z];
         known.slice[z] |= here.slice[z] | held.slice[z];
-        cut.slice[z] |= mixed.slice[z] | sliver.slice[z];
+        cut.slice[z] |= mixed.slice[z];
         whole.slice[z] = here.slice[z] & ~cut.slice[z];
     }
     s->faces->subtract(&around, &whole, a, g->tile_depth, &pressure, flags ? NULL : &phi,
@@ -335,7 +320,7 @@ BrimResult stage_pressure(BrimSim *s, BrimError *error) {
     float scale = s->projection.kick > 0 ? (float)(s->projection.kick_now / s->projection.kick) : 0;
     s->projection.kick = s->projection.kick_now;
     bool room = wet_arrange(s) && system_begin(s, s->wet_at) && inlets_find(s, s->liquid, true);
-    if (room) waterline_find(s, scale), tiles_for(s, build_tile, &scale);
+    if (room) tiles_for(s, build_tile, &scale);
     if (room) drains_pull(s);
     if (room && has_band(s)) add_swallowed(s);
 

@@ -14,9 +14,8 @@ typedef struct Inlets {
 typedef struct ProjectionState {
     Poisson *poisson;
     Inlets inlets;
-    Grid system;         ///< tiles of the linear system: see step/system.h
-    double kick;         ///< over which the last pressure acted, s
-    double kick_now;     ///< seconds of gravity and pressure of this step
-    float up[3], weight; ///< against gravity; what that gives within the kick, m/s
-    double flow_share;   ///< what is shown has so much more of the flow's part; 0: steps are alike
+    Grid system;       ///< tiles of the linear system: see step/system.h
+    double kick;       ///< over which the last pressure acted, s
+    double kick_now;   ///< seconds of gravity and pressure of this step
+    double flow_share; ///< what is shown has so much more of the flow's part; 0: steps are alike
 } ProjectionState;

@@ -6,8 +6,6 @@
 //   p kick = q_weight + (q - q_weight) kick / dt.
 #include "projection/weight.h"
 #include "projection/inlet.h"
-#include "projection/mixed.h"
-#include "projection/waterline.h"
 #include "step/stages.h"
 #include "step/system.h"
 #include "walls/solid_masks.h"
@@ -38,7 +36,7 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = around.liquid.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
-            float outflow = 0, beyond;
+            float outflow = 0;
             if (!system_has(s, rows + cell)) continue;
             for (int n = 0; n < 2 * s->dim; n++) {
                 int a = n >> 1;
@@ -47,10 +45,6 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
                 if (face < 0 || !(s->known[a][face >> 3] >> (face & 7) & 1)) continue;
                 float open = s->walls.solid_count ? open_part(s, a, face) : 1;
                 outflow += (n & 1 ? open : -open) * add[a];
-                int64_t next = grid_step(g, slot, cell, a, n & 1 ? 1 : -1);
-                if (!mask_has(&around.wet[n], cell) &&
-                    waterline_pressure(s, base + cell, n, next, s->projection.weight, &beyond))
-                    outflow -= open * inverse_density(s, a, face) * beyond;
             }
             s->rhs[rows + cell] = -outflow;
         }

@@ -126,8 +126,6 @@ typedef enum StageId {
       "least distance to solids at the tile's nodes, those on its far sides included")             \
     F(wall_speed, float, 3, CELL, SOLIDS, MOVING, ALWAYS_LIVE, NO, "m/s",                          \
       "velocity of the solid at the face")                                                         \
-    F(waterline, float, 1, CELL, SOLIDS, SOLIDS, SPAN(PRESSURE, SUBTRACT), NO, "m/s",              \
-      "what the pressure holds of the weight of a cell of liquid whose centre lies in a solid")    \
     F(fine_at, int32_t, 1, TILE, SOLIDS, SOLIDS, ALWAYS_LIVE, NO, "",                              \
       "1 + the tile's place in the fine fields, 0: none, -1: to be sampled")                       \
     F(fine_from, int32_t, 1, TILE, FINE, SOLIDS, ALWAYS_LIVE, HERE, "",                            \

@@ -96,12 +96,12 @@ static const Stage step_stages[] = {
      "known tile_solid solid_at shut rock phi liquid wet",
      "velocity tension_phi tension_next curvature curvature_next curved pull pulled"},
     {AT_PRESSURE, "pressure", BRIM_STAGE_PROJECT, stage_pressure, pressure_acts,
-     "known tile_solid solid_at shut cut rock open solid_volume wall_speed phi liquid wet "
+     "known tile_solid solid_at shut cut open solid_volume wall_speed phi liquid wet "
      "compression below rigid inverse_density mixed",
-     "velocity wet_at wet_from pressure weight_pressure coefficient diagonal rhs waterline"},
+     "velocity wet_at wet_from pressure weight_pressure coefficient diagonal rhs"},
     {AT_SUBTRACT, "subtract", BRIM_STAGE_PROJECT, stage_subtract, pressure_acts,
-     "tile_solid solid_at shut cut rock open wall_speed phi liquid wet wet_at pressure "
-     "inverse_density mixed waterline",
+     "tile_solid solid_at shut cut open wall_speed phi liquid wet wet_at pressure inverse_density "
+     "mixed",
      "velocity known gradient touched"},
     {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, stage_extrapolate, NULL,
      "scatter_at tile_reach tile_solid solid_at shut cut solid_phi open wall_speed liquid",
