@@ -85,7 +85,8 @@ static const Stage step_stages[] = {
     {AT_COMBINE, "combine", BRIM_STAGE_BAND, stage_combine, has_band,
      "scatter_at tile_solid shut phi interior hidden traced reached weight shallowest",
      "velocity old known"},
-    {AT_FORCES, "forces", BRIM_STAGE_FORCES, stage_forces, NULL, "known phi", "velocity"},
+    {AT_FORCES, "forces", BRIM_STAGE_FORCES, stage_forces, NULL, "known tile_solid shut phi liquid",
+     "velocity"},
     {AT_VISCOSITY, "viscosity", BRIM_STAGE_FORCES, stage_viscosity, has_viscosity,
      "known tile_solid solid_at shut solid_phi solid_volume wall_speed phi",
      "velocity viscous_u viscous_r viscous_p viscous_q viscous_mass viscous_diagonal "
