@@ -111,6 +111,62 @@ TEST(kernels_shift_equals_its_plain_twin) {
     }
 }
 
+/// The same in the middle of the tile, farther from its sides than the way of a shift.
+static Cloud *cloud_inside(int dim) {
+    Cloud *c = cloud_new(dim);
+    for (int a = 0; a < dim; a++)
+        for (int i = 0; i < COUNT; i++)
+            c->x[a][i] = (c->span.corner[a] + 1.5f + 6.999f * unit(i, a)) * DX;
+    return c;
+}
+
+/// Sixteen that go less than half a cell and meet no solid take the same step as by a shift.
+TEST(kernels_move_straight_as_a_shift_does) {
+    enum { EDGE = TILE + 2, BLOCK = EDGE * EDGE * EDGE };
+    static float faces[3][BLOCK + 16], solid[BLOCK + 16];
+    const float *const block[3] = {faces[0], faces[1], faces[2]};
+    const float low[3] = {0}, high[3] = {1, 1, 1};
+    for (int a = 0; a < 3; a++)
+        for (int i = 0; i < BLOCK; i++) faces[a][i] = 2 * unit(i, 10 + a) - 1;
+    for (int dim = 2; dim <= 3; dim++) EACH_ISA(isa) {
+            const DensityKernels *kernels = density_kernels_for((BrimIsa)isa);
+            Cloud *shifted = cloud_inside(dim);
+            const ShiftSums sums = kernels->shift(&shifted->span, block, 0.3f, low, high);
+            for (int near = 0; near < 2; near++) { // a solid is far, or in reach
+                Cloud *c = cloud_inside(dim);
+                float by[3][ROOM];
+                uint32_t far[COUNT];
+                MoveParams m = {.halo = 1,
+                                .substeps = 1,
+                                .time = 0.3f * DX,
+                                .straight = 0.5f,
+                                .reach = 0.3f,
+                                .solid = solid,
+                                .high = {1, 1, 1}};
+                for (int i = 0; i < BLOCK; i++) solid[i] = (near ? 1.2f : 1.4f) * DX;
+                for (int a = 0; a < dim; a++) m.velocity[a] = block[a];
+                for (int a = 0; a < dim; a++) c->span.attr[ATTR_VX + a] = by[a];
+                memset(by, 0, sizeof by);
+                CHECK(transfer_kernels_for((BrimIsa)isa)->move(&c->span, &m, far) == 0);
+                float most = 0;
+                for (int a = 0; a < dim; a++)
+                    for (int i = 0; i < COUNT; i++)
+                        most = fmaxf(most, fabsf(c->x[a][i] - shifted->x[a][i]) / DX);
+                CHECK(near ? most > 1e-2f : most < 1e-4f);
+                Cloud *before = cloud_inside(dim);
+                for (int a = 0; a < 3; a++) memcpy(by[a], before->x[a], sizeof by[a]);
+                const ShiftSums went =
+                    kernels->lengths(&c->span, (float *const[3]){by[0], by[1], by[2]});
+                for (int i = 0; i < COUNT; i++)
+                    CHECK_NEAR(by[0][i], (c->x[0][i] - before->x[0][i]) / DX, 1e-4);
+                if (!near) CHECK_NEAR(went.sum, sums.sum, 1e-3 * (double)sums.sum);
+                if (!near) CHECK_NEAR(went.largest, sums.largest, 1e-4);
+                free(c), free(before);
+            }
+            free(shifted);
+        }
+}
+
 TEST(kernels_largest_keeps_what_is_not_a_number) {
     float values[64];
     for (int n = 0; n < 3; n++) {

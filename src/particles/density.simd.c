@@ -150,6 +150,31 @@ static ShiftSums shift(const Span *p, const float *const block[3], float scale, 
                        : shift_dim(p, block, scale, low, high, 2);
 }
 
+static inline ShiftSums lengths_dim(const Span *p, float *const by[3], const int dim) {
+    float length[CHUNK];
+    Lanes sum = {0}, most = {0};
+    for (int first = 0; first < p->count; first += CHUNK) {
+        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
+        for (int i = 0; i < CHUNK; i += WIDE) {
+            const wide_int there = wide_lanes() < n - i;
+            wide d[3] = {0};
+            for (int a = 0; a < dim && i < n; a++) {
+                float *from = by[a] + first + i;
+                wide x = wide_load_some(p->attr[ATTR_X + a] + first + i, there);
+                d[a] = wide_select(there, (x - wide_load(from)) * p->inv_dx, (wide){0});
+                wide_store(from, d[a]);
+            }
+            wide_store(length + i, length_of(d, dim));
+        }
+        add_lengths(length, n, sum, most);
+    }
+    return (ShiftSums){lanes_fold(sum), largest_lane(most)};
+}
+
+static ShiftSums lengths(const Span *p, float *const by[3]) {
+    return p->dim == 3 ? lengths_dim(p, by, 3) : lengths_dim(p, by, 2);
+}
+
 static float largest(const float *values, int count) {
     Lanes most = {0};
     for (int i = 0; i < count; i += LANES)
@@ -160,4 +185,4 @@ static float largest(const float *values, int count) {
     return largest_lane(most);
 }
 
-const DensityKernels ISA(density_kernels) = {weigh, shift, stay, largest};
+const DensityKernels ISA(density_kernels) = {weigh, shift, lengths, stay, largest};

@@ -59,11 +59,13 @@ static inline float span_at(const Span *p, int axis, int i) {
 #define NEAR_SOLIDS 0.5f
 
 typedef struct MoveParams {
-    int halo;     ///< of the velocity blocks
-    float time;   ///< s
-    int substeps; ///< at most
-    float stride; ///< cells that a sub-step shall cross where fewer will do; 0: all sub-steps
-    float reach;  ///< cells that a particle may cross: those farther from solids do not meet them
+    int halo;       ///< of the velocity blocks
+    float time;     ///< s
+    int substeps;   ///< at most
+    float stride;   ///< cells that a sub-step shall cross where fewer will do; 0: all sub-steps
+    float straight; ///< cells: sixteen particles that go no farther, and meet no solid, take one
+                    ///< step with the velocity where they start; 0: none do
+    float reach;    ///< cells that a particle may cross: those farther from solids do not meet them
     BrimAdvection scheme;
     const float *velocity[3]; ///< blocks, m/s; not a number where the grid knows none
     const float *solid;       ///< block of nodal distances, m; NULL when no solid is near

@@ -565,6 +565,29 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
     return sqrtf(most);
 }
 
+/// Whether a group's particles take one straight step.
+static inline bool go_straight(const Begin *begin, int first, int end, const MoveParams *m,
+                               float inv_dx, const int dim) {
+    if (!(m->straight > 0) || (m->solid && walls_in_reach(begin->walls, first, end, m->reach)))
+        return false;
+    return start_reach(begin->flow, first, end, m->time * inv_dx, dim) <= m->straight;
+}
+
+static inline void move_straight(const Begin *begin, int first, int end, float scale,
+                                 const MoveBox *box, End *out, const int dim) {
+    for (int i = first; i < end; i += WIDE) {
+        wide_int gone = {0};
+        for (int a = 0; a < dim; a++) {
+            wide x = wide_load(begin->at[a] + i) + scale * wide_load(begin->flow[a] + i);
+            x = wide_clamp(x, wide_all(box->low[a]), wide_all(box->high[a]));
+            gone |= (x <= box->low_end[a]) | (x >= box->high_end[a]);
+            wide_store(out->at[a] + i, x);
+            wide_store(out->own[a] + i, wide_load(begin->own[a] + i));
+        }
+        memcpy(out->left + i, &gone, sizeof gone);
+    }
+}
+
 /// All sub-steps of a chunk's particles. (begin->at, own) => out
 static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float inv_dx,
                               const MoveBox *box, End *out, const bool third_order, const int dim) {
@@ -594,6 +617,10 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
     }
     for (int first = 0; first < n; first += GROUP) {
         int end = n - first < GROUP ? n : first + GROUP;
+        if (go_straight(begin, first, end, m, inv_dx, dim)) {
+            move_straight(begin, first, end, m->time * inv_dx, box, out, dim);
+            continue;
+        }
         Move move = choose_move(begin, first, end, m, inv_dx, dim);
         float most = move_group(begin, first, end, move, m, inv_dx, box, out, third_order, dim);
         if (most <= move.longest) continue;

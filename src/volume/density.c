@@ -296,7 +296,8 @@ static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float 
     ThreadScratch *scratch = &s->scratch[thread];
     enum { BATCH = 1024 }; // whole chunks of the kernel
     int halo = (int)(reach + 1.02f) + 1;
-    MoveParams m = {.halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SHIFT_DEPTH};
+    MoveParams m = {
+        .halo = halo, .scheme = BRIM_ADVECTION_RK2, .solid_depth = SHIFT_DEPTH, .straight = STRIDE};
     m.substeps = (int)fmaxf(1, ceilf(reach / STRIDE));
     m.time = scale * s->dx;
     m.reach = reach;
@@ -323,17 +324,9 @@ static ShiftSums flow_tile(BrimSim *s, int slot, int thread, float reach, float 
         for (int a = 0; a < s->dim; a++) memcpy(by[a], part.attr[ATTR_X + a], n * sizeof(float));
         s->transfer->move(&part, &m, s->particles.key + at); // the halo holds them all
         if (m.solid) push_out_rest(s, at, at + n, m.low, m.high);
-        for (uint32_t i = 0; i < n; i++) {
-            float length2 = 0;
-            for (int a = 0; a < s->dim; a++) {
-                float d = (part.attr[ATTR_X + a][i] - by[a][i]) * s->inv_dx;
-                length2 += d * d;
-                by[a][i] = d;
-            }
-            float length = sqrtf(length2);
-            sums.sum += length;
-            sums.largest = (float)larger_of(sums.largest, length);
-        }
+        ShiftSums went = s->volume.kernels->lengths(&part, (float *const[3]){by[0], by[1], by[2]});
+        sums.sum += went.sum;
+        sums.largest = (float)larger_of(sums.largest, went.largest);
         if (s->tracking.kernels)
             s->volume.kernels->stay(&part, (const float *const[3]){by[0], by[1], by[2]});
     }
