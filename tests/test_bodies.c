@@ -153,6 +153,27 @@ TEST(bodies_fall_freely) {
     brim_sim_destroy(&s);
 }
 
+TEST(bodies_rigid_fall_in_a_closed_full_tank) {
+    // pressure has no level there, and a body that cannot swell gives it none: a disc of three
+    // times the water's density falls with half of g, for it takes as much water along as it
+    // displaces
+    Tank t;
+    BrimError error;
+    tank_init(&t, 2, 40);
+    t.liquid.shape = box_shape(0, 0, 0, 1, 1, 1);
+    t.body.shape.kind = BRIM_SHAPE_SPHERE, t.body.shape.radius = 0.1f;
+    t.body.shape.position = (BrimVec3){0.5f, 0.6f, 0};
+    t.body.density = 3000, t.body.rigid = true;
+    t.def.step = 1.0 / 60;
+    BrimSim *s = tank_sim(&t, &error);
+    CHECK(s);
+    for (int f = 0; f < 2; f++) CHECK_OK(brim_sim_advance_frame(s, &error), error);
+    double before = state_of(s).velocity.y;
+    for (int f = 0; f < 4; f++) CHECK_OK(brim_sim_advance_frame(s, &error), error);
+    CHECK_NEAR((before - state_of(s).velocity.y) * 15, 9.81 / 2, 0.08 * 9.81 / 2);
+    brim_sim_destroy(&s);
+}
+
 /// A floor plate (held at both ends) under water: its deflection in the middle, any step.
 static double plate_sag(double step, BrimError *error) {
     Tank t;

@@ -71,11 +71,12 @@ static double level(void *context, const float *x) {
     Bodies *b = context;
     double swell = 0, most = 0;
     for (int k = 0; k < b->count; k++) {
-        const Body *body = &b->body[k];
+        Body *body = &b->body[k];
         double v[ELASTIC_DOFS_MOST], sum = 0;
         size_t r = (size_t)body->elastic->r;
         walls_pull(b, body, x, v);
-        swell += dense_dot(v, v, body->elastic->dofs);
+        by_number(body, v, body->pulled);
+        swell += elastic_follows(body->elastic, body->pulled);
         for (size_t n = 0; n < body->cell_count; n++) {
             const float *row = body->cell_row + n * r, *push = body->cell[n].push;
             double size = 0, area = 0;

@@ -459,6 +459,16 @@ void elastic_comply(const Elastic *e, double *x) {
         for (int i = 0; i < e->dofs; i++) x[i] += part[k] * e->a[k * e->dofs + i];
 }
 
+double elastic_follows(const Elastic *e, const double *x) {
+    if (!e->params.rigid) return dense_dot(x, x, e->dofs);
+    double sum = 0;
+    for (int k = 0; k < e->rigid_motions; k++) {
+        double part = dense_dot(e->a + k * e->dofs, x, e->dofs);
+        sum += part * part;
+    }
+    return sum;
+}
+
 /// Makes the elastic impulse v - w - k f free of torque. Exactly solved it is so in 2D; in 3D S is
 /// not the same along all axes and would leave one, as iterations that were not made would.
 static void remove_torque(Elastic *e, const double *f) {

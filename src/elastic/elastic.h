@@ -165,6 +165,9 @@ bool elastic_factor(Elastic *body);
 bool elastic_iterate(Elastic *body, const double *f, const double *extra);
 /// x [dofs] => A^-1 x of the last iteration.
 void elastic_comply(const Elastic *body, double *x);
+/// The square of that part of x [dofs] which the body can follow at all: a rigid one does not
+/// swell.
+double elastic_follows(const Elastic *body, const double *x);
 /// Ends the kick: what is not f was elastic. `alone`: v may still change a little, so that the
 /// elastic impulse of a free body has no torque at all, because nobody else relies on it.
 void elastic_end(Elastic *body, const double *f, bool alone);
