@@ -11,7 +11,7 @@
 static TileMask pushed_faces(const BrimSim *s, int slot, int axis) {
     const Grid *g = &s->grid;
     TileMask m = mask_load(g, s->known[s->warp ? 0 : axis], slot);
-    if (s->warp) return m;
+    if (s->warp || !solid_here(s, slot)) return m;
     TileMask liquid = mask_load(g, s->liquid, slot), off = mask_side_faces(g, slot, axis);
     TileMask below = mask_neighbour(g, s->liquid, slot, axis, -1);
     TileMask shut = shut_faces(s, slot, 2 * axis);
