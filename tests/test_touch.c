@@ -112,3 +112,82 @@ TEST(touch_friction_holds_a_stack_on_a_slope) {
         CHECK_NEAR(slid[1] / expected, 1, 0.1);
     }
 }
+
+/// A clip of two legs, two cells thick each, that hands press together and past one another.
+static BrimSim *clip(bool self_contact, BrimError *error) {
+    BrimSimDef d = room(32);
+    BrimBodyDef b = brim_default_body_def();
+    BrimShapeDef part[3] = {box(0.5f, 0.24f, 0.32f, 0.08f, 0), box(0.37f, 0.45f, 0.06f, 0.4f, 0),
+                            box(0.63f, 0.45f, 0.06f, 0.4f, 0)};
+    BrimPinDef pin = {.shape = box(0.5f, 0.2f, 0.4f, 0.06f, 0)};
+    BrimGrabDef grab[2] = {brim_default_grab_def(), brim_default_grab_def()};
+    BrimKeyframe keys[2][2] = {0};
+    for (int i = 0; i < 2; i++) {
+        keys[i][1] = (BrimKeyframe){.time = 0.3, .position.x = i ? -0.2f : 0.2f};
+        grab[i].at = (BrimVec3){i ? 0.66f : 0.34f, 0.6f, 0}, grab[i].stop = 9;
+        grab[i].force = 600, grab[i].keyframes = keys[i], grab[i].keyframe_count = 2;
+    }
+    b.shape = brim_default_shape_def();
+    b.shape.kind = BRIM_SHAPE_UNION, b.shape.children = part, b.shape.child_count = 3;
+    b.pins = &pin, b.pin_count = 1, b.grabs = grab, b.grab_count = 2;
+    b.young = 1e5f, b.modes = 8, b.self_contact = self_contact;
+    d.bodies = &b, d.body_count = 1;
+    BrimSim *s = NULL;
+    if (brim_sim_create(&d, &s, error) != BRIM_OK) printf("%s\n", error->message);
+    return s;
+}
+
+/// How far the legs' inner sides, vertices from y = 0.35 on, have passed one another, in cells.
+static double crossed(const BrimSim *s) {
+    const Body *b = &s->bodies->body[0];
+    double most = -INFINITY;
+    for (size_t i = 0; i < b->surface.vertex_count; i++)
+        for (size_t k = 0; k < b->surface.vertex_count; k++) {
+            const float *one = b->surface.vertices[i], *two = b->surface.vertices[k];
+            bool left = fabs(b->rest[i][0] - 0.4) < 0.01, right = fabs(b->rest[k][0] - 0.6) < 0.01;
+            if (!left || !right || b->rest[i][1] < 0.35 || b->rest[k][1] < 0.35) continue;
+            if (fabsf(one[1] - two[1]) < 0.2f * b->dx)
+                most = fmax(most, (double)((one[0] - two[0]) / b->dx));
+        }
+    return most;
+}
+
+TEST(touch_legs_of_a_clip_meet_and_stay_apart) {
+    double most[2] = {-INFINITY, -INFINITY};
+    for (int n = 0; n < 2; n++) {
+        BrimError error = {0};
+        BrimSim *s = clip(n == 1, &error);
+        CHECK(s);
+        for (int f = 0; f < 25; f++) {
+            CHECK_OK(brim_sim_advance_frame(s, &error), error);
+            most[n] = fmax(most[n], crossed(s));
+        }
+        brim_sim_destroy(&s);
+    }
+    CHECK(most[0] > 2); // without it they pass through one another
+    CHECK(most[1] > -0.1);
+    CHECK_BELOW(most[1], 0.1);
+}
+
+TEST(touch_sides_of_a_thin_body_do_not_touch) {
+    // a strip that hangs over by its own weight, and a soft block that is crushed to a third
+    for (int n = 0; n < 2; n++) {
+        BrimError error = {0};
+        BrimSimDef d = room(32);
+        BrimBodyDef b = brim_default_body_def();
+        BrimPinDef pin = {.shape = box(0.1f, 0.8f, 0.1f, 0.2f, 0)};
+        b.shape = n ? box(0.5f, 0.11f, 0.3f, 0.2f, 0) : box(0.4f, 0.8f, 0.6f, 0.04f, 0);
+        b.young = n ? 1500 : 3e4f, b.density = 2000, b.modes = 8;
+        if (n == 0) b.pins = &pin, b.pin_count = 1;
+        d.bodies = &b, d.body_count = 1;
+        BrimSim *s = NULL;
+        CHECK_OK(brim_sim_create(&d, &s, &error), error);
+        for (int f = 0; f < 20; f++) {
+            CHECK_OK(brim_sim_advance_frame(s, &error), error);
+            CHECK(s->bodies->body[0].fold_count == 0);
+        }
+        BrimBodyState now = state_of(s, 0);
+        CHECK(n ? now.high.y < 0.15f : now.low.y < 0.5f);
+        brim_sim_destroy(&s);
+    }
+}

@@ -266,7 +266,8 @@ typedef struct BrimBodyDef {
     int samples;       ///< points that a projective step looks at; 0 = all
     int elements;      ///< of its lattice, at most; 0 = 150, 2D: 400
     float damping;     ///< of all motion, 1/s
-    float friction;    ///< Coulomb's coefficient against walls, solids and other bodies
+    float friction;    ///< Coulomb's coefficient against walls, solids, other bodies and itself
+    bool self_contact; ///< parts of it that were apart at rest push each other where they meet
     BrimVec3 velocity; ///< at the start, m/s
     BrimVec3 spin;     ///< at the start, rad/s about its centre of mass
     const BrimPinDef *pins;

@@ -96,6 +96,7 @@ static BrimResult make_elastic(Body *b, const BrimBodyDef *def, Team *team, cons
 static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const BodyStore *store,
                             const BodyKey *key, Body *b, BrimError *error) {
     b->dim = s->dim, b->dx = s->dx, b->friction = def->friction;
+    b->folds = def->self_contact && !def->rigid;
     BrimResult r = shape_new(&def->shape, s->dim, s->dx, &b->shape, error);
     if (r != BRIM_OK) return r;
     float thickness = shape_thickness(b->shape);

@@ -232,6 +232,25 @@ static bool push_back(BrimSim *s, const Vertex *x, const Touch *touch, void *con
     return joint_meet(s->bodies, x->body, row, touch->body, other_row, m);
 }
 
+/// Where a body touches itself the vertex and its foot push each other.
+static void push_folds(BrimSim *s, Body *b, double kick) {
+    float row[ELASTIC_COLUMNS_MOST];
+    const Elastic *e = b->elastic;
+    for (size_t n = 0; n < b->fold_count; n++) {
+        const Fold *f = &b->fold[n];
+        Touch t = {.start = f->start};
+        double v[3] = {0}, force[3], m[9], way = 0;
+        fold_row(b, f, row);
+        for (int i = 0; i < e->r; i++)
+            for (int a = 0; a < b->dim; a++) v[a] += row[i] * e->v[i * b->dim + a];
+        for (int a = 0; a < 3; a++) t.normal[a] = f->normal[a], way += v[a] * f->normal[a];
+        t.depth = CONTACT_SKIN * s->dx - f->start - contact_time(e) * way;
+        if (!(t.depth > 0)) continue;
+        touch_force(b, &t, vertex_stiffness(s, b, f->vertex), v, s->dx, force, m);
+        act(b, row, force, 1, m, kick);
+    }
+}
+
 /// Whether a body may come to touch anything as far ahead as contact looks, by its bounds.
 static bool near_anything(const BrimSim *s, int me) {
     const Body *b = &s->bodies->body[me];
@@ -286,6 +305,7 @@ static bool bodies_contact(BrimSim *s, double kick) {
         b->touching = false;
     }
     shear_pull(s, kick);
+    for (int k = 0; k < bodies->count; k++) push_folds(s, &bodies->body[k], kick);
     return contact_visit(s, false, &(TouchVisit){push_back, &kick});
 }
 

@@ -325,8 +325,10 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     int iterations = 0;
     for (int k = 0; k < b->count; k++) {
         elastic_begin(b->body[k].elastic, s->dt_next, kick);
+        *memory |= !folds_find(s, &b->body[k]);
         outer_forces(s, &b->body[k], g, kick);
     }
+    if (*memory) return false;
     double before = 0, solving = 0;
     b->ms = 0;
     for (int pass = 0; pass < PASSES || (pass < PASSES_MOST && !settled(b)); pass++) {
