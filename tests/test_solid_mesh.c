@@ -674,11 +674,11 @@ TEST(distance_at_many_points_is_the_same_bits_as_at_one) {
 
 /// Numbers for a triangle that need not fit one another: what a kernel makes of them is arithmetic.
 static TriangleFrame random_frame(uint32_t *seed) {
-    TriangleFrame t = {.flat = false};
-    float *all[] = {t.corner, t.edge[0], t.edge[1], t.normal, t.across, t.by};
-    for (int k = 0; k < 6; k++)
+    TriangleFrame t = {.length = 1.3f, .apex = {(float)random_in(seed, -0.5, 0.5), 0.9f}};
+    float *all[] = {t.corner, t.along, t.across, t.normal};
+    for (int k = 0; k < 4; k++)
         for (int a = 0; a < 3; a++) all[k][a] = (float)random_in(seed, -1, 1);
-    t.ee = 1.3f, t.ff = 0.8f, t.ef = (float)random_in(seed, -0.5, 0.5), t.inverse = 0.9f;
+    for (int a = 0; a < 2; a++) t.by[a] = (float)random_in(seed, -1, 1);
     for (int a = 0; a < 3; a++) t.low[a] = (int)random_in(seed, 0, 4);
     t.high[0] = t.low[0] + (int)random_in(seed, 0, 13);
     t.high[1] = t.low[1] + (int)random_in(seed, 0, 4), t.high[2] = t.low[2];
@@ -690,10 +690,10 @@ TEST(distance_kernels_give_the_same_bits_on_every_processor) {
     const BrimIsa sets[2] = {BRIM_ISA_BASE, isa_choose(BRIM_ISA_AUTO)};
     float value[2][NODES], d[5][N], to[2][N];
     uint32_t nearest[2][NODES], triangle[5][N], taken[2][N], seed = 5;
+    uint8_t eights[2][N / 8];
     for (int trial = 0; trial < 200; trial++) {
         TriangleFrame t[2] = {random_frame(&seed), random_frame(&seed)};
-        t[0].flat = trial % 5 == 0;
-        if (t[0].flat) t[0].inverse = 0;
+        if (trial % 5 == 0) t[0].apex[1] = 0;
         float near = (float)random_in(&seed, 0, 2);
         for (int k = 0; k < 5; k++)
             for (int i = 0; i < N; i++) {
@@ -701,6 +701,8 @@ TEST(distance_kernels_give_the_same_bits_on_every_processor) {
                 d[k][i] = none ? DISTANCE_FAR : (float)random_in(&seed, 0, 3);
                 triangle[k][i] = (uint32_t)(k * N + i);
             }
+        for (int i = 0; i < N / 8; i++) eights[0][i] = eights[1][i] = random_in(&seed, 0, 1) < 0.7;
+        memset(to, 0, sizeof to), memset(taken, 0, sizeof taken);
         for (int s = 0; s < 2; s++) {
             const DistanceKernels *kernels = distance_kernels_for(sets[s]);
             const DistanceRows all = {{WIDE, HIGH}, 0.11f, 0.3f, value[s], nearest[s]};
@@ -712,11 +714,12 @@ TEST(distance_kernels_give_the_same_bits_on_every_processor) {
             const float *rows[5] = {d[0], d[1], d[2], trial & 1 ? d[3] : NULL, d[4]};
             const uint32_t *of[5] = {triangle[0], triangle[1], triangle[2], triangle[3],
                                      triangle[4]};
-            kernels->spread(rows, of, N, 0.4f, near, 2.7f, to[s], taken[s]);
+            kernels->spread(rows, of, N, 0.4f, near, 2.7f, eights[s], to[s], taken[s]);
         }
         CHECK(memcmp(value[0], value[1], sizeof value[0]) == 0);
         CHECK(memcmp(nearest[0], nearest[1], sizeof nearest[0]) == 0);
         CHECK(memcmp(to[0], to[1], sizeof to[0]) == 0);
         CHECK(memcmp(taken[0], taken[1], sizeof taken[0]) == 0);
+        CHECK(memcmp(eights[0], eights[1], sizeof eights[0]) == 0);
     }
 }

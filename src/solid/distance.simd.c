@@ -85,63 +85,54 @@ INLINE void store_rows(float *to, const Rows *r, int i, wide v) {
 
 /// A triangle for all lanes, or one for each.
 typedef struct WideFrame {
-    wide corner[3], edge[2][3], normal[3], across[3], ee, ff, ef, inverse, by[3];
+    wide corner[3], along[3], across[3], normal[3], length, apex[2], by[2];
 } WideFrame;
 
 INLINE WideFrame same_frame(const TriangleFrame *t) {
-    WideFrame f = {.ee = wide_all(t->ee),
-                   .ff = wide_all(t->ff),
-                   .ef = wide_all(t->ef),
-                   .inverse = wide_all(t->inverse)};
+    WideFrame f = {.length = wide_all(t->length)};
     for (int a = 0; a < 3; a++) {
-        f.corner[a] = wide_all(t->corner[a]), f.normal[a] = wide_all(t->normal[a]);
-        f.edge[0][a] = wide_all(t->edge[0][a]), f.edge[1][a] = wide_all(t->edge[1][a]);
-        f.across[a] = wide_all(t->across[a]), f.by[a] = wide_all(t->by[a]);
+        f.corner[a] = wide_all(t->corner[a]), f.along[a] = wide_all(t->along[a]);
+        f.across[a] = wide_all(t->across[a]), f.normal[a] = wide_all(t->normal[a]);
     }
+    for (int a = 0; a < 2; a++) f.apex[a] = wide_all(t->apex[a]), f.by[a] = wide_all(t->by[a]);
     return f;
 }
 
 INLINE WideFrame own_frames(const TriangleFrame *t, wide_int which) {
     const wide_int at = which * (int32_t)(sizeof *t / sizeof(float));
-    WideFrame f = {.ee = wide_gather(&t->ee, at),
-                   .ff = wide_gather(&t->ff, at),
-                   .ef = wide_gather(&t->ef, at),
-                   .inverse = wide_gather(&t->inverse, at)};
+    WideFrame f = {.length = wide_gather(&t->length, at)};
     for (int a = 0; a < 3; a++) {
-        f.corner[a] = wide_gather(&t->corner[a], at), f.normal[a] = wide_gather(&t->normal[a], at);
-        f.edge[0][a] = wide_gather(&t->edge[0][a], at);
-        f.edge[1][a] = wide_gather(&t->edge[1][a], at);
-        f.across[a] = wide_gather(&t->across[a], at), f.by[a] = wide_gather(&t->by[a], at);
+        f.corner[a] = wide_gather(&t->corner[a], at), f.along[a] = wide_gather(&t->along[a], at);
+        f.across[a] = wide_gather(&t->across[a], at), f.normal[a] = wide_gather(&t->normal[a], at);
     }
+    for (int a = 0; a < 2; a++)
+        f.apex[a] = wide_gather(&t->apex[a], at), f.by[a] = wide_gather(&t->by[a], at);
     return f;
 }
 
-/// |p - t e|^2
-INLINE wide left_over(const wide p[3], wide t, const wide e[3]) {
-    const wide x = p[0] - t * e[0], y = p[1] - t * e[1], z = p[2] - t * e[2];
-    return x * x + y * y + z * z;
-}
-
-INLINE wide along(const wide p[3], const wide e[3]) {
+INLINE wide dot(const wide p[3], const wide e[3]) {
     return p[0] * e[0] + p[1] * e[1] + p[2] * e[2];
 }
 
-INLINE wide unit(wide t) {
-    return wide_clamp(t, wide_all(0), wide_all(1));
+/// Squared distance in a plane from (x, y) to the way from 0 to (ex, ey); by: 1 / its length^2.
+INLINE wide square_to(wide x, wide y, wide ex, wide ey, wide by) {
+    const wide t = wide_clamp((x * ex + y * ey) * by, wide_all(0), wide_all(1));
+    const wide dx = x - t * ex, dy = y - t * ey;
+    return dx * dx + dy * dy;
 }
 
-/// Squared distance from a place to a triangle.
+/// Squared distance from a place to a triangle: from its plane, and in that from its edges.
 INLINE wide square_from(const WideFrame *t, wide x, wide y, wide z) {
-    const wide p[3] = {x - t->corner[0], y - t->corner[1], z - t->corner[2]};
-    const wide a = along(p, t->edge[0]), b = along(p, t->edge[1]), h = along(p, t->normal);
-    const wide u = (t->ff * a - t->ef * b) * t->inverse, v = (t->ee * b - t->ef * a) * t->inverse;
-    const wide q[3] = {p[0] - t->edge[0][0], p[1] - t->edge[0][1], p[2] - t->edge[0][2]};
-    wide d = left_over(p, unit(a * t->by[0]), t->edge[0]);
-    d = wide_min(d, left_over(p, unit(b * t->by[1]), t->edge[1]));
-    d = wide_min(d, left_over(q, unit(along(q, t->across) * t->by[2]), t->across));
-    const wide none = wide_all(0);
-    const wide_int above = (u >= none) & (v >= none) & (u + v <= wide_all(1)) & (t->inverse > none);
-    return wide_select(above, h * h, d);
+    const wide p[3] = {x - t->corner[0], y - t->corner[1], z - t->corner[2]}, none = wide_all(0);
+    const wide u = dot(p, t->along), v = dot(p, t->across), h = dot(p, t->normal);
+    const wide beyond = u - wide_clamp(u, none, t->length); // the ends of ab
+    const wide from_b = u - t->length, back = t->apex[0] - t->length;
+    wide d = beyond * beyond + v * v;
+    d = wide_min(d, square_to(u, v, t->apex[0], t->apex[1], t->by[0]));
+    d = wide_min(d, square_to(from_b, v, back, t->apex[1], t->by[1]));
+    const wide_int above = (v >= none) & (t->apex[1] * u >= t->apex[0] * v) &
+                           (back * v >= t->apex[1] * from_b) & (t->apex[1] > none);
+    return h * h + wide_select(above, none, d);
 }
 
 /// Nodes [first, last] of a row; none: last < first.
@@ -155,7 +146,7 @@ typedef struct Span {
 INLINE Span near_plane(const TriangleFrame *t, const DistanceRows *g, float y, float z) {
     const float slope = t->normal[0] * g->step, from = (float)t->low[0], to = (float)t->high[0];
     const Span none = {g->n[0], -1}, all = {t->low[0], t->high[0]};
-    if (t->flat || t->high[0] - t->low[0] < 8) return all;
+    if (!(t->apex[1] > 0) || t->high[0] - t->low[0] < 8) return all;
     const float d = -t->normal[0] * t->corner[0] + t->normal[1] * (y - t->corner[1]) +
                     t->normal[2] * (z - t->corner[2]);
     if (slope < 1e-3f * g->step && slope > -1e-3f * g->step)
@@ -249,37 +240,46 @@ INLINE f8 least_beside(const float *const d[5], int i, int n) {
     return least;
 }
 
-static bool spread(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
-                   float near, float most, float *to, uint32_t *to_triangle) {
-    i8x changed = {0};
-    for (int i = 0; i < n; i += 8) {
-        const f8 now = *(const f8 *)(d[0] + i);
-        const i8x mine = *(const i8x *)(triangle[0] + i), far = now > near;
-        *(f8 *)(to + i) = now, *(i8x *)(to_triangle + i) = mine;
-        if (!any8(far)) continue;
-        // whatever comes is farther than the nearest by step / sqrt(3) at least
-        const f8 bound = least_beside(d, i, n) + 0.57f * step;
-        if (!any8(far & (bound < now) & (bound < most))) continue;
-        f8 least[3], nearest;
-        i8x of[3], whose;
-        beside(d[0], triangle[0], i, n, &least[0], &of[0]);
-        for (int a = 0; a < 2; a++) {
-            least[a + 1] = (f8){0} + DISTANCE_FAR, of[a + 1] = mine;
-            for (int k = 2 * a + 1; k <= 2 * a + 2; k++)
-                if (d[k])
-                    less(&least[a + 1], &of[a + 1], *(const f8 *)(d[k] + i),
-                         *(const i8x *)(triangle[k] + i));
-        }
-        nearest = least[0], whose = of[0];
-        less(&nearest, &whose, least[1], of[1]);
-        less(&nearest, &whose, least[2], of[2]);
-        const f8 come = eikonal(least[0], least[1], least[2], step);
-        const i8x take = far & (come < now - GAIN * step) & (come <= most);
-        *(f8 *)(to + i) = select8(take, come, now);
-        *(i8x *)(to_triangle + i) = (whose & take) | (mine & ~take);
-        changed |= take;
+/// Eight nodes from i on: see DistanceKernels. Returns what changed.
+INLINE int spread_eight(const float *const d[5], const uint32_t *const triangle[5], int i, int n,
+                        float step, float near, float most, float *to, uint32_t *to_triangle) {
+    const f8 now = *(const f8 *)(d[0] + i);
+    const i8x mine = *(const i8x *)(triangle[0] + i), far = now > near;
+    *(f8 *)(to + i) = now, *(i8x *)(to_triangle + i) = mine;
+    if (!any8(far)) return 0;
+    // whatever comes is farther than the nearest by step / sqrt(3) at least
+    const f8 bound = least_beside(d, i, n) + 0.57f * step;
+    if (!any8(far & (bound < now) & (bound < most))) return 0;
+    f8 least[3], nearest;
+    i8x of[3], whose;
+    beside(d[0], triangle[0], i, n, &least[0], &of[0]);
+    for (int a = 0; a < 2; a++) {
+        least[a + 1] = (f8){0} + DISTANCE_FAR, of[a + 1] = mine;
+        for (int k = 2 * a + 1; k <= 2 * a + 2; k++)
+            if (d[k])
+                less(&least[a + 1], &of[a + 1], *(const f8 *)(d[k] + i),
+                     *(const i8x *)(triangle[k] + i));
     }
-    return any8(changed);
+    nearest = least[0], whose = of[0];
+    less(&nearest, &whose, least[1], of[1]);
+    less(&nearest, &whose, least[2], of[2]);
+    const f8 come = eikonal(least[0], least[1], least[2], step);
+    const i8x take = far & (come < now - GAIN * step) & (come <= most);
+    if (!any8(take)) return 0;
+    *(f8 *)(to + i) = select8(take, come, now);
+    *(i8x *)(to_triangle + i) = (whose & take) | (mine & ~take);
+    return CHANGED_ANY | (take[0] & CHANGED_FIRST) | (take[7] & CHANGED_LAST);
+}
+
+static bool spread(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
+                   float near, float most, uint8_t *eights, float *to, uint32_t *to_triangle) {
+    int any = 0;
+    for (int i = 0; i < n; i += 8) {
+        int now = 0;
+        if (eights[i / 8]) now = spread_eight(d, triangle, i, n, step, near, most, to, to_triangle);
+        eights[i / 8] = (uint8_t)now, any |= now;
+    }
+    return any;
 }
 
 static void refine(const TriangleFrame *frames, const DistanceRows *g, const int low[2],

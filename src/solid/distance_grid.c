@@ -80,7 +80,7 @@ static bool compute(DistanceGrid *g, const Trimesh *m) {
     int32_t *crossings = NULL;
     bool ok = g->value && inside && distance_grid_unsigned(g, m) &&
               (crossings = memory_new(nodes * sizeof *crossings));
-    if (ok) distance_grid_inside(g, m, false, NULL, crossings, inside);
+    if (ok) distance_grid_inside(g, m, false, NULL, NULL, crossings, inside);
     for (size_t i = 0; ok && i < nodes; i++)
         if (inside[i]) g->value[i] = -g->value[i];
     free(inside);

@@ -35,7 +35,14 @@ bool trimesh_cut(const Trimesh *mesh, Trimesh *slice, uint32_t *from);
 
 /// Fills value [nodes] with distances without sign. False when out of memory.
 bool distance_grid_unsigned(DistanceGrid *grid, const Trimesh *mesh);
+/// Layers of a grid, along its last axis, in slabs that cost about the same to work on.
+typedef struct DistanceSlabs {
+    int count;
+    int first[65]; ///< layers of each, to that of the next
+} DistanceSlabs;
+
 /// inside [nodes] => 1 or 0, by rays along each axis that vote; along one of them for a mesh that
-/// is known to be sound. crossings [nodes]: scratch.
-void distance_grid_inside(const DistanceGrid *grid, const Trimesh *mesh, bool sound, Team *team,
-                          int32_t *crossings, uint8_t *inside);
+/// is known to be sound. slabs: for rays along x, or NULL. crossings [nodes]: scratch.
+void distance_grid_inside(const DistanceGrid *grid, const Trimesh *mesh, bool sound,
+                          const DistanceSlabs *slabs, Team *team, int32_t *crossings,
+                          uint8_t *inside);

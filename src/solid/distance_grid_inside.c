@@ -24,22 +24,24 @@ typedef struct Rays {
     int32_t *crossings; ///< [nodes] that a ray meets between the node before and this one
     bool oriented;
     int slab_axis, first, last; ///< only nodes in these layers
+    float low, high;            ///< of the layers, m, and a node more on either side
+    double per_metre;           ///< nodes
 } Rays;
 
 typedef struct Cast {
     Rays rays;
     const Trimesh *mesh;
     uint8_t *inside;
-    int slabs;
+    DistanceSlabs slabs;
 } Cast;
 
-enum { SLABS_A_THREAD = 4 };
+enum { SLABS_A_THREAD = 4, SLABS_MOST = 64 };
 
 /// Nodes between two places: [*first, *last]. A hair more, so that rounding leaves none out.
 static void node_range(const Rays *r, int axis, double low, double high, int *first, int *last) {
     const DistanceGrid *g = r->grid;
-    double a = (low - g->origin[axis]) / g->spacing - 1e-3;
-    double b = (high - g->origin[axis]) / g->spacing + 1e-3;
+    double a = (low - g->origin[axis]) * r->per_metre - 1e-3;
+    double b = (high - g->origin[axis]) * r->per_metre + 1e-3;
     *first = axis == r->slab_axis ? r->first : 0;
     *last = axis == r->slab_axis ? r->last : g->n[axis] - 1;
     if (a > *first) *first = a > *last ? *last + 1 : (int)a + ((double)(int)a < a);
@@ -68,8 +70,17 @@ static void record(const Rays *r, size_t row, double at, int sign) {
     r->crossings[row + first * r->stride[r->axis]] += r->oriented ? sign : 1;
 }
 
+/// Whether a triangle lies beside all layers of a slab.
+static bool is_beside(const Rays *r, const Trimesh *m, const uint32_t t[3]) {
+    const int axis = r->slab_axis;
+    const float a = m->vertices[t[0]][axis], b = m->vertices[t[1]][axis];
+    const float c = m->vertices[t[2]][axis];
+    return (a < r->low && b < r->low && c < r->low) || (a > r->high && b > r->high && c > r->high);
+}
+
 static void cross_triangle(const Rays *r, const Trimesh *m, const uint32_t t[3]) {
     const DistanceGrid *g = r->grid;
+    if (is_beside(r, m, t)) return;
     double p[3][2], depth[3];
     for (int k = 0; k < 3; k++) {
         const float *vertex = m->vertices[t[k]];
@@ -139,6 +150,13 @@ static void clear(const Rays *r) {
         }
 }
 
+/// Whether a ray along x, which has its nodes side by side, meets nothing.
+static bool meets_nothing(const Rays *r, size_t row) {
+    int32_t any = 0;
+    for (int i = 0; i < r->grid->n[0]; i++) any |= r->crossings[row + (size_t)i];
+    return any == 0;
+}
+
 /// Adds one vote to each node that the rays find inside.
 static void vote(const Rays *r, uint8_t *votes) {
     int low[2], high[2];
@@ -147,6 +165,7 @@ static void vote(const Rays *r, uint8_t *votes) {
         for (int u = low[0]; u <= high[0]; u++) {
             size_t at = (size_t)u * r->stride[r->u] + (size_t)v * r->stride[r->v];
             int64_t winding = 0;
+            if (r->axis == 0 && meets_nothing(r, at)) continue;
             for (int i = 0; i < r->grid->n[r->axis]; i++, at += r->stride[r->axis]) {
                 winding += r->crossings[at];
                 votes[at] += r->oriented ? winding != 0 : winding & 1;
@@ -159,8 +178,10 @@ static void cast_slab(void *context, int slab, int thread) {
     Cast *c = context;
     Rays r = c->rays;
     const DistanceGrid *g = r.grid;
-    int64_t n = g->n[r.slab_axis];
-    r.first = (int)(n * slab / c->slabs), r.last = (int)(n * (slab + 1) / c->slabs) - 1;
+    r.first = c->slabs.first[slab], r.last = c->slabs.first[slab + 1] - 1;
+    r.low = (float)node_at(g, r.slab_axis, r.first - 1);
+    r.high = (float)node_at(g, r.slab_axis, r.last + 1);
+    r.per_metre = 1 / (double)g->spacing;
     clear(&r);
     for (size_t t = 0; t < c->mesh->triangle_count; t++)
         g->n[2] == 1 ? cross_segment(&r, c->mesh, c->mesh->triangles[t])
@@ -169,8 +190,18 @@ static void cast_slab(void *context, int slab, int thread) {
     (void)thread;
 }
 
-void distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, bool sound, Team *team,
-                          int32_t *crossings, uint8_t *inside) {
+/// So many layers, evenly.
+static DistanceSlabs even_slabs(int layers, int threads) {
+    DistanceSlabs s = {.count = SLABS_A_THREAD * threads};
+    if (s.count > SLABS_MOST) s.count = SLABS_MOST;
+    if (s.count > layers) s.count = layers;
+    for (int i = 0; i <= s.count; i++) s.first[i] = (int)((int64_t)layers * i / s.count);
+    return s;
+}
+
+void distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, bool sound,
+                          const DistanceSlabs *slabs, Team *team, int32_t *crossings,
+                          uint8_t *inside) {
     bool flat = g->n[2] == 1;
     size_t nodes = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
     memset(inside, 0, nodes);
@@ -187,9 +218,9 @@ void distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, bool sound
                         .stride = {1, (size_t)g->n[0], (size_t)g->n[0] * (size_t)g->n[1]},
                         .crossings = crossings,
                         .oriented = mesh->oriented};
-        c.slabs = SLABS_A_THREAD * team_threads(team);
-        if (c.slabs > g->n[c.rays.slab_axis]) c.slabs = g->n[c.rays.slab_axis];
-        team_for(team, c.slabs, 1, cast_slab, &c);
+        c.slabs =
+            axis == 0 && slabs ? *slabs : even_slabs(g->n[c.rays.slab_axis], team_threads(team));
+        team_for(team, c.slabs.count, 1, cast_slab, &c);
     }
     for (size_t i = 0; i < nodes && axes > 1; i++) inside[i] = inside[i] >= (axes == 3 ? 2 : 1);
 }

@@ -8,7 +8,14 @@
 /// Nodes from the surface within which each knows its nearest triangle for certain: those of all
 /// cubes between nodes that the surface cuts.
 static const float EXACT = 1.75f;
-enum { ROW = 8, TRIANGLES = 256, SLABS_A_THREAD = 4, PASSES_MOST = 200, NODES_A_THREAD = 4096 };
+enum {
+    ROW = 8,
+    TRIANGLES = 256,
+    SLABS_A_THREAD = 4,
+    PASSES_MOST = 200,
+    SLABS_MOST = 64,
+    NODES_A_THREAD = 4096
+};
 
 void distance_work_free(DistanceWork *w) {
     free(w->nearest), free(w->value), free(w->triangle), free(w->crossings), free(w->inside);
@@ -53,46 +60,70 @@ typedef struct Near {
     const Trimesh *mesh;
     DistanceWork *work;
     const DistanceKernels *kernels;
-    float reach; ///< m
-    int slabs;   ///< of the grid along `axis`, the last that it has
-    int grain;   ///< of loops over them
-    int axis;
-    uint8_t *live[2]; ///< [rows] that changed in the last pass; in this one
-    uint8_t *busy;    ///< [slabs] whether rows changed in this pass
+    float reach;         ///< m
+    int axis;            ///< the last that the grid has
+    int layers;          ///< along it
+    int grain;           ///< of loops over them
+    DistanceSlabs slabs; ///< of triangles to offer
+    uint8_t *live[2]; ///< [rows][live_row] what of eights of nodes the last pass changed; this one
+    uint8_t *due;     ///< [threads][live_row] eights of a row to work on
+    size_t live_row;  ///< bytes of a row, whole words; before each is a word of zeros
+    uint8_t *busy;    ///< [layers] whether any changed in this pass
 } Near;
 
-static void node_range(const DistanceGrid *g, int axis, float a, float b, float c,
+static void node_range(const DistanceGrid *g, double inverse, int axis, float a, float b, float c,
                        TriangleFrame *t) {
     const float least = a < b ? a : b, most = a < b ? b : a;
     const double low = least < c ? least : c, high = most > c ? most : c;
-    double from = (low - g->origin[axis]) / g->spacing - (double)EXACT - 0.01;
-    double to = (high - g->origin[axis]) / g->spacing + (double)EXACT + 0.01;
+    double from = (low - g->origin[axis]) * inverse - (double)EXACT - 0.01;
+    double to = (high - g->origin[axis]) * inverse + (double)EXACT + 0.01;
     // numbers that are not below 0 are cut off: the next node from there on, the last up to there
     t->low[axis] = !(from > 0) ? 0 : (int)from + ((double)(int)from < from);
     t->high[axis] = to > g->n[axis] - 1 ? g->n[axis] - 1 : !(to >= 0) ? -1 : (int)to;
+}
+
+/// Unit vectors at right angles to a unit vector and to each other.
+static void other_axes(const double along[3], double across[3], double normal[3]) {
+    int least = 0;
+    for (int i = 1; i < 3; i++)
+        if (fabs(along[i]) < fabs(along[least])) least = i;
+    double axis[3] = {least == 0, least == 1, least == 2};
+    cross3(along, axis, normal);
+    double by = 1 / sqrt(dot3(normal, normal));
+    for (int i = 0; i < 3; i++) normal[i] *= by;
+    cross3(normal, along, across);
 }
 
 static TriangleFrame frame_of(const DistanceGrid *g, const Trimesh *m, const uint32_t corner[3]) {
     TriangleFrame t = {0};
     const float *a = m->vertices[corner[0]], *b = m->vertices[corner[1]];
     const float *c = m->vertices[corner[2]];
-    double e[3], f[3], h[3], n[3];
+    const double inverse = 1 / (double)g->spacing;
+    double e[3], f[3], x[3] = {1, 0, 0}, y[3], z[3];
     for (int i = 0; i < 3; i++) {
-        e[i] = (double)b[i] - a[i], f[i] = (double)c[i] - a[i], h[i] = (double)c[i] - b[i];
+        e[i] = (double)b[i] - a[i], f[i] = (double)c[i] - a[i];
         t.corner[i] = (float)((double)a[i] - g->origin[i]);
-        t.edge[0][i] = (float)e[i], t.edge[1][i] = (float)f[i], t.across[i] = (float)h[i];
-        node_range(g, i, a[i], b[i], c[i], &t);
+        node_range(g, inverse, i, a[i], b[i], c[i], &t);
     }
-    cross3(e, f, n);
-    double ee = dot3(e, e), ff = dot3(f, f), hh = dot3(h, h), ef = dot3(e, f), nn = dot3(n, n);
-    t.flat = !(nn > 1e-10 * ee * ff);
-    t.ee = (float)ee, t.ff = (float)ff, t.ef = (float)ef;
-    t.by[0] = ee > 0 ? (float)(1 / ee) : 0, t.by[1] = ff > 0 ? (float)(1 / ff) : 0;
-    t.by[2] = hh > 0 ? (float)(1 / hh) : 0;
-    if (!t.flat) {
-        t.inverse = (float)(1 / nn); // Lagrange: ee ff - ef^2
-        for (int i = 0; i < 3; i++) t.normal[i] = (float)(n[i] / sqrt(nn));
+    cross3(e, f, z);
+    const double ee = dot3(e, e), ff = dot3(f, f), nn = dot3(z, z);
+    const double *way = ee > 0 ? e : f; // the first axis
+    double square = ee > 0 ? ee : ff, by = square > 0 ? 1 / sqrt(square) : 0;
+    for (int i = 0; i < 3 && by > 0; i++) x[i] = way[i] * by;
+    const bool flat = !(nn > 1e-10 * ee * ff);
+    if (flat) {
+        other_axes(x, y, z);
+    } else {
+        const double up = 1 / sqrt(nn);
+        for (int i = 0; i < 3; i++) z[i] *= up;
+        cross3(z, x, y);
     }
+    const double length = ee > 0 ? ee * by : 0, over = dot3(f, x), up = flat ? 0 : nn * by * by;
+    const double height = sqrt(up), gg = (over - length) * (over - length) + up;
+    for (int i = 0; i < 3; i++)
+        t.along[i] = (float)x[i], t.across[i] = (float)y[i], t.normal[i] = (float)z[i];
+    t.length = (float)length, t.apex[0] = (float)over, t.apex[1] = (float)height;
+    t.by[0] = ff > 0 ? (float)(1 / ff) : 0, t.by[1] = gg > 0 ? (float)(1 / gg) : 0;
     return t;
 }
 
@@ -105,19 +136,33 @@ static void find_frames(void *context, int part, int thread) {
     (void)thread;
 }
 
-/// Layers of a slab: [*first, *last].
-static void slab_layers(const Near *s, int slab, int *first, int *last) {
-    int64_t n = s->grid->n[s->axis];
-    *first = (int)(n * slab / s->slabs), *last = (int)(n * (slab + 1) / s->slabs) - 1;
-}
+/// What it costs to begin and end a layer of nodes, in triangles that are offered to it.
+enum { LAYER_COST = 30 };
 
-/// Nodes of a slab: where they begin and how many.
-static size_t slab_nodes(const Near *s, int slab, size_t *begin) {
-    int first, last;
-    size_t layer = (size_t)s->grid->n[0] * (s->axis == 2 ? (size_t)s->grid->n[1] : 1);
-    slab_layers(s, slab, &first, &last);
-    *begin = (size_t)first * layer;
-    return (size_t)(last + 1 - first) * layer;
+/// Slabs to which about as many triangles are offered each: most layers along a body's edge see
+/// few.
+static bool find_slabs(Near *s, int threads) {
+    DistanceSlabs *slabs = &s->slabs;
+    int64_t all = 0, sum = 0, so_far = 0;
+    int *change = calloc((size_t)s->layers + 1, sizeof *change);
+    if (!change) return false;
+    for (size_t t = 0; t < s->mesh->triangle_count; t++) {
+        const TriangleFrame *f = &s->work->frame[t];
+        if (f->low[s->axis] > f->high[s->axis]) continue;
+        change[f->low[s->axis]]++, change[f->high[s->axis] + 1]--;
+        all += f->high[s->axis] + 1 - f->low[s->axis];
+    }
+    all += (int64_t)LAYER_COST * s->layers;
+    slabs->count = 0, slabs->first[0] = 0;
+    int most = SLABS_A_THREAD * threads;
+    if (most > SLABS_MOST) most = SLABS_MOST;
+    for (int layer = 0; layer < s->layers; layer++) {
+        sum += change[layer], so_far += sum + LAYER_COST;
+        if (so_far * most >= all * (slabs->count + 1) || layer + 1 == s->layers)
+            slabs->first[++slabs->count] = layer + 1;
+    }
+    free(change);
+    return true;
 }
 
 static DistanceRows rows_of(const Near *s) {
@@ -128,20 +173,23 @@ static DistanceRows rows_of(const Near *s) {
                           .nearest = s->work->nearest};
 }
 
-/// Rows of a slab along y and z: [low, high].
-static void slab_rows(const Near *s, int slab, int low[2], int high[2]) {
-    int first, last;
-    slab_layers(s, slab, &first, &last);
-    low[0] = s->axis == 1 ? first : 0, low[1] = s->axis == 2 ? first : 0;
-    high[0] = s->axis == 1 ? last : s->grid->n[1] - 1;
-    high[1] = s->axis == 2 ? last : s->grid->n[2] - 1;
+/// Rows of a layer along y and z: [low, high].
+static void layer_rows(const Near *s, int layer, int low[2], int high[2]) {
+    low[0] = s->axis == 1 ? layer : 0, low[1] = s->axis == 2 ? layer : 0;
+    high[0] = s->axis == 1 ? layer : s->grid->n[1] - 1;
+    high[1] = s->axis == 2 ? layer : s->grid->n[2] - 1;
+}
+
+/// Nodes of a layer.
+static size_t layer_nodes(const Near *s) {
+    return (size_t)s->grid->n[0] * (s->axis == 2 ? (size_t)s->grid->n[1] : 1);
 }
 
 static void offer_slab(void *context, int slab, int thread) {
     const Near *s = context;
-    int first, last;
-    size_t begin, count = slab_nodes(s, slab, &begin);
-    slab_layers(s, slab, &first, &last);
+    const int first = s->slabs.first[slab], last = s->slabs.first[slab + 1] - 1;
+    const size_t begin = (size_t)first * layer_nodes(s);
+    const size_t count = (size_t)(last + 1 - first) * layer_nodes(s);
     for (size_t i = begin; i < begin + count; i++) s->grid->value[i] = DISTANCE_FAR;
     memset(s->work->nearest + begin, 0, count * sizeof *s->work->nearest);
     const DistanceRows rows = rows_of(s);
@@ -159,7 +207,8 @@ static void offer_slab(void *context, int slab, int thread) {
 
 // -------------------------------------------------------------------------------------- outwards
 
-static bool spread_row(const Near *s, int j, int k) {
+/// A row along x: the eights of it that are marked => what changed.
+static bool spread_row(const Near *s, int j, int k, uint8_t *eights) {
     const DistanceGrid *g = s->grid;
     const ptrdiff_t step[2] = {g->n[0], (ptrdiff_t)g->n[0] * g->n[1]};
     const ptrdiff_t row = j * step[0] + k * step[1];
@@ -174,28 +223,51 @@ static bool spread_row(const Near *s, int j, int k) {
             triangle[1 + 2 * a + side] = s->work->nearest + other;
         }
     return s->kernels->spread(d, triangle, g->n[0], g->spacing, EXACT * g->spacing,
-                              s->reach + g->spacing, s->work->value + row, s->work->triangle + row);
+                              s->reach + g->spacing, eights, s->work->value + row,
+                              s->work->triangle + row);
 }
 
-/// Whether a row or one beside it changed in the last pass. Others are the same in both buffers.
-static bool is_live(const Near *s, int j, int k) {
-    const int n1 = s->grid->n[1], n2 = s->grid->n[2];
-    const uint8_t *live = s->live[0] + (size_t)k * (size_t)n1 + j;
-    return live[0] || (j > 0 && live[-1]) || (j + 1 < n1 && live[1]) || (k > 0 && live[-n1]) ||
-           (k + 1 < n2 && live[n1]);
+enum { WORD = sizeof(uint64_t) };
+
+static uint64_t word_at(const uint8_t *p) {
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
 }
 
-static void spread_slab(void *context, int slab, int thread) {
+/// Of eight eights of a row, those that changed in the last pass or lie beside what did. Others are
+/// the same in both buffers.
+static uint64_t due_at(const Near *s, int j, int k, size_t from) {
+    static const uint64_t each = ~(uint64_t)0 / 0xff;
+    const size_t up = s->live_row, in = up * (size_t)s->grid->n[1];
+    const uint8_t *live = s->live[0] + (size_t)k * in + (size_t)j * up + from;
+    uint64_t due = word_at(live) | (word_at(live - 1) & each * CHANGED_LAST) |
+                   (word_at(live + 1) & each * CHANGED_FIRST);
+    if (j > 0) due |= word_at(live - up);
+    if (j + 1 < s->grid->n[1]) due |= word_at(live + up);
+    if (k > 0) due |= word_at(live - in);
+    if (k + 1 < s->grid->n[2]) due |= word_at(live + in);
+    return due;
+}
+
+static void spread_layer(void *context, int layer, int thread) {
     const Near *s = context;
+    bool busy = false;
     int low[2], high[2];
-    slab_rows(s, slab, low, high);
-    s->busy[slab] = 0;
+    layer_rows(s, layer, low, high);
     for (int k = low[1]; k <= high[1]; k++)
         for (int j = low[0]; j <= high[0]; j++) {
-            uint8_t *live = &s->live[1][(size_t)k * (size_t)s->grid->n[1] + (size_t)j];
-            *live = is_live(s, j, k) && spread_row(s, j, k);
-            s->busy[slab] |= *live;
+            size_t row = (size_t)k * (size_t)s->grid->n[1] + (size_t)j;
+            uint8_t *eights = s->live[1] + row * s->live_row;
+            uint64_t any = 0;
+            for (size_t at = 0; at + WORD < s->live_row; at += WORD) {
+                uint64_t due = due_at(s, j, k, at);
+                memcpy(eights + at, &due, sizeof due);
+                any |= due;
+            }
+            if (any) busy |= spread_row(s, j, k, eights);
         }
+    s->busy[layer] = busy;
     (void)thread;
 }
 
@@ -212,21 +284,32 @@ static void swap_buffers(Near *s) {
     s->live[0] = s->live[1], s->live[1] = live;
 }
 
-static void spread(Near *s, Team *team) {
-    memset(s->live[0], 1, (size_t)s->grid->n[1] * (size_t)s->grid->n[2]);
+/// False when out of memory.
+static bool spread(Near *s, Team *team) {
+    const DistanceGrid *g = s->grid;
+    const size_t rows = (size_t)g->n[1] * (size_t)g->n[2], eights = (size_t)g->n[0] / ROW;
+    s->live_row = (eights + WORD - 1) / WORD * WORD + WORD;
+    const size_t all = rows * s->live_row + WORD;
+    uint8_t *memory = calloc(2 * all + (size_t)s->layers, 1);
+    if (!memory) return false;
+    s->live[0] = memory + WORD, s->live[1] = s->live[0] + all, s->busy = memory + 2 * all;
+    for (size_t row = 0; row < rows; row++)
+        memset(s->live[0] + row * s->live_row, CHANGED_ANY, eights);
     for (int pass = 0; pass < PASSES_MOST; pass++) {
-        team_for(team, s->slabs, s->grain, spread_slab, s);
+        team_for(team, s->layers, s->grain, spread_layer, s);
         swap_buffers(s);
-        if (!memchr(s->busy, 1, (size_t)s->slabs)) break;
+        if (!memchr(s->busy, 1, (size_t)s->layers)) break;
     }
+    free(memory);
+    return true;
 }
 
-static void sign_slab(void *context, int slab, int thread) {
+static void sign_layer(void *context, int layer, int thread) {
     const Near *s = context;
-    size_t begin, count = slab_nodes(s, slab, &begin);
+    const size_t count = layer_nodes(s), begin = (size_t)layer * count;
     float *value = s->grid->value;
     int low[2], high[2];
-    slab_rows(s, slab, low, high);
+    layer_rows(s, layer, low, high);
     const DistanceRows rows = rows_of(s);
     s->kernels->refine(s->work->frame, &rows, low, high, EXACT * s->grid->spacing,
                        s->reach + s->grid->spacing);
@@ -244,19 +327,13 @@ bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, bool 
     Near s = {.grid = g, .mesh = mesh, .work = work, .reach = reach * g->spacing};
     s.kernels = distance_kernels_for(isa_choose(BRIM_ISA_AUTO));
     s.axis = g->n[2] > 1 ? 2 : 1;
-    s.slabs = SLABS_A_THREAD * team_threads(team);
-    if (s.slabs > g->n[s.axis]) s.slabs = g->n[s.axis];
-    size_t rows = (size_t)g->n[1] * (size_t)g->n[2];
-    uint8_t *live = malloc(2 * rows + (size_t)g->n[s.axis]);
-    if (!live) return false;
-    s.live[0] = live, s.live[1] = live + rows, s.busy = live + 2 * rows;
+    s.layers = g->n[s.axis];
+    s.grain = 1 + NODES_A_THREAD * s.layers / (int)nodes; // they cost more or less
     team_for(team, team_parts(mesh->triangle_count, TRIANGLES), 1, find_frames, &s);
-    team_for(team, s.slabs, 1, offer_slab, &s);
-    s.slabs = g->n[s.axis]; // from here on by layers: they cost more or less, as the surface lies
-    s.grain = 1 + NODES_A_THREAD * s.slabs / (int)nodes;
-    spread(&s, team);
-    free(live);
-    distance_grid_inside(g, mesh, sound, team, work->crossings, work->inside);
-    team_for(team, s.slabs, s.grain, sign_slab, &s);
+    if (!find_slabs(&s, team_threads(team))) return false;
+    team_for(team, s.slabs.count, 1, offer_slab, &s);
+    if (!spread(&s, team)) return false;
+    distance_grid_inside(g, mesh, sound, &s.slabs, team, work->crossings, work->inside);
+    team_for(team, s.layers, s.grain, sign_layer, &s);
     return true;
 }

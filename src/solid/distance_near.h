@@ -14,15 +14,15 @@
 /// Distance where nothing is known; its square is finite.
 #define DISTANCE_FAR 1e18f
 
-/// A triangle as its kernel takes it. Places are relative to node 0 of the grid, m.
+/// A triangle as its kernel takes it: its corners a at 0, b on the first of three axes of its own
+/// and c in the plane of the first two. Places are relative to node 0 of the grid, m.
 typedef struct TriangleFrame {
-    float corner[3], edge[2][3]; ///< a; to b, to c
-    float normal[3];             ///< unit
-    float across[3];             ///< edge from b to c
-    float ee, ff, ef, inverse;   ///< products of the edges, over their determinant
-    float by[3];                 ///< 1 / length^2 of ab, ac, bc, or 0
-    bool flat;                   ///< without area: its edges alone
-    int low[3], high[3];         ///< nodes within reach of its box
+    float corner[3];                      ///< a
+    float along[3], across[3], normal[3]; ///< the axes, unit
+    float length;                         ///< of ab
+    float apex[2];                        ///< c; its second is 0 where the triangle has no area
+    float by[2];                          ///< 1 / length^2 of ac, bc, or 0
+    int low[3], high[3];                  ///< nodes within reach of its box
 } TriangleFrame;
 
 /// The nodes of a grid to which triangles are offered.
@@ -33,6 +33,9 @@ typedef struct DistanceRows {
     uint32_t *nearest; ///< [nodes] triangles
 } DistanceRows;
 
+/// What of eight nodes a pass changed: any of them, the first, the last.
+enum { CHANGED_ANY = 1, CHANGED_FIRST = 2, CHANGED_LAST = 4 };
+
 /// Points that are looked up at once.
 enum { DISTANCE_POINTS = 16 };
 
@@ -41,12 +44,13 @@ typedef struct DistanceKernels {
     /// and z: who is nearer to it takes it. Values are squares.
     void (*offer)(const TriangleFrame *t, uint32_t id, const DistanceRows *rows, const int low[2],
                   const int high[2]);
-    /// One pass over a row of n nodes, n a multiple of eight: nodes farther than `near` take what
-    /// comes from the six beside them. d[0] and triangle[0] are the row itself, 1 and 2 those
-    /// before and after it along y, 3 and 4 along z, NULL where there is none. Nothing above `most`
-    /// is taken. => (to, to_triangle) [n]; whether any changed
+    /// One pass over a row of n nodes, n a multiple of eight, in those of its eights that `eights`
+    /// [n / 8] marks: nodes farther than `near` take what comes from the six beside them. d[0] and
+    /// triangle[0] are the row itself, 1 and 2 those before and after it along y, 3 and 4 along z,
+    /// NULL where there is none. Nothing above `most` is taken. => (to, to_triangle) [n] where
+    /// marked; eights: what changed; whether any did
     bool (*spread)(const float *const d[5], const uint32_t *const triangle[5], int n, float step,
-                   float near, float most, float *to, uint32_t *to_triangle);
+                   float near, float most, uint8_t *eights, float *to, uint32_t *to_triangle);
     /// Nodes with values above `near` and not above `most`: the distance to their triangle where
     /// that is less.
     void (*refine)(const TriangleFrame *triangles, const DistanceRows *rows, const int low[2],
