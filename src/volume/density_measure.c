@@ -149,15 +149,6 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
     return m;
 }
 
-/// Takes out the lowest cells of a band. There particles come and go by chance; corrected, that
-/// would move the surface above, and its waves would make more of them come and go.
-static void leave_edge(const BrimSim *s, int slot, TileMask *cells) {
-    for (int n = 0; n < 2 * s->dim; n++) {
-        TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
-        for (int z = 0; z < s->grid.tile_depth; z++) cells->slice[z] &= ~below.slice[z];
-    }
-}
-
 DensityErrors density_errors(const BrimSim *s, const float *density, const uint8_t *wet, int slot,
                              float *error) {
     const Grid *g = &s->grid;
@@ -166,7 +157,6 @@ DensityErrors density_errors(const BrimSim *s, const float *density, const uint8
     DensityErrors sums = {0};
     for (int z = 0; z < g->tile_depth && has_band(s); z++) // full, and without a count of particles
         here.slice[z] &= ~mask_word(g, s->below, slot, z);
-    if (has_band(s)) leave_edge(s, slot, &here);
     memset(error, 0, (size_t)g->tile_cells * sizeof *error);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
