@@ -155,6 +155,61 @@ TEST(viscosity_drags_along_what_touches_a_moving_wall) {
 
 /// A cylinder in a channel at Re 20 (Schaefer and Turek 1996, 2D-1): drag 5.5795 rho U^2 d / 2.
 /// Half of it is friction.
+enum { DRUM = 48 };
+static const double DRUM_X = 24.2, DRUM_Y = 23.7, DRUM_IN = 9.8, DRUM_OUT = 21.3;
+
+/// Liquid of the viscosity of a steady answer between a drum and a disk in its middle, which both
+/// turn, in degrees a second, after its friction has acted.
+static BrimSim *turn_drum(float inner, float outer, BrimError *error) {
+    Case c = case_box(2, DRUM, DRUM, DRUM, 1);
+    BrimShapeDef part[2] = {box_between((BrimVec3){-DRUM, -DRUM, -1}, (BrimVec3){DRUM, DRUM, 1}),
+                            ball((BrimVec3){0}, (float)DRUM_OUT)};
+    BrimShapeDef drum = ball((BrimVec3){(float)DRUM_X, (float)DRUM_Y, 0}, 0), disk = drum;
+    drum.kind = BRIM_SHAPE_DIFFERENCE, drum.children = part, drum.child_count = 2;
+    disk.radius = (float)DRUM_IN;
+    case_liquid(&c, box_between((BrimVec3){0}, (BrimVec3){DRUM, DRUM, 1}));
+    case_solid(&c, drum), case_solid(&c, disk);
+    c.solids[0].motion = c.solids[1].motion = BRIM_MOTION_ROTATION;
+    c.solids[0].axis = c.solids[1].axis = (BrimVec3){0, 0, 1};
+    c.solids[0].rate = outer, c.solids[1].rate = inner;
+    c.def.viscosity = 1e9;
+    BrimSim *s = before_viscosity(&c, 1, error);
+    if (!s) return NULL;
+    stage_begin(s, AT_VISCOSITY);
+    if (stage_viscosity(s, error) != BRIM_OK) brim_sim_destroy(&s);
+    return s;
+}
+
+static double spin_in, spin_out; // rad/s
+
+/// Circular Couette flow.
+static double between_cylinders(int axis, const double at[3]) {
+    double x = at[0] - DRUM_X, y = at[1] - DRUM_Y, in = DRUM_IN * DRUM_IN,
+           out = DRUM_OUT * DRUM_OUT;
+    double rigid_part = (spin_out * out - spin_in * in) / (out - in);
+    double vortex = (spin_in - spin_out) * in * out / (out - in) / (x * x + y * y);
+    if (x * x + y * y < in || x * x + y * y > out) return NAN;
+    return (rigid_part + vortex) * (axis == 0 ? -y : x);
+}
+
+TEST(viscosity_between_cylinders_is_couettes) {
+    // walls at all angles to the grid: one turns, the other, both together
+    static const struct {
+        float inner, outer;
+        double limit; // of the fastest wall's speed
+    } cases[] = {{1, 0, 0.07}, {0, 1, 0.035}, {1, 1, 0.002}};
+    for (int i = 0; i < 3; i++) {
+        BrimError error;
+        BrimSim *s = turn_drum(cases[i].inner, cases[i].outer, &error);
+        CHECK(s != NULL);
+        if (!s) return;
+        spin_in = cases[i].inner * M_PI / 180, spin_out = cases[i].outer * M_PI / 180;
+        double fastest = fmax(spin_in * DRUM_IN, spin_out * DRUM_OUT);
+        CHECK_BELOW(for_faces(s, between_cylinders, false), cases[i].limit * fastest);
+        brim_sim_destroy(&s);
+    }
+}
+
 TEST(viscosity_drags_a_cylinder_as_the_benchmark_says) {
     enum { N = 21 };
     const double height = 0.41, dx = height / N, top = 0.3;

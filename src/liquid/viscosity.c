@@ -196,7 +196,9 @@ static float cross_drag(const BrimSim *s, int a, int slot, int cell) {
     return sum;
 }
 
-/// What solids got from the faces beside them: => viscous_drag
+/// What solids got from the faces beside them, and how much less per speed of their own that would
+/// be.
+/// => viscous_drag, viscous_grip
 static void drag_tile(BrimSim *s, int slot, int thread, void *context) {
     const int64_t first = (int64_t)slot * s->grid.tile_cells, near = solid_cell(s, first);
     if (near < 0) return;
@@ -206,6 +208,8 @@ static void drag_tile(BrimSim *s, int slot, int thread, void *context) {
             if (grip == 0) continue;
             s->viscous_drag[a][near + i] = grip * s->viscous_u[a][first + i] -
                                            s->viscous_drag[a][near + i] + cross_drag(s, a, slot, i);
+            // a wall that gave way would take the face along
+            s->viscous_grip[a][near + i] = grip - grip * grip / s->viscous_diagonal[a][first + i];
         }
 }
 

@@ -9,7 +9,7 @@
 enum { EDGE = VISCOUS_EDGE, LATTICE = VISCOUS_BLOCK };
 /// Parts of a control volume below this are nothing.
 static const float PART_MIN = 1e-4f;
-/// Walls are not taken to be nearer to a face's middle than this part of a cell.
+/// Walls are not taken to be nearer to a face's middle than this part of the way to the next one.
 static const float WALL_MIN = 0.25f;
 
 /// What a face is to the system.
@@ -35,6 +35,7 @@ typedef struct Local {
     float face[3][LATTICE]; ///< lower faces
     float edge[3][LATTICE]; ///< and low edges
     float scale[3][2][LATTICE]; ///< of edges, with walls: by how much nearer than a cell they are
+    float squeeze[3][LATTICE];  ///< the same of centres, for the faces of a component
     uint8_t kind[3][LATTICE];   ///< of lower faces
 } Local;
 
@@ -266,19 +267,27 @@ static float wall_velocity(const Local *l, int axis, int x, int y, int z) {
 
 // ---------------------------------------------------------------------------------------- edges
 
-/// How near a wall is for the faces of component a on both sides of an edge, which lie along b: 1
-/// where there is none.
-static float pair_distance(const Local *l, int a, int b, const int p[3]) {
+/// Whether a face that is held is held by a solid and not by a side of the domain.
+static bool is_of_solid(const Local *l, int axis, const int p[3]) {
+    const TileCoord c = l->s->grid.coord[l->slot];
+    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
+    int at = first[axis] + p[axis];
+    return l->solids && l->kind[axis][at_cell(l, p[0], p[1], p[2])] == FACE_SOLID && at > 0 &&
+           at < l->s->grid.cells[axis];
+}
+
+/// Where the wall is between two faces of component a that are neighbours along b, p the upper one:
+/// its part of the way from the free one to the one that is held; 1 where there is none.
+static float way_to_wall(const Local *l, int a, int b, const int p[3]) {
     const int i = at_cell(l, p[0], p[1], p[2]), below = i - l->stride[b];
     bool free = l->kind[a][i] == FACE_FREE, free_below = l->kind[a][below] == FACE_FREE;
     if (free == free_below) return 1;
-    const uint8_t held = l->kind[a][free ? below : i];
-    if (held == FACE_SOURCE) return 1;
-    if (held == FACE_GHOST) return 0.5f;
-    int q[3] = {p[0], p[1], p[2]};
-    if (!free) q[b]--;
-    float d = wall_distance(l, a, q);
-    return d < WALL_MIN ? WALL_MIN : d > 1 ? 1 : d;
+    if (l->kind[a][free ? below : i] == FACE_GHOST) return 0.5f;
+    const int q[3] = {p[0] - (b == 0), p[1] - (b == 1), p[2] - (b == 2)};
+    if (!is_of_solid(l, a, free ? q : p)) return 1;
+    float out = wall_distance(l, a, free ? p : q), in = -wall_distance(l, a, free ? q : p);
+    float way = in > 0 ? out / (out + in) : out;
+    return way < WALL_MIN ? WALL_MIN : way > 1 ? 1 : way;
 }
 
 /// Open part of the control volume around an edge.
@@ -302,10 +311,21 @@ static void mend_edge(Local *l, int a, int b, const int p[3]) {
     if (none || !(free[0] | free[1] | free[2] | free[3])) l->edge[e][i] = 0;
     if (l->edge[e][i] == 0 || !wall || (free[0] == free[1] && free[2] == free[3])) return;
     // Friction at a wall acts over the way to it: gradient u / d in the part d of the volume.
-    float da = pair_distance(l, a, b, p), db = pair_distance(l, b, a, p);
+    float da = way_to_wall(l, a, b, p), db = way_to_wall(l, b, a, p);
     bool slips = l->s->def.slip == BRIM_SLIP_FREE;
     l->edge[e][i] = slips ? 0 : l->edge[e][i] / open_around(l, a, b, i) * fminf(da, db);
     l->scale[e][0][i] = 1 / da, l->scale[e][1][i] = 1 / db;
+}
+
+/// The middle of a cell, where one of its two faces across an axis may not be free. => squeeze
+static void mend_centres(Local *l) {
+    for (int z = l->dim == 3 ? -1 : 0; z <= (l->dim == 3 ? TILE - 1 : 0); z++)
+        for (int y = -1; y < TILE; y++)
+            for (int x = -1; x < TILE; x++)
+                for (int a = 0; a < l->dim; a++) {
+                    const int p[3] = {x + (a == 0), y + (a == 1), z + (a == 2)};
+                    l->squeeze[a][at_cell(l, x, y, z)] = 1 / way_to_wall(l, a, a, p);
+                }
 }
 
 static void mend_edges(Local *l) {
@@ -326,17 +346,10 @@ typedef struct Ties {
     float grip, held; ///< of those to solids: coefficients; times the solids' velocity, m/s
 } Ties;
 
-/// Whether a face that is held is held by a solid and not by a side of the domain.
-static bool is_of_solid(const Local *l, int axis, const int p[3]) {
-    const TileCoord c = l->s->grid.coord[l->slot];
-    const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    int at = first[axis] + p[axis];
-    return l->solids && l->kind[axis][at_cell(l, p[0], p[1], p[2])] == FACE_SOLID && at > 0 &&
-           at < l->s->grid.cells[axis];
-}
-
-/// A tie of a face to one of the same component. Returns the coefficient between unknowns.
-static float tie(const Local *l, int axis, const int to[3], float coefficient, Ties *ties) {
+/// A tie of a face to one of the same component; the wall between them, if any, is nearer by
+/// `scale`. Returns the coefficient between unknowns.
+static float tie(const Local *l, int axis, const int from[3], const int to[3], float coefficient,
+                 float scale, Ties *ties) {
     if (coefficient == 0) return 0;
     uint8_t kind = l->kind[axis][at_cell(l, to[0], to[1], to[2])];
     if (kind == FACE_NONE) return 0;
@@ -344,10 +357,13 @@ static float tie(const Local *l, int axis, const int to[3], float coefficient, T
         ties->sum += coefficient;
         return coefficient;
     }
-    float wall = coefficient * wall_velocity(l, axis, to[0], to[1], to[2]);
+    const bool solid = is_of_solid(l, axis, to);
+    float speed = wall_velocity(l, axis, to[0], to[1], to[2]);
+    if (solid && scale > 1) // the wall's own, on the way between the two faces
+        speed += (1 - 1 / scale) * (wall_velocity(l, axis, from[0], from[1], from[2]) - speed);
     ties->mass += coefficient;
-    ties->rhs += wall;
-    if (is_of_solid(l, axis, to)) ties->grip += coefficient, ties->held += wall;
+    ties->rhs += coefficient * speed;
+    if (solid) ties->grip += coefficient, ties->held += coefficient * speed;
     return 0;
 }
 
@@ -363,12 +379,29 @@ static float guess(const BrimSim *s, int axis, int slot, int cell) {
     return count ? sum / (float)count : 0;
 }
 
+/// By how much nearer than a cell the wall is between a face of component a at i and its neighbour
+/// below along b.
+static inline float scale_of(const Local *l, int a, int b, int i) {
+    if (!l->walls) return 1;
+    return a == b ? l->squeeze[a][i - l->stride[a]] : l->scale[edge_of(a, b)][a > b][i];
+}
+
 /// Coefficient of a face of component a at i towards its neighbour below along b.
 static inline float coefficient(const Local *l, int a, int b, int i) {
-    if (a == b) return 2 * l->strength * l->centre[i - l->stride[a]];
-    const int e = edge_of(a, b);
-    float scale = l->walls ? l->scale[e][a > b][i] : 1;
-    return l->strength * l->edge[e][i] * scale * scale;
+    const float scale = scale_of(l, a, b, i), square = scale * scale;
+    if (a == b) return 2 * l->strength * l->centre[i - l->stride[a]] * square;
+    return l->strength * l->edge[edge_of(a, b)][i] * square;
+}
+
+/// The gradient along a of component b at an edge leads to the wall, where the wall's own velocity
+/// is not that of the face that is held: what this puts on the upper face of component a beside it.
+static float across(const Local *l, int a, int b, const int p[3]) {
+    const int i = at_cell(l, p[0], p[1], p[2]);
+    const float scale = scale_of(l, b, a, i);
+    const int q[3] = {p[0] - (a == 0), p[1] - (a == 1), p[2] - (a == 2)};
+    if (!(scale > 1) || !is_of_solid(l, b, l->kind[b][i] == FACE_FREE ? q : p)) return 0;
+    float change = wall_velocity(l, b, p[0], p[1], p[2]) - wall_velocity(l, b, q[0], q[1], q[2]);
+    return l->strength * l->edge[edge_of(a, b)][i] * scale_of(l, a, b, i) * (scale - 1) * change;
 }
 
 /// The row of one face that may touch walls. Returns the sum of its coefficients.
@@ -379,10 +412,16 @@ static float build_beside_walls(BrimSim *s, const Local *l, int a, const int p[3
     float *const *along[3] = {s->viscous_along_x, s->viscous_along_y, s->viscous_along_z};
     for (int b = 0; b < l->dim; b++)
         for (int far = 0; far < 2; far++) {
-            int to[3] = {p[0], p[1], p[2]};
-            to[b] += far ? 1 : -1;
-            float free = tie(l, a, to, coefficient(l, a, b, far ? i + l->stride[b] : i), ties);
+            const int upper = far ? i + l->stride[b] : i;
+            int to[3] = {p[0], p[1], p[2]}, edge[3] = {p[0], p[1], p[2]};
+            to[b] += far ? 1 : -1, edge[b] += far;
+            float free =
+                tie(l, a, p, to, coefficient(l, a, b, upper), scale_of(l, a, b, upper), ties);
             if (!far) along[b][a][at] = free;
+            if (a == b) continue;
+            float turned = (far ? -1.0f : 1.0f) * across(l, a, b, edge);
+            ties->rhs += turned;
+            if (is_of_solid(l, a, to)) ties->held += turned;
         }
     return ties->sum;
 }
@@ -523,7 +562,7 @@ static bool build_mixed(BrimSim *s, Local *l, float *phi, float *solid, ViscousB
     find_octants(l, phi);
     if (l->walls) find_open(l, l->solids ? solid : NULL);
     find_volumes(l);
-    if (l->walls) find_kinds(l), mend_edges(l);
+    if (l->walls) find_kinds(l), mend_edges(l), mend_centres(l);
     return build_rows(s, l, build);
 }
 
