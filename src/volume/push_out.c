@@ -11,32 +11,52 @@ static const float MARGIN = 0.01f;
 /// They walk out at most so far in a step, cells.
 static const float STRIDE = 0.5f;
 
-/// Distance at a point of a block of nodes, in cells, and its gradient.
-static float distance_at(const SolidNodes *nodes, const float at[3], int dim, float inv_dx,
-                         float gradient[3]) {
+/// The nodes around a point of a block, and its fractions between them. Returns the lowest one.
+static const float *nodes_around(const SolidNodes *nodes, const float at[3], int dim, int stride[3],
+                                 float f[3]) {
     const int fine = nodes->fine ? 2 : 1, edge = fine * (TILE + 2);
-    const int stride[3] = {1, edge, edge * edge};
-    float f[3] = {0}, value = 0;
-    int low = 0;
+    const float *low = nodes->phi;
+    stride[0] = 1, stride[1] = edge, stride[2] = edge * edge;
     for (int a = 0; a < dim; a++) {
         float x = at[a] * (float)fine;
         int last = fine * (TILE + 1); // rounding may reach the tile's far end
         int cell = x < (float)last ? (int)x : last - 1;
         f[a] = x - (float)cell;
         low += cell * stride[a];
-        gradient[a] = 0;
     }
+    return low;
+}
+
+/// Distance at a point of a block of nodes, in cells.
+static float distance_at(const SolidNodes *nodes, const float at[3], int dim, float inv_dx) {
+    int stride[3];
+    float f[3] = {0}, value = 0;
+    const float *low = nodes_around(nodes, at, dim, stride, f);
+    for (int z = 0; z < (dim == 3 ? 2 : 1); z++)
+        for (int y = 0; y < 2; y++) {
+            const float *row = low + y * stride[1] + z * stride[2];
+            const float w = (y ? f[1] : 1 - f[1]) * (dim == 3 ? z ? f[2] : 1 - f[2] : 1);
+            value += w * ((1 - f[0]) * row[0] + f[0] * row[1]);
+        }
+    return value * inv_dx;
+}
+
+/// Its gradient.
+static void gradient_at(const SolidNodes *nodes, const float at[3], int dim, float inv_dx,
+                        float gradient[3]) {
+    int stride[3];
+    float f[3] = {0};
+    const float *low = nodes_around(nodes, at, dim, stride, f);
+    for (int a = 0; a < 3; a++) gradient[a] = 0;
     for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
-        float w[3], phi = nodes->phi[low + (n & 1) * stride[0] + (n >> 1 & 1) * stride[1] +
-                                     (n >> 2) * stride[2]] *
-                          inv_dx;
+        float w[3],
+            phi =
+                low[(n & 1) * stride[0] + (n >> 1 & 1) * stride[1] + (n >> 2) * stride[2]] * inv_dx;
         for (int a = 0; a < 3; a++) w[a] = a < dim ? n >> a & 1 ? f[a] : 1 - f[a] : 1;
-        value += w[0] * w[1] * w[2] * phi;
         gradient[0] += (n & 1 ? phi : -phi) * w[1] * w[2];
         gradient[1] += (n >> 1 & 1 ? phi : -phi) * w[0] * w[2];
         if (dim == 3) gradient[2] += (n >> 2 ? phi : -phi) * w[0] * w[1];
     }
-    return value;
 }
 
 /// The direction in which a particle gets out of a solid: up the gradient, unless that leads no
@@ -44,19 +64,19 @@ static float distance_at(const SolidNodes *nodes, const float at[3], int dim, fl
 /// there the axis that leads highest is taken. depth: at the point, cells
 static void way_out(const SolidNodes *nodes, const float at[3], int dim, float inv_dx, float depth,
                     const float gradient[3], float direction[3]) {
-    float length = 0, to[3] = {0}, unused[3], highest = -depth;
+    float length = 0, to[3] = {0}, highest = -depth;
     for (int a = 0; a < dim; a++) length += gradient[a] * gradient[a];
     length = sqrtf(length);
     for (int a = 0; a < 3; a++) {
         direction[a] = a < dim && length > 1e-6f ? gradient[a] / length : 0;
         to[a] = at[a] + STRIDE * direction[a];
     }
-    if (distance_at(nodes, to, dim, inv_dx, unused) > highest) return;
+    if (distance_at(nodes, to, dim, inv_dx) > highest) return;
     for (int n = 0; n < 2 * dim; n++) {
         float step[3] = {0};
         step[n >> 1] = n & 1 ? 1 : -1;
         for (int a = 0; a < 3; a++) to[a] = at[a] + STRIDE * step[a];
-        float d = distance_at(nodes, to, dim, inv_dx, unused);
+        float d = distance_at(nodes, to, dim, inv_dx);
         if (d <= highest) continue;
         highest = d;
         memcpy(direction, step, sizeof step);
@@ -81,16 +101,22 @@ static void keep_deepest(BrimSim *s, size_t cell, const SolidNodes *nodes, const
     for (int a = 0; a < s->dim; a++) s->push[a][cell] = direction[a] * way;
 }
 
-/// Whether a node of a cell lies inside: else no point of it does.
-static bool cut_by_solid(const SolidNodes *nodes, int dim, int cell) {
+/// Cells of a row of a tile of which a node lies inside; no point of the others does.
+static unsigned cut_by_solid(const SolidNodes *nodes, int dim, int row) {
     const int fine = nodes->fine ? 2 : 1, edge = fine * (TILE + 2);
-    const int at[3] = {(cell & 7) + 1, (cell >> 3 & 7) + 1, dim == 3 ? (cell >> 6) + 1 : 0};
-    const float *low = nodes->phi + fine * ((at[2] * edge + at[1]) * edge + at[0]);
-    for (int z = 0; z <= (dim == 3 ? fine : 0); z++)
-        for (int y = 0; y <= fine; y++)
-            for (int x = 0; x <= fine; x++)
-                if (low[(z * edge + y) * edge + x] < 0) return true;
-    return false;
+    const int y0 = (row & 7) + 1, z0 = dim == 3 ? (row >> 3) + 1 : 0;
+    unsigned inside = 0; // bit by node along x
+    for (int z = fine * z0; z <= fine * z0 + (dim == 3 ? fine : 0); z++)
+        for (int y = fine * y0; y <= fine * (y0 + 1); y++) {
+            const float *from = nodes->phi + (z * edge + y) * edge + fine;
+            for (int x = 0; x <= fine * TILE; x++) inside |= (unsigned)(from[x] < 0) << x;
+        }
+    inside |= inside >> 1;
+    if (!nodes->fine) return inside & 0xff;
+    unsigned cells = 0;
+    inside |= inside >> 1;
+    for (int x = 0; x < TILE; x++) cells |= (inside >> (2 * x) & 1) << x;
+    return cells;
 }
 
 static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
@@ -109,19 +135,22 @@ static int64_t find_in_tile(BrimSim *s, int slot, int thread) {
     SolidNodes nodes = solid_nodes(s, slot, thread, 1, 3 * s->dx, node);
     Span span = sim_span(s, slot, 1);
     int64_t inside = 0;
+    unsigned cut = 0;
     const uint32_t *start = cell_starts(p, &s->grid, slot);
     for (int cell = 0; cell < s->grid.tile_cells; cell++) {
         uint32_t first = start[cell], last = start[cell + 1];
+        if ((cell & 7) == 0) cut = cut_by_solid(&nodes, s->dim, cell / TILE);
         if (first == last) continue;
-        if (!cut_by_solid(&nodes, s->dim, cell)) continue;
+        if (!(cut >> (cell & 7) & 1)) continue;
         for (uint32_t i = first; i < last; i++) {
             float at[3] = {0}, gradient[3];
             for (int a = 0; a < s->dim; a++)
                 at[a] = space_to_grid(s->space, p->attr[ATTR_X + a][i]) - span.corner[a];
-            float d = distance_at(&nodes, at, s->dim, s->inv_dx, gradient);
+            float d = distance_at(&nodes, at, s->dim, s->inv_dx);
             p->order[i] = d < -SHIFT_DEPTH && d >= -SOLID_DEPTH;
             if (d >= -SHIFT_DEPTH) continue;
             inside++;
+            gradient_at(&nodes, at, s->dim, s->inv_dx, gradient);
             keep_deepest(s, (size_t)(push + cell), &nodes, at, -d, gradient);
             pushed.slice[cell >> 6] |= (uint64_t)1 << (cell & 63);
         }
