@@ -43,8 +43,8 @@ scatter_sum(const BrimSim *s, int slot, size_t floats, size_t first, const int h
         int32_t t = g->neighbour[slot][n];
         if (t < 0 || s->scatter_at[t] < 0) continue;
         const int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-        int low[3], high[3]; // of the tile's cells
-        for (int a = 0; a < 3; a++) {
+        int low[3], high[3]; // of the tile's rows
+        for (int a = 1; a < 3; a++) {
             low[a] = d[a] > 0 ? TILE - halo : 0;
             high[a] = d[a] < 0 ? halo : TILE;
         }
@@ -53,13 +53,11 @@ scatter_sum(const BrimSim *s, int slot, size_t floats, size_t first, const int h
         const float *block = scatter_block(s, t, floats) + first;
         for (int z = low[2]; z < high[2]; z++)
             for (int y = low[1]; y < high[1]; y++) {
-                const float *in =
-                    block + ((z + z0) * edge + y + halo - TILE * d[1]) * edge + halo - TILE * d[0];
+                const float *in = block + ((z + z0) * edge + y + halo - TILE * d[1]) * edge + halo;
                 float *out = sums + (z * TILE + y) * TILE;
-                if (d[0] == 0)
-                    for (int x = 0; x < TILE; x++) out[x] += in[x];
-                else
-                    for (int x = low[0]; x < high[0]; x++) out[x] += in[x];
+                for (int x = 0; x < TILE && d[0] == 0; x++) out[x] += in[x];
+                for (int x = 0; x < halo && d[0] < 0; x++) out[x] += in[x + TILE];
+                for (int x = TILE - halo; x < TILE && d[0] > 0; x++) out[x] += in[x - TILE];
             }
     }
 }
