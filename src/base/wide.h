@@ -45,6 +45,18 @@ static inline wide wide_load_some(const float *p, wide_int mask) {
 #endif
 }
 
+/// Writes the lanes of a mask alone.
+static inline void wide_store_some(float *p, wide_int mask, wide v) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(p, _mm512_movepi32_mask((__m512i)mask), (__m512)v);
+#elif defined(__AVX2__)
+    _mm256_maskstore_ps(p, (__m256i)mask, (__m256)v);
+#else
+    for (int i = 0; i < WIDE; i++)
+        if (mask[i]) p[i] = v[i];
+#endif
+}
+
 /// 0, 1, 2, ...
 static inline wide_int wide_lanes(void) {
 #if defined(__AVX512F__)

@@ -22,3 +22,10 @@ static inline void chunk_positions(const Span *p, int first, int n, int edge, co
         for (int i = n; i % WIDE; i++) out[i] = out[0];
     }
 }
+
+/// The same of a register of particles along an axis; lanes that hold none are like the first.
+static inline wide wide_position(const Span *p, int first, wide_int valid, int axis, int edge) {
+    const float *from = p->attr[ATTR_X + axis] + first, high = (float)(edge - 1) * (1 - 0x1p-24f);
+    const wide x = wide_select(valid, wide_load_some(from, valid), wide_all(from[0]));
+    return wide_min(x * p->space.inv_dx - p->corner[axis], wide_all(high));
+}

@@ -23,11 +23,10 @@ typedef struct DensityKernels {
     /// in cells; kept inside [low, high], m.
     ShiftSums (*shift)(const Span *p, const float *const block[3], float scale, const float low[3],
                        const float high[3]);
-    /// How far particles went. by [axis]: from where, m => cells; a whole vector beyond the last is
-    /// written.
+    /// How far particles went. by [axis]: from where, m => cells
     ShiftSums (*lengths)(const Span *p, float *const by[3]);
     /// A surface that particles carry stays where it is when they are shifted by so many cells:
-    /// (normal) => phi. by [axis]: read up to a vector beyond the last.
+    /// (normal) => phi. by [axis]
     void (*stay)(const Span *p, const float *const by[3]);
     /// Largest |value| of `count`, a multiple of 16.
     float (*largest)(const float *values, int count);

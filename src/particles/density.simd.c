@@ -69,38 +69,35 @@ static inline wide length_of(const wide d[3], const int dim) {
 }
 
 /// A surface that particles carry stays where it is: shifts make room between them and are no flow.
-static inline void stay_some(const Span *p, int first, int n, const float *const by[3],
-                             const int dim) {
-    const uint32_t *words = (const uint32_t *)(const void *)p->attr[ATTR_NORMAL] + first;
+/// by: cells that those from `first` on are shifted by
+static inline void stay_some(const Span *p, int first, const wide by[3], const int dim) {
+    const wide_int valid = wide_lanes() < p->count - first;
+    const float *word_at = (const float *)(const void *)p->attr[ATTR_NORMAL] + first;
     float *phi = p->attr[ATTR_PHI] + first;
-    for (int i = 0; i < n; i += WIDE) {
-        wide normal[3], away = {0};
-        wide_int word = load_words(words + i), none = word == 0;
-        if (wide_bits(~none) == 0) continue;
-        normals_unpack(word, normal, dim);
-        for (int a = 0; a < dim; a++) away += normal[a] * wide_load(by[a] + i);
-        wide more = wide_select(none, (wide){0}, away);
-        for (int k = 0; k < WIDE && i + k < n; k++) phi[i + k] += more[k];
+    const wide_int word = (wide_int)wide_load_some(word_at, valid), some = valid & (word != 0);
+    wide normal[3], away = {0};
+    if (wide_bits(some) == 0) return;
+    normals_unpack(word, normal, dim);
+    for (int a = 0; a < dim; a++) away += normal[a] * by[a];
+    wide_store_some(phi, some, wide_load_some(phi, some) + away);
+}
+
+static inline void stay_dim(const Span *p, const float *const by[3], const int dim) {
+    for (int first = 0; first < p->count; first += WIDE) {
+        const wide_int valid = wide_lanes() < p->count - first;
+        wide d[3] = {0};
+        for (int a = 0; a < dim; a++) d[a] = wide_load_some(by[a] + first, valid);
+        stay_some(p, first, d, dim);
     }
 }
 
 static void stay(const Span *p, const float *const by[3]) {
-    p->dim == 3 ? stay_some(p, 0, p->count, by, 3) : stay_some(p, 0, p->count, by, 2);
+    p->dim == 3 ? stay_dim(p, by, 3) : stay_dim(p, by, 2);
 }
 
 /// The larger ones; what is not a number stays.
 static inline wide larger(wide most, wide v) {
     return wide_select((v > most) | (v != v), v, most);
-}
-
-/// Lengths of a chunk, 0 beyond its end, join sums and largest ones.
-static inline void add_lengths(const float length[CHUNK], int n, Lanes sum, Lanes most) {
-    for (int i = 0; i < n; i += LANES)
-        for (int k = 0; k < LANE_PARTS; k++) {
-            wide v = wide_load(length + i + k * WIDE);
-            sum[k] += v;
-            most[k] = larger(most[k], v);
-        }
 }
 
 static inline float largest_lane(const Lanes v) {
@@ -110,35 +107,30 @@ static inline float largest_lane(const Lanes v) {
     return most;
 }
 
+/// Lengths of particles join sums and largest ones; lanes that hold none do not.
+static inline void add_lengths(const wide d[3], wide_int valid, wide *sum, wide *most,
+                               const int dim) {
+    const wide length = wide_select(valid, length_of(d, dim), (wide){0});
+    *sum += length;
+    *most = larger(*most, length);
+}
+
 static inline ShiftSums shift_dim(const Span *p, const float *const block[3], float scale,
                                   const float low[3], const float high[3], const int dim) {
     enum { EDGE = TILE + 2 };
-    float at[3][CHUNK], by[3][CHUNK], length[CHUNK];
     Lanes sum = {0}, most = {0};
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, EDGE, 0, at, dim);
-        for (int i = 0; i < n; i += WIDE) {
-            wide x[3] = {0}, d[3];
-            for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
-            sample_faces(block, EDGE, x, d, dim);
-            for (int a = 0; a < dim; a++) {
-                d[a] *= scale;
-                wide_store(by[a] + i, d[a]);
-            }
-            wide_store(length + i, length_of(d, dim));
-        }
-        for (int i = n; i < CHUNK; i++) length[i] = 0;
-        add_lengths(length, n, sum, most);
-        if (p->attr[ATTR_NORMAL])
-            stay_some(p, first, n, (const float *const[3]){by[0], by[1], by[2]}, dim);
+    for (int first = 0, part = 0; first < p->count; first += WIDE, part = (part + 1) % LANE_PARTS) {
+        const wide_int valid = wide_lanes() < p->count - first;
+        wide x[3] = {0}, d[3];
+        for (int a = 0; a < dim; a++) x[a] = wide_position(p, first, valid, a, EDGE);
+        sample_faces(block, EDGE, x, d, dim);
+        for (int a = 0; a < dim; a++) d[a] *= scale;
+        add_lengths(d, valid, &sum[part], &most[part], dim);
+        if (p->attr[ATTR_NORMAL]) stay_some(p, first, d, dim);
         for (int a = 0; a < dim; a++) {
-            float *restrict x = p->attr[ATTR_X + a] + first;
-            for (int i = 0; i < n; i++) {
-                float to = x[i] + by[a][i] * p->dx;
-                to = to > low[a] ? to : low[a];
-                x[i] = to < high[a] ? to : high[a];
-            }
+            float *at = p->attr[ATTR_X + a] + first;
+            const wide to = wide_load_some(at, valid) + d[a] * p->dx;
+            wide_store_some(at, valid, wide_clamp(to, wide_all(low[a]), wide_all(high[a])));
         }
     }
     return (ShiftSums){lanes_fold(sum), largest_lane(most)};
@@ -151,22 +143,16 @@ static ShiftSums shift(const Span *p, const float *const block[3], float scale, 
 }
 
 static inline ShiftSums lengths_dim(const Span *p, float *const by[3], const int dim) {
-    float length[CHUNK];
     Lanes sum = {0}, most = {0};
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        for (int i = 0; i < CHUNK; i += WIDE) {
-            const wide_int there = wide_lanes() < n - i;
-            wide d[3] = {0};
-            for (int a = 0; a < dim && i < n; a++) {
-                float *from = by[a] + first + i;
-                wide x = wide_load_some(p->attr[ATTR_X + a] + first + i, there);
-                d[a] = wide_select(there, (x - wide_load(from)) * p->inv_dx, (wide){0});
-                wide_store(from, d[a]);
-            }
-            wide_store(length + i, length_of(d, dim));
+    for (int first = 0, part = 0; first < p->count; first += WIDE, part = (part + 1) % LANE_PARTS) {
+        const wide_int valid = wide_lanes() < p->count - first;
+        wide d[3] = {0};
+        for (int a = 0; a < dim; a++) {
+            const wide x = wide_load_some(p->attr[ATTR_X + a] + first, valid);
+            d[a] = (x - wide_load_some(by[a] + first, valid)) * p->inv_dx;
+            wide_store_some(by[a] + first, valid, d[a]);
         }
-        add_lengths(length, n, sum, most);
+        add_lengths(d, valid, &sum[part], &most[part], dim);
     }
     return (ShiftSums){lanes_fold(sum), largest_lane(most)};
 }

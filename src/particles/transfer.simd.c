@@ -184,21 +184,17 @@ static inline wide sample_gradient(const float *b, const wide_int cell[3], int e
 
 static inline void from_block_dim(const Span *p, float ratio, const float *const block[3], int halo,
                                   const int dim) {
-    int edge = TILE + 2 * halo;
-    float at[3][CHUNK], out[3][CHUNK];
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, edge, 0, at, dim);
-        for (int i = 0; i < n; i += WIDE) {
-            wide x[3] = {0}, v[3];
-            for (int a = 0; a < dim; a++) x[a] = wide_load(at[a] + i);
-            sample_faces(block, edge, x, v, dim);
-            for (int a = 0; a < dim; a++) wide_store(out[a] + i, v[a]);
-        }
+    const int edge = TILE + 2 * halo;
+    for (int first = 0; first < p->count; first += WIDE) {
+        const wide_int valid = wide_lanes() < p->count - first;
+        wide x[3] = {0}, found[3];
+        for (int a = 0; a < dim; a++) x[a] = wide_position(p, first, valid, a, edge);
+        sample_faces(block, edge, x, found, dim);
         for (int a = 0; a < dim; a++) {
-            float *restrict v = p->attr[ATTR_VX + a] + first;
-            for (int i = 0; i < n; i++)
-                v[i] = out[a][i] == out[a][i] ? ratio * v[i] + out[a][i] : v[i];
+            float *at = p->attr[ATTR_VX + a] + first;
+            const wide v = wide_load_some(at, valid);
+            const wide_int known = found[a] == found[a];
+            wide_store_some(at, valid, wide_select(known, ratio * v + found[a], v));
         }
     }
 }
@@ -629,6 +625,95 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
     }
 }
 
+/// A register of particles that meet no solids.
+typedef struct Free {
+    wide_int valid; ///< lanes that hold one
+    wide at[3], own[3], flow[3];
+} Free;
+
+/// Loads some of a group, and the flow there. Returns the fastest component among them.
+static inline wide free_begin(const Span *p, int first, int n, const MoveParams *m, Free *out,
+                              const int dim) {
+    const int edge = TILE + 2 * m->halo;
+    wide fastest = {0};
+    out->valid = wide_lanes() < n;
+    for (int a = 0; a < dim; a++) {
+        out->at[a] = wide_position(p, first, out->valid, a, edge);
+        out->own[a] = wide_load_some(p->attr[ATTR_VX + a] + first, out->valid);
+    }
+    flow_at(m->velocity, edge, out->at, out->own, out->flow, dim);
+    for (int a = 0; a < dim; a++) {
+        const wide speed = wide_select(out->flow[a] < 0.0f, -out->flow[a], out->flow[a]);
+        fastest = wide_max(wide_select(out->valid, speed, (wide){0}), fastest);
+    }
+    return fastest;
+}
+
+/// Moves them. => far. Returns how many came to the block's end.
+static inline int free_move(const Span *p, int first, const Free *f, int substeps, bool straight,
+                            const MoveParams *m, const MoveBox *box, uint32_t *far,
+                            const bool third_order, const int dim) {
+    const int edge = TILE + 2 * m->halo;
+    const float scale = m->time / (float)substeps * p->inv_dx;
+    wide x[3] = {f->at[0], f->at[1], f->at[2]}, flow[3] = {f->flow[0], f->flow[1], f->flow[2]};
+    wide_int gone = {0};
+    for (int s = 0; s < substeps; s++) {
+        if (s > 0) flow_at(m->velocity, edge, x, f->own, flow, dim);
+        if (straight)
+            for (int a = 0; a < dim; a++) x[a] += scale * flow[a];
+        else
+            advance(x, flow, f->own, m->velocity, edge, scale, box->low, box->high, third_order,
+                    dim);
+        for (int a = 0; a < dim; a++) {
+            x[a] = wide_clamp(x[a], wide_all(box->low[a]), wide_all(box->high[a]));
+            gone |= (x[a] <= box->low_end[a]) | (x[a] >= box->high_end[a]);
+        }
+    }
+    gone &= f->valid;
+    // By the difference, so that a particle at rest keeps its bits; then against the walls in
+    // metres, where the rounding of the sum cannot carry it over.
+    for (int a = 0; a < dim; a++) {
+        float *to = p->attr[ATTR_X + a] + first, *v = p->attr[ATTR_VX + a] + first;
+        const wide way = wide_select(gone, (wide){0}, x[a] - f->at[a]), own = f->own[a];
+        const wide end = wide_load_some(to, f->valid) + way * p->dx;
+        const wide_int hits = ((end <= m->low[a]) & (own < 0.0f)) |
+                              ((end >= m->high[a]) & (own > 0.0f)); // does not push on
+        if (wide_bits(hits)) wide_store_some(v, f->valid, wide_select(hits, (wide){0}, own));
+        wide_store_some(to, f->valid, wide_clamp(end, wide_all(m->low[a]), wide_all(m->high[a])));
+    }
+    int count = 0;
+    for (uint32_t bits = wide_bits(gone); bits; bits &= bits - 1)
+        far[count++] = (uint32_t)(first + __builtin_ctz(bits));
+    return count;
+}
+
+/// Where no solids are near: all of a group stays in registers.
+static inline int move_free(const Span *p, const MoveParams *m, uint32_t *far,
+                            const bool third_order, const int dim) {
+    enum { PARTS = GROUP / WIDE };
+    const MoveBox box = move_box(p, m);
+    int far_count = 0;
+    for (int first = 0; first < p->count; first += GROUP) {
+        const int n = p->count - first < GROUP ? p->count - first : GROUP;
+        Free part[PARTS];
+        wide fastest = {0};
+        for (int k = 0; k < PARTS && k * WIDE < n; k++)
+            fastest =
+                wide_max(free_begin(p, first + k * WIDE, n - k * WIDE, m, &part[k], dim), fastest);
+        float most = 0;
+        for (int i = 0; i < WIDE; i++) most = fastest[i] > most ? fastest[i] : most;
+        const float cells = most * (m->time * p->inv_dx);
+        const bool straight = m->straight > 0 && cells <= m->straight;
+        const int substeps = straight        ? 1
+                             : m->stride > 0 ? count_substeps(cells, m->stride, m->substeps)
+                                             : m->substeps;
+        for (int k = 0; k < PARTS && k * WIDE < n; k++)
+            far_count += free_move(p, first + k * WIDE, &part[k], substeps, straight, m, &box,
+                                   far + far_count, third_order, dim);
+    }
+    return far_count;
+}
+
 static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
                            const bool third_order, const int dim) {
     MoveBox box = move_box(p, m);
@@ -665,6 +750,9 @@ static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
 
 static int move(const Span *p, const MoveParams *m, uint32_t *far) {
     bool third = m->scheme == BRIM_ADVECTION_RK3;
+    if (!m->solid && p->dim == 3)
+        return third ? move_free(p, m, far, true, 3) : move_free(p, m, far, false, 3);
+    if (!m->solid) return third ? move_free(p, m, far, true, 2) : move_free(p, m, far, false, 2);
     if (p->dim == 3) return third ? move_dim(p, m, far, true, 3) : move_dim(p, m, far, false, 3);
     return third ? move_dim(p, m, far, true, 2) : move_dim(p, m, far, false, 2);
 }
