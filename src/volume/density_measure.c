@@ -10,6 +10,11 @@
 
 enum { E = SCATTER_EDGE };
 
+/// Errors at the lower edge of a band below this are left: there particles come and go by chance;
+/// corrected, that would move the surface above, and its waves would make more of them come and go.
+/// What an impact presses together is more.
+static const float CHANCE = 0.25f;
+
 float density_ramp(const BrimSimDef *def) {
     // A whole number of them: rows of particles that cross the end of a ramp then give as much as
     // they take.
@@ -149,6 +154,16 @@ static TileMask beside_air(const BrimSim *s, const uint8_t *wet, int slot) {
     return m;
 }
 
+/// The lowest cells of a band: those beside cells that are rigid.
+static TileMask edge_cells(const BrimSim *s, int slot) {
+    TileMask edge = {{0}};
+    for (int n = 0; n < 2 * s->dim; n++) {
+        TileMask below = mask_neighbour(&s->grid, s->rigid, slot, n >> 1, n & 1 ? 1 : -1);
+        for (int z = 0; z < s->grid.tile_depth; z++) edge.slice[z] |= below.slice[z];
+    }
+    return edge;
+}
+
 DensityErrors density_errors(const BrimSim *s, const float *density, const uint8_t *wet, int slot,
                              float *error) {
     const Grid *g = &s->grid;
@@ -157,11 +172,13 @@ DensityErrors density_errors(const BrimSim *s, const float *density, const uint8
     DensityErrors sums = {0};
     for (int z = 0; z < g->tile_depth && has_band(s); z++) // full, and without a count of particles
         here.slice[z] &= ~mask_word(g, s->below, slot, z);
+    TileMask edge = has_band(s) ? edge_cells(s, slot) : (TileMask){{0}};
     memset(error, 0, (size_t)g->tile_cells * sizeof *error);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
             float e = density[cell] - 1;
+            if (edge.slice[z] >> bit & 1 && fabsf(e) < CHANCE) e = 0;
             error[cell] = e = air.slice[z] >> bit & 1 && e < 0 ? 0 : e;
             sums.sum += fabsf(e);
             sums.cells++;
