@@ -359,6 +359,24 @@ TEST(density_error_in_the_pressure_explodes_or_lags) {
     CHECK(averaged.volume + 0.02 < density.volume);
 }
 
+TEST(density_error_in_the_pressure_knows_no_short_steps) {
+    // a step that only ends a frame does not ask for the same volume in a tenth of the time
+    Case c = case_box(2, 1, 16, 16, 1);
+    case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.4f, 0.6f, 1}));
+    c.def.volume = BRIM_VOLUME_DIRECT;
+    c.def.step = 0.04, c.def.frame_rate = 24;
+    BrimError error;
+    BrimSim *sim;
+    double fastest = 0;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    while (brim_sim_time(sim) < 1) {
+        CHECK_OK(brim_sim_step(sim, &error), error);
+        fastest = fmax(fastest, brim_sim_stats(sim)->max_speed);
+    }
+    CHECK_BELOW(fastest, 20);
+    brim_sim_destroy(&sim);
+}
+
 TEST(density_error_in_the_pressure_beside_solids) {
     for (int volume = BRIM_VOLUME_NONE; volume <= BRIM_VOLUME_AVERAGED; volume++) {
         Case c = case_tank(2, 32, 0.5f);

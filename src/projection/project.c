@@ -82,7 +82,7 @@ static size_t system_base(const BrimSim *s, int slot) {
 static void add_density_error(BrimSim *s, int slot) {
     float error[512];
     size_t base = system_base(s, slot);
-    double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
+    double time = s->def.volume == BRIM_VOLUME_DIRECT ? step_at_rest(s) : s->def.volume_time;
     if (s->def.mpm_control > 0) time = s->dt / s->def.mpm_control; // eq. (13) of Lim et al.
     density_errors(s, s->compression, s->liquid, slot, error);
     const TileMask full = inlet_full(s, slot);

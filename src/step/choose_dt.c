@@ -162,14 +162,18 @@ double step_for_waves(const BrimSim *s) {
     return pull > 0 ? sqrt(2 * (double)s->dx / pull) : INFINITY;
 }
 
+double step_at_rest(const BrimSim *s) {
+    if (s->def.step > 0) return s->def.step;
+    double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
+    return fmin(fmin(longest, step_for_tension(s)), step_for_waves(s));
+}
+
 double choose_dt(const BrimSim *s, double time, int frame) {
     double frame_end = (double)(frame + 1) / s->def.frame_rate;
     double left = frame_end - time, dt = s->def.step;
     if (dt <= 0) {
-        double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
-        dt = fmin(longest, step_for_way(s, time - s->time, s->def.cfl * s->dx));
-        dt = fmin(step_for_walls(s, time, dt), step_for_tension(s));
-        dt = fmin(dt, step_for_waves(s));
+        dt = fmin(step_at_rest(s), step_for_way(s, time - s->time, s->def.cfl * s->dx));
+        dt = step_for_walls(s, time, dt);
         if (dt < s->def.step_min) dt = s->def.step_min;
         // Equal steps to the end of the frame rather than a sliver at its end.
         dt = left / fmax(1, ceil(left / dt - 1e-6));

@@ -18,6 +18,8 @@ double step_for_tension(const BrimSim *s);
 /// each; with omega^2 = g k and dt^2 = 2 dx / g these are waves shorter than pi cells, as rough as
 /// the grid.
 double step_for_waves(const BrimSim *s);
+/// The longest step that is chosen, by all but speeds; a fixed one, s.
+double step_at_rest(const BrimSim *s);
 
 /// stage_solids and so on, as the list in field_table.h tells. An error loses the simulation.
 #define STAGE_FUNCTION(NAME, FUNCTION, ...) \

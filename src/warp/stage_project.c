@@ -76,7 +76,7 @@ static double control(BrimSim *s) {
 static void add_divergence(BrimSim *s, const Projection *p, int slot) {
     const Grid *g = &s->grid;
     const int64_t n = g->tile_cells, base = slot * n;
-    const double time = s->def.volume == BRIM_VOLUME_DIRECT ? s->dt : s->def.volume_time;
+    const double time = s->def.volume == BRIM_VOLUME_DIRECT ? step_at_rest(s) : s->def.volume_time;
     const bool local = s->def.volume == BRIM_VOLUME_DIRECT || s->def.volume == BRIM_VOLUME_AVERAGED;
     for (int i = 0; i < (int)n && p->op->used[slot]; i++) {
         double sum = 0;
