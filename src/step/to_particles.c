@@ -1,5 +1,6 @@
 // Stage 12: grid -> particles, by FLIP's blend or with APIC's gradients.
 #include "band/band.h"
+#include "bodies/immersed.h"
 #include "projection/inlet.h"
 #include "step/stages.h"
 #include <math.h>
@@ -175,10 +176,11 @@ static void gather_tile(BrimSim *s, int slot, int thread) {
     if (pressure_acts(s) && !affine) take_held_velocity(s, slot, &span, scratch);
 }
 
-/// Measure sums over the particles, which are at hand here.
+/// Measure sums over the particles, which are at hand here; not where bodies change them after
+/// this.
 static void finish_tile(BrimSim *s, int slot, int thread, void *context) {
     gather_tile(s, slot, thread);
-    measure_particles(s, slot);
+    if (!bodies_immersed(s)) measure_particles(s, slot);
 }
 
 BrimResult stage_to_particles(BrimSim *s, BrimError *error) {
