@@ -561,29 +561,6 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
     return sqrtf(most);
 }
 
-/// Whether a group's particles take one straight step.
-static inline bool go_straight(const Begin *begin, int first, int end, const MoveParams *m,
-                               float inv_dx, const int dim) {
-    if (!(m->straight > 0) || (m->solid && walls_in_reach(begin->walls, first, end, m->reach)))
-        return false;
-    return start_reach(begin->flow, first, end, m->time * inv_dx, dim) <= m->straight;
-}
-
-static inline void move_straight(const Begin *begin, int first, int end, float scale,
-                                 const MoveBox *box, End *out, const int dim) {
-    for (int i = first; i < end; i += WIDE) {
-        wide_int gone = {0};
-        for (int a = 0; a < dim; a++) {
-            wide x = wide_load(begin->at[a] + i) + scale * wide_load(begin->flow[a] + i);
-            x = wide_clamp(x, wide_all(box->low[a]), wide_all(box->high[a]));
-            gone |= (x <= box->low_end[a]) | (x >= box->high_end[a]);
-            wide_store(out->at[a] + i, x);
-            wide_store(out->own[a] + i, wide_load(begin->own[a] + i));
-        }
-        memcpy(out->left + i, &gone, sizeof gone);
-    }
-}
-
 /// All sub-steps of a chunk's particles. (begin->at, own) => out
 static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float inv_dx,
                               const MoveBox *box, End *out, const bool third_order, const int dim) {
@@ -613,10 +590,6 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
     }
     for (int first = 0; first < n; first += GROUP) {
         int end = n - first < GROUP ? n : first + GROUP;
-        if (go_straight(begin, first, end, m, inv_dx, dim)) {
-            move_straight(begin, first, end, m->time * inv_dx, box, out, dim);
-            continue;
-        }
         Move move = choose_move(begin, first, end, m, inv_dx, dim);
         float most = move_group(begin, first, end, move, m, inv_dx, box, out, third_order, dim);
         if (most <= move.longest) continue;
@@ -631,20 +604,31 @@ typedef struct Free {
     wide at[3], own[3], flow[3];
 } Free;
 
-/// Loads some of a group, and the flow there. Returns the fastest component among them.
-static inline wide free_begin(const Span *p, int first, int n, const MoveParams *m, Free *out,
-                              const int dim) {
-    const int edge = TILE + 2 * m->halo;
-    wide fastest = {0};
+static inline void free_load(const Span *p, int first, int n, const MoveParams *m, Free *out,
+                             const int dim) {
     out->valid = wide_lanes() < n;
+    out->at[2] = out->own[2] = (wide){0};
     for (int a = 0; a < dim; a++) {
-        out->at[a] = wide_position(p, first, out->valid, a, edge);
+        out->at[a] = wide_position(p, first, out->valid, a, TILE + 2 * m->halo);
         out->own[a] = wide_load_some(p->attr[ATTR_VX + a] + first, out->valid);
     }
-    flow_at(m->velocity, edge, out->at, out->own, out->flow, dim);
+}
+
+/// Whether they are farther from solids than these and they may come to each other.
+static inline bool free_of_solids(const Free *f, const MoveParams *m, float inv_dx, const int dim) {
+    wide slope[3];
+    if (!m->solid) return true;
+    const wide far = solid_at(m, inv_dx, f->at, slope, dim) - (m->reach + m->wall_reach + 1.0f);
+    return wide_bits(~(far > 0.0f)) == 0;
+}
+
+/// Finds the flow where they are. Returns the fastest component of it.
+static inline wide free_flow(Free *f, const MoveParams *m, const int dim) {
+    wide fastest = {0};
+    flow_at(m->velocity, TILE + 2 * m->halo, f->at, f->own, f->flow, dim);
     for (int a = 0; a < dim; a++) {
-        const wide speed = wide_select(out->flow[a] < 0.0f, -out->flow[a], out->flow[a]);
-        fastest = wide_max(wide_select(out->valid, speed, (wide){0}), fastest);
+        const wide speed = wide_select(f->flow[a] < 0.0f, -f->flow[a], f->flow[a]);
+        fastest = wide_max(wide_select(f->valid, speed, (wide){0}), fastest);
     }
     return fastest;
 }
@@ -687,72 +671,76 @@ static inline int free_move(const Span *p, int first, const Free *f, int substep
     return count;
 }
 
-/// Where no solids are near: all of a group stays in registers.
-static inline int move_free(const Span *p, const MoveParams *m, uint32_t *far,
-                            const bool third_order, const int dim) {
-    enum { PARTS = GROUP / WIDE };
-    const MoveBox box = move_box(p, m);
+/// The particles of a group that is free of solids: all of it stays in registers.
+static inline int move_free(const Span *p, int first, Free *part, int parts, const MoveParams *m,
+                            const MoveBox *box, uint32_t *far, const bool third_order,
+                            const int dim) {
+    wide fastest = {0};
+    for (int k = 0; k < parts; k++) fastest = wide_max(free_flow(&part[k], m, dim), fastest);
+    float most = 0;
+    for (int i = 0; i < WIDE; i++) most = fastest[i] > most ? fastest[i] : most;
+    const float cells = most * (m->time * p->inv_dx);
+    const bool straight = m->straight > 0 && cells <= m->straight;
+    const int substeps = straight        ? 1
+                         : m->stride > 0 ? count_substeps(cells, m->stride, m->substeps)
+                                         : m->substeps;
     int far_count = 0;
-    for (int first = 0; first < p->count; first += GROUP) {
-        const int n = p->count - first < GROUP ? p->count - first : GROUP;
-        Free part[PARTS];
-        wide fastest = {0};
-        for (int k = 0; k < PARTS && k * WIDE < n; k++)
-            fastest =
-                wide_max(free_begin(p, first + k * WIDE, n - k * WIDE, m, &part[k], dim), fastest);
-        float most = 0;
-        for (int i = 0; i < WIDE; i++) most = fastest[i] > most ? fastest[i] : most;
-        const float cells = most * (m->time * p->inv_dx);
-        const bool straight = m->straight > 0 && cells <= m->straight;
-        const int substeps = straight        ? 1
-                             : m->stride > 0 ? count_substeps(cells, m->stride, m->substeps)
-                                             : m->substeps;
-        for (int k = 0; k < PARTS && k * WIDE < n; k++)
-            far_count += free_move(p, first + k * WIDE, &part[k], substeps, straight, m, &box,
-                                   far + far_count, third_order, dim);
+    for (int k = 0; k < parts; k++)
+        far_count += free_move(p, first + k * WIDE, &part[k], substeps, straight, m, box,
+                               far + far_count, third_order, dim);
+    return far_count;
+}
+
+/// The n particles of one that may meet solids.
+static inline int move_near(const Span *p, int first, int n, const MoveParams *m,
+                            const MoveBox *box, uint32_t *far, const bool third_order,
+                            const int dim) {
+    int far_count = 0;
+    Begin begin;
+    End out;
+    chunk_positions(p, first, n, TILE + 2 * m->halo, 0, begin.at, dim);
+    for (int a = 0; a < dim; a++) chunk_load(begin.own[a], p->attr[ATTR_VX + a] + first, n);
+    move_chunk(&begin, n, m, p->inv_dx, box, &out, third_order, dim);
+    for (int i = 0; i < n; i++) {
+        if (!out.left[i]) continue;
+        far[far_count++] = (uint32_t)(first + i);
+        for (int a = 0; a < dim; a++) out.at[a][i] = begin.at[a][i];
+    }
+    for (int a = 0; a < dim; a++) { // as free_move
+        float *restrict x = p->attr[ATTR_X + a] + first;
+        float *restrict v = p->attr[ATTR_VX + a] + first, lowest = m->low[a], highest = m->high[a];
+        for (int i = 0; i < n; i++) {
+            float end = x[i] + (out.at[a][i] - begin.at[a][i]) * p->dx;
+            float own = out.own[a][i];
+            v[i] = (end <= lowest && own < 0) || (end >= highest && own > 0) ? 0.0f : own;
+            x[i] = clamp(end, lowest, highest);
+        }
     }
     return far_count;
 }
 
 static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
                            const bool third_order, const int dim) {
-    MoveBox box = move_box(p, m);
+    const MoveBox box = move_box(p, m);
     int far_count = 0;
-    Begin begin;
-    End out;
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        chunk_positions(p, first, n, TILE + 2 * m->halo, 0, begin.at, dim);
-        for (int a = 0; a < dim; a++) chunk_load(begin.own[a], p->attr[ATTR_VX + a] + first, n);
-        move_chunk(&begin, n, m, p->inv_dx, &box, &out, third_order, dim);
-        for (int i = 0; i < n; i++) {
-            if (!out.left[i]) continue;
-            far[far_count++] = (uint32_t)(first + i);
-            for (int a = 0; a < dim; a++) out.at[a][i] = begin.at[a][i];
+    for (int first = 0; first < p->count; first += GROUP) {
+        const int n = p->count - first < GROUP ? p->count - first : GROUP;
+        const int parts = (n + WIDE - 1) / WIDE;
+        Free part[GROUP / WIDE];
+        bool free = true;
+        for (int k = 0; k < parts; k++) {
+            free_load(p, first + k * WIDE, n - k * WIDE, m, &part[k], dim);
+            free &= free_of_solids(&part[k], m, p->inv_dx, dim);
         }
-        // By the difference, so that a particle at rest keeps its bits; then against the walls in
-        // metres, where the rounding of the sum cannot carry it over.
-        for (int a = 0; a < dim; a++) {
-            float *restrict x = p->attr[ATTR_X + a] + first;
-            float *restrict v = p->attr[ATTR_VX + a] + first, lowest = m->low[a],
-                            highest = m->high[a];
-            for (int i = 0; i < n; i++) {
-                float end = x[i] + (out.at[a][i] - begin.at[a][i]) * p->dx;
-                // what hits a wall does not push on
-                float own = out.own[a][i];
-                v[i] = (end <= lowest && own < 0) || (end >= highest && own > 0) ? 0.0f : own;
-                x[i] = clamp(end, lowest, highest);
-            }
-        }
+        far_count +=
+            free ? move_free(p, first, part, parts, m, &box, far + far_count, third_order, dim)
+                 : move_near(p, first, n, m, &box, far + far_count, third_order, dim);
     }
     return far_count;
 }
 
 static int move(const Span *p, const MoveParams *m, uint32_t *far) {
     bool third = m->scheme == BRIM_ADVECTION_RK3;
-    if (!m->solid && p->dim == 3)
-        return third ? move_free(p, m, far, true, 3) : move_free(p, m, far, false, 3);
-    if (!m->solid) return third ? move_free(p, m, far, true, 2) : move_free(p, m, far, false, 2);
     if (p->dim == 3) return third ? move_dim(p, m, far, true, 3) : move_dim(p, m, far, false, 3);
     return third ? move_dim(p, m, far, true, 2) : move_dim(p, m, far, false, 2);
 }
