@@ -2,6 +2,7 @@
 // needed only until the tiles around it have summed it: tiles are numbered layer by layer, so three
 // layers of blocks are enough, and the next ones take the places of those that are done.
 #include "step/scatter.h"
+#include "grid/mask.h"
 
 static int layer_of(const Grid *g, int slot) {
     return g->dim == 3 ? g->coord[slot].z : g->coord[slot].y;
@@ -62,4 +63,16 @@ bool scatter_run(BrimSim *s, const Scatter *scatter) {
         before = below, taken = last;
     }
     return true;
+}
+
+ScatterRows scatter_reach(const BrimSim *s, int slot) {
+    ScatterRows out = {{0}, 0};
+    for (int z = 0; z < s->grid.tile_depth; z++) {
+        uint64_t slice = mask_word(&s->grid, s->particles.occupied, slot, z);
+        unsigned rows = mask_rows(slice), columns = mask_columns(slice);
+        rows |= rows << 1 | rows << 2;
+        out.columns |= (uint16_t)(columns | columns << 1 | columns << 2);
+        for (int k = z; k <= (s->dim == 3 ? z + 2 : z); k++) out.rows[k] |= (uint16_t)rows;
+    }
+    return out;
 }

@@ -28,6 +28,10 @@ static inline size_t scatter_wave(int threads) {
 /// must be. False when out of memory.
 bool scatter_run(BrimSim *s, const Scatter *scatter);
 
+/// The rows of a tile's block with a halo of 1 that its sorted particles reach: one cell around
+/// them.
+ScatterRows scatter_reach(const BrimSim *s, int slot);
+
 /// The block of a tile with particles.
 static inline float *scatter_block(const BrimSim *s, int slot, size_t floats) {
     return s->work.at + (size_t)s->scatter_at[slot] * floats;

@@ -20,19 +20,6 @@ static size_t block_floats(const BrimSim *s) {
     return (size_t)s->dim * (component_floats(s) + 2 * side_floats(s));
 }
 
-/// The rows of a tile's block that its particles reach: one cell around them.
-static ScatterRows find_rows(const BrimSim *s, int slot) {
-    ScatterRows out = {{0}, 0};
-    for (int z = 0; z < s->grid.tile_depth; z++) {
-        uint64_t slice = mask_word(&s->grid, s->particles.occupied, slot, z);
-        unsigned rows = mask_rows(slice), columns = mask_columns(slice);
-        rows |= rows << 1 | rows << 2;
-        out.columns |= (uint16_t)(columns | columns << 1 | columns << 2);
-        for (int k = z; k <= (s->dim == 3 ? z + 2 : z); k++) out.rows[k] |= (uint16_t)rows;
-    }
-    return out;
-}
-
 static void clear_rows(const BrimSim *s, const ScatterRows *touched, float *block) {
     enum { E = SCATTER_EDGE };
     size_t component = component_floats(s);
@@ -101,7 +88,7 @@ static void scatter_tile(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
     float *block = scatter_block(s, slot, block_floats(s));
     ScatterRows *touched = &s->scatter_rows[slot];
-    *touched = find_rows(s, slot);
+    *touched = scatter_reach(s, slot);
     clear_rows(s, touched, block);
     Span span = sim_span(s, slot, 1);
     if (context) { // a particle's mass in the place of its velocity, and all volumes are 1

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "projection/inlet.h"
 #include "step/convey.h"
+#include "step/scatter.h"
 #include "step/system.h"
 #include "volume/settle.h"
 #include "walls/solid_fine.h"
@@ -352,8 +353,10 @@ static void shift_tile(BrimSim *s, int slot, int thread, void *context) {
     if (reach > STRIDE || solid) {
         sums = flow_tile(s, slot, thread, reach, scale, solid);
     } else {
+        const ScatterRows read = scatter_reach(s, slot);
         for (int a = 0; a < s->dim; a++) {
-            block_load(&s->grid, slot, s->shift[a], (Place)a, &s->sides, 1, 0, scratch->block[a]);
+            block_load_rows(&s->grid, slot, s->shift[a], (Place)a, &s->sides, 0, read.rows,
+                            scratch->block[a]);
             blocks[a] = scratch->block[a];
         }
         Span span = sim_span(s, slot, 1);
