@@ -92,6 +92,17 @@ static BrimResult make_elastic(Body *b, const BrimBodyDef *def, Team *team, cons
     return r;
 }
 
+static BrimResult spare_held(Body *b, const BrimBodyDef *def, BrimError *error) {
+    for (int i = 0; i < def->pin_count; i++) {
+        Shape *pin;
+        BrimResult r = shape_new(&def->pins[i].shape, b->dim, b->dx, &pin, error);
+        if (r != BRIM_OK) return r;
+        body_spare(b, pin);
+        shape_free(&pin);
+    }
+    return BRIM_OK;
+}
+
 /// Walls thinner than a cell would need a finer surface than the liquid can see.
 static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const BodyStore *store,
                             const BodyKey *key, Body *b, BrimError *error) {
@@ -116,6 +127,7 @@ static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const Body
     if (r != BRIM_OK) return r;
     double spacing = fmin(s->dx, 0.45 * thickness);
     r = body_surface(b, spacing, error);
+    if (r == BRIM_OK) r = spare_held(b, def, error);
     if (r == BRIM_OK) r = pins_of_def(b, def, error);
     if (r != BRIM_OK) return r;
     start_moving(b->elastic, def);

@@ -1,6 +1,7 @@
 #include "bodies/body.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "bodies/contact.h"
 #include "bodies/immersed.h"
 #include "bodies/pins.h"
 #include "bodies/sums.h"
@@ -109,22 +110,6 @@ static void vertex_areas(Body *b) {
     }
 }
 
-/// Vertices that pins hold touch nothing: what they would push against is the pin's affair.
-static void spare_held(Body *b) {
-    size_t r = (size_t)b->elastic->r;
-    double most = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < b->surface.vertex_count; i++) {
-            double sum = 0;
-            for (size_t k = 0; k < r; k++) sum += (double)b->row[i * r + k] * b->row[i * r + k];
-            if (b->elastic->pin_node) sum = elastic_holds(b->elastic, b->rest[i]) ? 0 : 1;
-            if (pass == 0)
-                most = fmax(most, sum);
-            else if (sum < 1e-4 * most)
-                b->vertex_area[i] = 0;
-        }
-}
-
 static void find_normals(Body *b);
 
 /// Corners of the triangles lie on the shape, so that they enclose less than it: a limb of three
@@ -214,8 +199,16 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
                     (float)row[k];
     }
     free(row);
-    if (ok) vertex_areas(b), spare_held(b), ok = prepare_folds(b);
+    if (ok) vertex_areas(b), ok = prepare_folds(b);
     return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for a body's surface");
+}
+
+void body_spare(Body *b, const Shape *pin) {
+    for (size_t i = 0; i < b->surface.vertex_count; i++) {
+        float x[3] = {(float)b->rest[i][0], (float)b->rest[i][1], (float)b->rest[i][2]}, d;
+        shape_distance(pin, 1, &x[0], &x[1], &x[2], &d);
+        if (d < (float)CONTACT_SKIN * b->dx) b->vertex_area[i] = 0;
+    }
 }
 
 // --------------------------------------------------------------------------------------- place

@@ -80,6 +80,9 @@ typedef struct Body {
 
 /// Makes the surface of a body from its shape; `spacing` of its vertices, m.
 BrimResult body_surface(Body *body, double spacing, BrimError *error);
+/// Vertices that a pin holds at rest touch nothing: what they would push against is the pin's
+/// affair, as is what is so near to it that contact would push.
+void body_spare(Body *body, const Shape *pin);
 void body_free(Body *body);
 size_t body_bytes(const Body *body);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARCHIVE_VERSION = 3 };
+enum { ARCHIVE_VERSION = 4 };
 
 /// One walk over all members both writes and reads them.
 typedef struct Archive {
@@ -93,7 +93,6 @@ static void put_body(Archive *a, Elastic *e) {
     put_array(a, &e->whole, r, sizeof *e->whole);
     put_array(a, &e->pin_gram, pins * r * r, sizeof *e->pin_gram);
     put_array(a, &e->pin_moment, pins * r * 4, sizeof *e->pin_moment);
-    put_array(a, &e->pin_node, pins ? e->lattice.node_count : 0, sizeof *e->pin_node);
     put_array(a, &e->hold, pins && !e->params.carried ? r * r : 0, sizeof *e->hold);
     put(a, &e->sample_count, sizeof e->sample_count);
     put_array(a, &e->sample_volume, e->sample_count, sizeof *e->sample_volume);

@@ -28,7 +28,7 @@ void elastic_free(Elastic **body) {
     if (!e) return;
     lattice_free(&e->lattice);
     free(e->basis), free(e->rest), free(e->whole);
-    free(e->pin_gram), free(e->pin_moment), free(e->pin_node), free(e->hold);
+    free(e->pin_gram), free(e->pin_moment), free(e->hold);
     projective_free(&e->projective);
     free(e->sample_volume), free(e->sample_gradient), free(e->even), free(e->parts);
     free(e->gradient_of), free(e->stress), free(e->share);
@@ -56,16 +56,6 @@ static int pin_at(const ElasticParams *p, const double place[3], double close) {
         if (d <= close) return i + 1;
     }
     return 0;
-}
-
-bool elastic_holds(const Elastic *e, const double place[3]) {
-    const Lattice *l = &e->lattice;
-    double value[ELEMENT_MOST], held = 0;
-    Point p = lattice_find(l, place);
-    lattice_functions(l, &p, value, NULL);
-    for (int k = 0; k < l->per_element; k++)
-        if (e->pin_node[l->node[p.element * l->per_element + k]]) held += value[k];
-    return held > 0.99;
 }
 
 /// Planes of the pins' bounds, so that a pin's face is also a face between elements.
@@ -363,9 +353,7 @@ static bool keep_pins(Elastic *e, const uint8_t *held, int pins) {
     size_t r = (size_t)e->r;
     e->pin_gram = memory_zero((size_t)pins * r * r * sizeof(double));
     e->pin_moment = memory_zero((size_t)pins * r * 4 * sizeof(double));
-    e->pin_node = memory_new((size_t)l->node_count);
-    if (!e->pin_gram || !e->pin_moment || !e->pin_node) return false;
-    memcpy(e->pin_node, held, (size_t)l->node_count);
+    if (!e->pin_gram || !e->pin_moment) return false;
     for (int p = 0; p < pins; p++) {
         double part = 0;
         for (int n = 0; n < l->node_count; n++) part += held[n] == p + 1;

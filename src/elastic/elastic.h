@@ -72,7 +72,6 @@ typedef struct Elastic {
     // carried, and handles: what lies in each pin, as means over points in it
     double *pin_gram;   ///< [pins][r][r] U_i U_j
     double *pin_moment; ///< [pins][r][4] U_i, U_i X
-    uint8_t *pin_node;  ///< [nodes] 1 + the first pin that holds it, 0: none; NULL: not asked
     double *hold;       ///< [r][r] handles: stiffness of pins that stay, N/m; else NULL
 
     int sample_count;
@@ -122,9 +121,6 @@ size_t elastic_bytes(const Elastic *body);
 
 /// The functions at a place at rest: row [r].
 void elastic_row(const Elastic *body, const double place[3], double *row);
-
-/// Whether pins of a carried body hold what is at a place at rest.
-bool elastic_holds(const Elastic *body, const double place[3]);
 
 /// Elastic energy at numbers d, J, and force -dE/dd [dofs] (may be NULL).
 double elastic_energy(const Elastic *body, const double *d, double *force);
