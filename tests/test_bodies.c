@@ -339,14 +339,16 @@ TEST(bodies_bad_ones_are_refused) {
 
 TEST(bodies_that_stand_where_they_cannot_are_named) {
     // outside, half outside, in another one, in a solid; with pins or an open side half outside is
-    // fine
+    // fine; across another one, and where that is
     static const char *says[] = {"outside the domain, beyond its side x+",
                                  "beyond the wall x+",
                                  "deep in bodies[1]",
                                  "deep in solids[0]",
                                  NULL,
-                                 NULL};
-    for (int n = 0; n < 6; n++) {
+                                 NULL,
+                                 "deep in bodies[1]",
+                                 "deep in bodies[1]"};
+    for (int n = 0; n < 8; n++) {
         Tank t;
         BrimError error = {0};
         BrimSim *s = NULL;
@@ -357,12 +359,14 @@ TEST(bodies_that_stand_where_they_cannot_are_named) {
         float x = n == 0 ? 1.2f : n == 2 ? 0.4f : n == 3 ? 0.3f : 0.85f;
         two[0].shape = box_shape(x, 0.6f - 0.2f * (n == 3), 0, x + 0.3f, 0.8f, 0);
         two[1].shape = box_shape(0.3f, 0.7f, 0, 0.6f, 0.9f, 0);
+        if (n == 6) two[0].shape = box_shape(0.4f, 0.6f, 0, 0.5f, 1, 0);
+        if (n == 7) two[0].shape = two[1].shape;
         two[0].modes = two[1].modes = 2, two[0].elements = two[1].elements = 8;
         t.pin.shape = box_shape(1, 0, 0, 2, 1, 0);
         if (n == 4) two[0].pins = &t.pin, two[0].pin_count = 1;
         if (n == 5) t.def.sides[1] = BRIM_SIDE_OPEN;
         t.def.solids = &solid, t.def.solid_count = n == 3;
-        t.def.bodies = two, t.def.body_count = n == 2 ? 2 : 1;
+        t.def.bodies = two, t.def.body_count = n == 2 || n > 5 ? 2 : 1;
         BrimResult r = brim_sim_create(&t.def, &s, &error);
         CHECK(says[n] ? r == BRIM_ERROR_INPUT : r == BRIM_OK);
         if (says[n]) CHECK(strstr(error.message, says[n]) && strstr(error.message, "bodies[0]"));

@@ -43,6 +43,38 @@ static float depth_in(const Body *b, const Solid *solid) {
     return most;
 }
 
+/// How thick the room is that two solids share, m, looked at by half cells: bodies that cross, or that
+/// stand at the same place, have no vertex in one another.
+static float shared_by(const BrimSim *s, const Solid *one, const Solid *two) {
+    float low[2][3], high[2][3], most = 0, step = 0.5f * s->dx;
+    int count[3] = {1, 1, 1};
+    if (!solid_bounds(one, low[0], high[0]) || !solid_bounds(two, low[1], high[1])) return 0;
+    for (int a = 0; a < s->dim; a++) {
+        low[0][a] = fmaxf(low[0][a], low[1][a]);
+        float length = fminf(high[0][a], high[1][a]) - low[0][a];
+        if (!(length > 0)) return 0;
+        count[a] = (int)fminf(ceilf(length / step), 1 << 12);
+    }
+    for (int k = 0; k < count[2]; k++)
+        for (int j = 0; j < count[1]; j++)
+            for (int i = 0; i < count[0]; i++) {
+                float x[3] = {low[0][0] + step * ((float)i + 0.5f),
+                              low[0][1] + step * ((float)j + 0.5f),
+                              s->dim == 2 ? 0 : low[0][2] + step * ((float)k + 0.5f)};
+                float d[2];
+                solid_distance(one, 1, &x[0], &x[1], &x[2], &d[0]);
+                if (-d[0] <= most) continue;
+                solid_distance(two, 1, &x[0], &x[1], &x[2], &d[1]);
+                most = fmaxf(most, fminf(-d[0], -d[1]));
+            }
+    return 2 * most;
+}
+
+/// How deep a body stands in another solid, m.
+static float depth_of(const BrimSim *s, const Body *b, const Solid *own, const Solid *other) {
+    return fmaxf(depth_in(b, other), shared_by(s, own, other));
+}
+
 BrimResult bodies_check(const BrimSim *s, int index, BrimError *error) {
     const Bodies *bodies = s->bodies;
     const Body *b = &bodies->body[index];
@@ -50,14 +82,15 @@ BrimResult bodies_check(const BrimSim *s, int index, BrimError *error) {
     for (int k = 0; r == BRIM_OK && !b->elastic->pinned && k < s->walls.solid_count; k++) {
         int other = k - bodies->first_solid;
         if (other == index || !solid_exists(s->walls.solids[k], s->walls.time)) continue;
-        float depth = depth_in(b, s->walls.solids[k]);
+        const Solid *own = b->twins ? b->twins->solid : s->walls.solids[bodies->first_solid + index];
+        float depth = depth_of(s, b, own, s->walls.solids[k]);
         if (!(depth > DEPTH * s->dx)) continue;
         r = fail(error, BRIM_ERROR_INPUT,
                  "the body starts %.3g m deep in %s[%d], which would push it out: move one of them",
                  (double)depth, other >= 0 ? "bodies" : "solids", other >= 0 ? other : k);
     }
     for (int k = 0; r == BRIM_OK && b->twins && k < index; k++) {
-        float depth = depth_in(b, bodies->body[k].twins->solid);
+        float depth = depth_of(s, b, b->twins->solid, bodies->body[k].twins->solid);
         if (depth > DEPTH * s->dx)
             r = fail(error, BRIM_ERROR_INPUT,
                      "the body starts %.3g m deep in bodies[%d]: move one of them", (double)depth,
