@@ -43,8 +43,8 @@ static float depth_in(const Body *b, const Solid *solid) {
     return most;
 }
 
-/// How thick the room is that two solids share, m, looked at by half cells: bodies that cross, or that
-/// stand at the same place, have no vertex in one another.
+/// How thick the room is that two solids share, m, looked at by half cells: bodies that cross, or
+/// that stand at the same place, have no vertex in one another.
 static float shared_by(const BrimSim *s, const Solid *one, const Solid *two) {
     float low[2][3], high[2][3], most = 0, step = 0.5f * s->dx;
     int count[3] = {1, 1, 1};
@@ -82,7 +82,8 @@ BrimResult bodies_check(const BrimSim *s, int index, BrimError *error) {
     for (int k = 0; r == BRIM_OK && !b->elastic->pinned && k < s->walls.solid_count; k++) {
         int other = k - bodies->first_solid;
         if (other == index || !solid_exists(s->walls.solids[k], s->walls.time)) continue;
-        const Solid *own = b->twins ? b->twins->solid : s->walls.solids[bodies->first_solid + index];
+        const Solid *own =
+            b->twins ? b->twins->solid : s->walls.solids[bodies->first_solid + index];
         float depth = depth_of(s, b, own, s->walls.solids[k]);
         if (!(depth > DEPTH * s->dx)) continue;
         r = fail(error, BRIM_ERROR_INPUT,
