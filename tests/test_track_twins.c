@@ -315,20 +315,56 @@ static double plain_eikonal(const double nearer[3], int dim) {
     return low;
 }
 
+/// Stands for what is not told; the cut of the filter.
+static const float MISSING = 2;
+
+/// A block of halo 1 as the tile in its middle and those beside it. At x- and y+ the domain ends;
+/// of some rows nothing is told. Changes the block to what is to be seen then.
+static TrackAround around_block(float *block, int dim, float tile[7][TILE * TILE * TILE],
+                                uint8_t told[7][TILE * TILE]) {
+    enum { EDGE = TILE + 2 };
+    const int z_step = dim == 3 ? EDGE * EDGE : 0;
+    TrackAround out = {.first = {0, -1, -1}, .last = {TILE, TILE - 1, TILE}};
+    for (int n = 0; n < 7; n++) {
+        int way[3] = {0}, rows = dim == 3 ? TILE * TILE : TILE;
+        if (n > 0) way[(n - 1) / 2] = n & 1 ? -TILE : TILE;
+        for (int r = 0; r < rows; r++) {
+            int y = (r & 7) + way[1], z = (r >> 3) + way[2], at_x = 0;
+            bool inside = y >= -1 && y <= TILE && z >= (dim == 3 ? -1 : 0) && z <= TILE;
+            told[n][r] = (uint8_t)(r % 7 != 2 || n > 2);
+            for (int x = way[0]; x < way[0] + TILE && inside; x++, at_x++) {
+                if (x < -1 || x > TILE) continue;
+                float *at = block + (z + (dim == 3)) * z_step + (y + 1) * EDGE + x + 1;
+                tile[n][r * TILE + at_x] = *at;
+                if (!told[n][r]) *at = MISSING;
+            }
+        }
+        out.tile[n] = tile[n], out.told[n] = told[n];
+    }
+    for (int z = 0; z < (dim == 3 ? EDGE : 1); z++) {
+        float *layer = block + z * z_step;
+        for (int y = 0; y < EDGE; y++) layer[y * EDGE] = layer[y * EDGE + 1];
+        for (int x = 0; x < EDGE; x++) layer[(TILE + 1) * EDGE + x] = layer[TILE * EDGE + x];
+    }
+    return out;
+}
+
 TEST(track_rows_match_the_plain_twins) {
     enum { EDGE = TILE + 2, CELLS = TILE * TILE * TILE };
-    static float block[EDGE * EDGE * EDGE], far[CELLS], even[CELLS];
+    static float block[EDGE * EDGE * EDGE], far[CELLS], even[CELLS], tile[7][CELLS];
+    static uint8_t told[7][TILE * TILE];
     const int step[3] = {1, EDGE, EDGE * EDGE};
-    for (size_t i = 0; i < EDGE * EDGE * EDGE; i++) block[i] = any(40, i, 0, 2.4f);
     for (int dim = 2; dim <= 3; dim++)
         for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
             const TrackKernels *k = track_kernels_for(isa_choose((BrimIsa)isa));
+            for (size_t i = 0; i < EDGE * EDGE * EDGE; i++) block[i] = any(40, i, 0, 2.4f);
             TileMask wanted = {{0}};
             for (int c = 0; c < (dim == 3 ? CELLS : TILE * TILE); c++)
                 if (c % 3 && (c >> 3) % 5) wanted.slice[c >> 6] |= (uint64_t)1 << (c & 63);
             for (int c = 0; c < CELLS; c++) far[c] = even[c] = 7;
-            k->farther(block, dim, &wanted, far);
-            k->filter(block, dim, &wanted, 0.1f, 2, even);
+            TrackAround around = around_block(block, dim, tile, told);
+            k->farther(&around, dim, &wanted, MISSING, far);
+            k->filter(&around, dim, &wanted, 0.1f, MISSING, even);
             for (int c = 0; c < (dim == 3 ? CELLS : TILE * TILE); c++) {
                 int at = (dim == 3 ? (c >> 6) + 1 : 0) * EDGE * EDGE + ((c >> 3 & 7) + 1) * EDGE +
                          (c & 7) + 1;
@@ -336,7 +372,7 @@ TEST(track_rows_match_the_plain_twins) {
                 for (int a = 0; a < dim; a++) {
                     double l = (double)block[at - step[a]], h = (double)block[at + step[a]];
                     nearer[a] = fmin(l, h);
-                    if (l < 2 && h < 2) sum += l + h - 2 * here;
+                    if (l < (double)MISSING && h < (double)MISSING) sum += l + h - 2 * here;
                 }
                 bool row = mask_bits(&wanted, c >> 3) != 0, cell = mask_has(&wanted, c);
                 double d = cell ? fmin(here, plain_eikonal(nearer, dim)) : row ? here : 7;

@@ -277,33 +277,38 @@ static void planes_tile(BrimSim *s, int slot, int thread, void *context) {
 
 // --------------------------------------------------------------------------------------- filter
 
-/// Distances that positions tell, beside the surface and near it. (rough, beside) => even,
-/// even_next, kept
+/// Whether the filter leaves a tile as it is.
+static bool filter_skips(const BrimSim *s, int slot) {
+    return !track_near(s, slot, TRACK_SLOW);
+}
+
+/// Distances that positions tell, beside the surface and near it. (rough, beside) => kept, and in
+/// its rows even, even_next
 static void begin_filter(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const size_t first = (size_t)slot * (size_t)g->tile_rows;
+    const bool skipped = filter_skips(s, slot);
     for (size_t row = first; row < first + (size_t)g->tile_rows; row++) {
         const float *rough = s->rough + row * TILE;
         const uint8_t near = s->beside[row] | row_within(rough, ROUGH_KEPT);
         float d[TILE];
+        s->kept[row] = near;
+        if (!near) continue;
         for (int x = 0; x < TILE; x++) d[x] = near >> x & 1 ? rough[x] : UNKNOWN;
         memcpy(s->even + row * TILE, d, sizeof d);
-        memcpy(s->even_next + row * TILE, d, sizeof d);
-        s->kept[row] = near;
+        if (skipped) memcpy(s->even_next + row * TILE, d, sizeof d);
     }
 }
 
 /// One step of Taubin's filter: (even, kept) => even_next
 static void filter_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    float *block = s->scratch[thread].block[0],
-          part = *(const float *)context / (float)(2 * s->dim);
-    uint16_t rows[TILE + 2];
-    if (!mask_any(g, s->kept, slot) || !track_near(s, slot, TRACK_SLOW)) return;
+    const float part = *(const float *)context / (float)(2 * s->dim);
+    if (!mask_any(g, s->kept, slot) || filter_skips(s, slot)) return;
     TileMask near = mask_load(g, s->kept, slot);
-    track_rows(s, &near, rows);
-    block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, UNKNOWN, rows, block);
-    s->tracking.kernels->filter(block, s->dim, &near, part, UNKNOWN,
+    TrackAround around;
+    track_around(s, slot, s->even, s->kept, &around);
+    s->tracking.kernels->filter(&around, s->dim, &near, part, UNKNOWN,
                                 s->even_next + (size_t)slot * (size_t)g->tile_cells);
 }
 

@@ -11,32 +11,65 @@
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// ---------------------------------------------------------------------------- rows of a block
+// ------------------------------------------------------------------------- rows of a tile
 
-/// Blocks have a halo of 1; `wanted` cells get a new value, others keep theirs.
+/// Edge of a block with a halo of 1.
 enum { EDGE = TILE + 2 };
 
-INLINE const float *block_row(const float *block, int row, const int dim) {
-    return block + ((dim == 3 ? (row >> 3) + 1 : 0) * EDGE + (row & 7) + 1) * EDGE + 1;
+/// A row and those beside it, one number for each of its cells.
+typedef struct RowAround {
+    float here[TILE], side[6][TILE]; ///< x-, x+, y-, ...
+} RowAround;
+
+INLINE f8 row_told(const TrackAround *t, int tile, int row, f8 none) {
+    return t->told[tile][row] ? *(const f8 *)(t->tile[tile] + row * TILE) : none;
 }
 
-INLINE void farther_dim(const float *block, const TileMask *wanted, float *out, const int dim) {
+/// `row` stands for the one beyond where that is outside the domain.
+INLINE f8 row_beside(const TrackAround *t, int axis, bool up, int row, f8 none) {
+    const int step = axis == 1 ? 1 : TILE, at = axis == 1 ? row & 7 : row >> 3;
+    if (at == (up ? t->last[axis] : t->first[axis])) return row_told(t, 0, row, none);
+    if (at != (up ? TILE - 1 : 0)) return row_told(t, 0, up ? row + step : row - step, none);
+    const int far = (TILE - 1) * step;
+    return row_told(t, 2 * axis + 1 + up, up ? row - far : row + far, none);
+}
+
+INLINE void rows_around(const TrackAround *t, int row, float missing, RowAround *out,
+                        const int dim) {
+    const f8 none = (f8){0} + missing, here = row_told(t, 0, row, none);
+    const f8 left = row_told(t, 1, row, none), right = row_told(t, 2, row, none);
+    *(f8 *)out->here = here;
+    *(f8 *)out->side[0] = __builtin_shufflevector(left, here, 7, 8, 9, 10, 11, 12, 13, 14);
+    *(f8 *)out->side[1] = __builtin_shufflevector(here, right, 1, 2, 3, 4, 5, 6, 7, 8);
+    if (t->first[0] == 0) out->side[0][0] = out->here[0];
+    if (t->last[0] < TILE) out->side[1][t->last[0]] = out->here[t->last[0]];
+    for (int n = 2; n < 2 * dim; n++) *(f8 *)out->side[n] = row_beside(t, n >> 1, n & 1, row, none);
+}
+
+INLINE void store_wanted(float *out, const float *next, const float *here, unsigned cells) {
+    for (int x = 0; x < TILE; x++) out[x] = cells >> x & 1 ? next[x] : here[x];
+}
+
+INLINE void farther_dim(const TrackAround *t, const TileMask *wanted, float missing, float *out,
+                        const int dim) {
     for (int row = 0; row < (dim == 3 ? TILE * TILE : TILE); row++) {
-        const float *at = block_row(block, row, dim);
         const unsigned cells = mask_bits(wanted, row);
         if (!cells) continue;
+        RowAround at;
         float next[TILE];
+        rows_around(t, row, missing, &at, dim);
         for (int x = 0; x < TILE; x++) {
-            float a = least(at[x - 1], at[x + 1]), b = least(at[x - EDGE], at[x + EDGE]);
-            float c = dim == 3 ? least(at[x - EDGE * EDGE], at[x + EDGE * EDGE]) : 0;
-            next[x] = least(at[x], eikonal(a, b, c, dim));
+            float a = least(at.side[0][x], at.side[1][x]), b = least(at.side[2][x], at.side[3][x]);
+            float c = dim == 3 ? least(at.side[4][x], at.side[5][x]) : 0;
+            next[x] = least(at.here[x], eikonal(a, b, c, dim));
         }
-        for (int x = 0; x < TILE; x++) out[row * TILE + x] = cells >> x & 1 ? next[x] : at[x];
+        store_wanted(out + row * TILE, next, at.here, cells);
     }
 }
 
-static void farther(const float *block, int dim, const TileMask *wanted, float *out) {
-    dim == 3 ? farther_dim(block, wanted, out, 3) : farther_dim(block, wanted, out, 2);
+static void farther(const TrackAround *t, int dim, const TileMask *wanted, float missing,
+                    float *out) {
+    dim == 3 ? farther_dim(t, wanted, missing, out, 3) : farther_dim(t, wanted, missing, out, 2);
 }
 
 /// Second difference; 0 at the rim of what is known.
@@ -46,27 +79,27 @@ INLINE float bend(float low, float here, float high, float cut) {
     return known ? b : 0;
 }
 
-INLINE void filter_dim(const float *block, const TileMask *wanted, float part, float cut,
+INLINE void filter_dim(const TrackAround *t, const TileMask *wanted, float part, float cut,
                        float *out, const int dim) {
     for (int row = 0; row < (dim == 3 ? TILE * TILE : TILE); row++) {
-        const float *at = block_row(block, row, dim);
         const unsigned cells = mask_bits(wanted, row);
         if (!cells) continue;
+        RowAround at;
         float next[TILE];
+        rows_around(t, row, cut, &at, dim);
         for (int x = 0; x < TILE; x++) {
-            float here = at[x], sum = bend(at[x - 1], here, at[x + 1], cut);
-            sum += bend(at[x - EDGE], here, at[x + EDGE], cut);
-            if (dim == 3) sum += bend(at[x - EDGE * EDGE], here, at[x + EDGE * EDGE], cut);
+            float here = at.here[x], sum = bend(at.side[0][x], here, at.side[1][x], cut);
+            sum += bend(at.side[2][x], here, at.side[3][x], cut);
+            if (dim == 3) sum += bend(at.side[4][x], here, at.side[5][x], cut);
             next[x] = here + part * sum;
         }
-        for (int x = 0; x < TILE; x++) out[row * TILE + x] = cells >> x & 1 ? next[x] : at[x];
+        store_wanted(out + row * TILE, next, at.here, cells);
     }
 }
 
-static void filter(const float *block, int dim, const TileMask *wanted, float part, float cut,
+static void filter(const TrackAround *t, int dim, const TileMask *wanted, float part, float cut,
                    float *out) {
-    dim == 3 ? filter_dim(block, wanted, part, cut, out, 3)
-             : filter_dim(block, wanted, part, cut, out, 2);
+    dim == 3 ? filter_dim(t, wanted, part, cut, out, 3) : filter_dim(t, wanted, part, cut, out, 2);
 }
 
 // -------------------------------------------------------------------------------------- normals

@@ -58,7 +58,7 @@ static void find_around(BrimSim *s, int slot, int thread, void *context) {
     mask_store(&s->grid, s->around, slot, &m);
 }
 
-/// (field, beside, around) => kept, even, even_next
+/// (field, beside, around) => kept, and in its rows even, even_next
 static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
     const Grid *g = &s->grid;
@@ -69,33 +69,36 @@ static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = base + (size_t)(r * TILE);
         uint8_t kept = s->beside[rows + (size_t)r], may = mask_bits(&near, r);
-        float d[TILE];
-        for (int x = 0; x < TILE; x++) d[x] = BAND_FAR;
-        if (may) {
-            float size[TILE];
+        if (may | kept) {
+            float size[TILE], d[TILE];
             for (int x = 0; x < TILE; x++) size[x] = size_of(e->field[at + (size_t)x]);
             kept |= may & row_below(size, e->keep);
-            for (int x = 0; x < TILE; x++) d[x] = kept >> x & 1 ? size[x] : BAND_FAR;
+            // a row in which nothing is near tells no distance beside the surface either
+            for (int x = 0; x < TILE; x++) d[x] = may && kept >> x & 1 ? size[x] : BAND_FAR;
+            memcpy(s->even + at, d, sizeof d);
+            memcpy(s->even_next + at, d, sizeof d);
         }
-        memcpy(s->even + at, d, sizeof d);
-        memcpy(s->even_next + at, d, sizeof d);
         s->kept[rows + (size_t)r] = kept;
     }
 }
 
-void track_rows(const BrimSim *s, const TileMask *mask, uint16_t rows[TILE + 2]) {
-    uint16_t own[TILE + 2] = {0};
-    if (s->dim == 2) {
-        unsigned r = mask_rows(mask->slice[0]) << 1;
-        rows[0] = (uint16_t)(r | r << 1 | r >> 1);
-        return;
+void track_around(const BrimSim *s, int slot, const float *field, const uint8_t *told,
+                  TrackAround *out) {
+    static const uint8_t none[TILE * TILE];
+    static const int step[3] = {1, 3, 9};
+    const Grid *g = &s->grid;
+    const int32_t *next = g->neighbour[slot] + TILE_SELF;
+    const int16_t corner[3] = {g->coord[slot].x, g->coord[slot].y, g->coord[slot].z};
+    for (int n = 0; n < 7; n++) {
+        int a = (n - 1) / 2;
+        int32_t t = n == 0 ? slot : a < s->dim ? next[n & 1 ? -step[a] : step[a]] : -1;
+        out->tile[n] = t < 0 ? field : field + (size_t)t * (size_t)g->tile_cells;
+        out->told[n] = t < 0 ? none : told + (size_t)t * (size_t)g->tile_rows;
     }
-    for (int z = 0; z < TILE; z++) own[z + 1] = (uint16_t)(mask_rows(mask->slice[z]) << 1);
-    for (int z = 0; z < TILE + 2; z++) {
-        unsigned r = own[z] | own[z] << 1 | own[z] >> 1;
-        if (z > 0) r |= own[z - 1];
-        if (z < TILE + 1) r |= own[z + 1];
-        rows[z] = (uint16_t)r;
+    for (int a = 0; a < 3; a++) {
+        int last = g->cells[a] - 1 - corner[a] * TILE;
+        out->first[a] = corner[a] == 0 ? 0 : -1;
+        out->last[a] = (int8_t)(last < TILE ? last : TILE);
     }
 }
 
@@ -108,11 +111,9 @@ static void pass_tile(BrimSim *s, int slot, int thread, void *context) {
     uint64_t any = 0;
     for (int z = 0; z < g->tile_depth; z++) any |= todo.slice[z] &= ~mask_word(g, s->kept, slot, z);
     if (!any) return;
-    float *block = s->scratch[thread].block[0];
-    uint16_t rows[TILE + 2];
-    track_rows(s, &todo, rows);
-    block_load_rows(g, slot, s->even, PLACE_CELL, &s->sides, BAND_FAR, rows, block);
-    s->tracking.kernels->farther(block, s->dim, &todo,
+    TrackAround around;
+    track_around(s, slot, s->even, e->reached, &around);
+    s->tracking.kernels->farther(&around, s->dim, &todo, BAND_FAR,
                                  s->even_next + (size_t)slot * (size_t)g->tile_cells);
 }
 

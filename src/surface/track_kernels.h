@@ -25,14 +25,23 @@ typedef struct TrackNode {
     float none[2];
 } TrackNode;
 
+/// A field in a tile and beside it: the tile itself, then those at x-, x+, y-, ...; only rows with
+/// cells of the mask `told` are read, and what is beyond the domain is as the cell before it.
+typedef struct TrackAround {
+    const float *tile[7];
+    const uint8_t *told[7];   ///< [rows]
+    int8_t first[3], last[3]; ///< cells at the domain's ends; -1 and TILE where these are not here
+} TrackAround;
+
 typedef struct TrackKernels {
-    /// Distances one layer of cells farther by |grad d| = 1, from a block of halo 1 whose rows
-    /// around the wanted cells are there. => out [cells] in the rows of those
-    void (*farther)(const float *block, int dim, const TileMask *wanted, float *out);
+    /// Distances one layer of cells farther by |grad d| = 1; `missing` where none is told yet.
+    /// => out [cells] in the rows of the wanted ones
+    void (*farther)(const TrackAround *around, int dim, const TileMask *wanted, float missing,
+                    float *out);
     /// The same for a step of a filter: part of the second differences along the axes, but of none
-    /// that reads a value beyond the cut.
-    void (*filter)(const float *block, int dim, const TileMask *wanted, float part, float cut,
-                   float *out);
+    /// that reads a value beyond the cut, as all are that are not told.
+    void (*filter)(const TrackAround *around, int dim, const TileMask *wanted, float part,
+                   float cut, float *out);
     /// (v, normal) => normals unpacked, in place of the words how much of the past counts. Returns
     /// the largest speed of those whose past does, -1 if none.
     float (*unpack)(const Span *p, const TrackFade *fade, float *const normal[3]);

@@ -38,7 +38,8 @@ static inline uint8_t row_within(const float row[TILE], float limit) {
 bool track_near(const BrimSim *s, int slot, uint8_t bit);
 /// Between track_surface and track_particles: what particles know, unpacked.
 TrackSeen track_seen(const BrimSim *s);
-/// Rows of a tile with cells of a mask and those beside them, as block_load_rows wants them.
-void track_rows(const BrimSim *s, const TileMask *mask, uint16_t rows[TILE + 2]);
+/// What kernels see of a field that has numbers in the rows of a mask.
+void track_around(const BrimSim *s, int slot, const float *field, const uint8_t *told,
+                  TrackAround *out);
 /// A mask and the cells with a face to one of it.
 TileMask track_widened(const BrimSim *s, const uint8_t *mask, int slot);
