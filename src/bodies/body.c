@@ -25,7 +25,8 @@ void body_free(Body *b) {
     distance_work_free(&b->distance);
     free(b->rest), free(b->row), free(b->places), free(b->velocity), free(b->normal),
         free(b->vertex_area);
-    free(b->rest_normal), free(b->fan), free(b->fan_first), free(b->fold);
+    free(b->rest_normal), free(b->fold), free(b->folded);
+    clusters_free(&b->clusters);
     free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->limit),
         free(b->hand), free(b->shear), free(b->grip), free(b->step), free(b->pulled),
@@ -36,10 +37,11 @@ void body_free(Body *b) {
 size_t body_bytes(const Body *b) {
     size_t r = b->elastic ? (size_t)b->elastic->r : 0;
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
-           b->surface.vertex_count * (68 + 8 * r) + b->surface.triangle_count * 24 +
-           b->fold_room * sizeof(Fold) + distance_grid_bytes(&b->grid) +
-           distance_work_bytes(&b->distance) + b->cell_room * sizeof(BodyCell) +
-           4 * (b->row_room + b->wall_room) + b->work_room * 8;
+           b->surface.vertex_count * (56 + 8 * r) + b->surface.triangle_count * 12 +
+           clusters_bytes(&b->clusters) +
+           (b->folds ? b->surface.vertex_count * (sizeof(Fold) + 13) : 0) +
+           distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
+           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->wall_room) + b->work_room * 8;
 }
 
 // ------------------------------------------------------------------------------------- surface
@@ -131,30 +133,18 @@ static void fill_volume(Body *b) {
     }
 }
 
-/// What finding folds needs of the rest shape: normals, triangles around each vertex, the longest
-/// edge. False when out of memory.
+/// What finding folds needs of the rest shape. False when out of memory.
 static bool prepare_folds(Body *b) {
     const Trimesh *m = &b->surface;
-    size_t n = m->vertex_count, corners = b->dim == 3 ? 3 : 2;
+    size_t n = m->vertex_count;
+    if (!b->folds) return true;
     b->rest_normal = memory_new(n * sizeof *b->rest_normal);
-    b->fan_first = memory_zero((n + 2) * sizeof *b->fan_first);
-    b->fan = memory_new(corners * m->triangle_count * sizeof *b->fan);
-    if (!b->rest_normal || !b->fan_first || !b->fan) return false;
+    b->fold = memory_new(n * sizeof *b->fold);
+    b->folded = memory_new(n * sizeof *b->folded);
+    if (!b->rest_normal || !b->fold || !b->folded) return false;
     find_normals(b);
     memcpy(b->rest_normal, b->normal, n * sizeof *b->rest_normal);
-    // counted two places on, so that filling moves each to where it belongs
-    for (size_t t = 0; t < m->triangle_count; t++)
-        for (size_t k = 0; k < corners; k++) {
-            const float *p = m->vertices[m->triangles[t][k]];
-            const float *q = m->vertices[m->triangles[t][(k + 1) % corners]];
-            double e[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
-            b->longest = fmax(b->longest, sqrt(dot3(e, e)));
-            b->fan_first[m->triangles[t][k] + 2]++;
-        }
-    for (size_t i = 2; i < n + 2; i++) b->fan_first[i] += b->fan_first[i - 1];
-    for (uint32_t t = 0; t < m->triangle_count; t++)
-        for (size_t k = 0; k < corners; k++) b->fan[b->fan_first[m->triangles[t][k] + 1]++] = t;
-    return true;
+    return clusters_new(m, team_threads(b->elastic->params.team), &b->clusters);
 }
 
 /// Up to whole SUM_PLACES.

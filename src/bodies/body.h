@@ -1,5 +1,6 @@
 // A body in the water: its surface as it is now, and the distance to it.
 #pragma once
+#include "bodies/clusters.h"
 #include "bodies/fold.h"
 #include "elastic/elastic.h"
 #include "solid/distance_near.h"
@@ -27,28 +28,29 @@ typedef struct Body {
     int dim;
     float dx;
 
-    Trimesh surface;         ///< as it is now, m; 2D: segments, the last two corners are one
-    double (*rest)[3];       ///< [vertices] at rest, m
-    float *row;              ///< [vertices][r]; the functions there
-    float *places;           ///< [vertices / SUM_PLACES][r][SUM_PLACES] the same, for mix
-    float (*velocity)[3];    ///< [vertices] m/s
-    float fastest;           ///< of them, m/s
-    float (*normal)[3];      ///< [vertices] unit, out of the body
-    float (*rest_normal)[3]; ///< [vertices] at rest
-    float *vertex_area;      ///< [vertices] of the surface at rest, m2 (2D: m); 0 where held
-    double surface_area;     ///< of all of them
-    double friction; ///< Coulomb's coefficient against walls, solids, other bodies and itself
+    Trimesh surface;      ///< as it is now, m; 2D: segments, the last two corners are one
+    double (*rest)[3];    ///< [vertices] at rest, m
+    float *row;           ///< [vertices][r]; the functions there
+    float *places;        ///< [vertices / SUM_PLACES][r][SUM_PLACES] the same, for mix
+    float (*velocity)[3]; ///< [vertices] m/s
+    float fastest;        ///< of them, m/s
+    float (*normal)[3];   ///< [vertices] unit, out of the body
+    float *vertex_area;   ///< [vertices] of the surface at rest, m2 (2D: m); 0 where held
+    double surface_area;  ///< of all of them
+    double friction;      ///< Coulomb's coefficient against walls, solids, other bodies and itself
     float low[3], high[3];
     double rotation[9], centre[3]; ///< x = rotation (X - rest centre) + centre; rigid: exactly
 
     DistanceGrid grid;     ///< bodies that deform: on nodes at half cells, near the surface
     DistanceWork distance; ///< and the triangle nearest to each
 
-    bool folds; ///< it may touch itself
-    Fold *fold; ///< where it may do so in this step; see fold.h
-    size_t fold_count, fold_room;
-    uint32_t *fan, *fan_first; ///< triangles around each vertex: [vertices + 1] where they begin
-    double longest;            ///< edge of the surface at rest, m
+    // whether it touches itself: see fold.h
+    bool folds;              ///< it may
+    float (*rest_normal)[3]; ///< [vertices] at rest
+    Clusters clusters;       ///< of its surface
+    Fold *fold;              ///< [vertices] where it may do so in this step, the first fold_count
+    size_t fold_count;
+    bool *folded; ///< [vertices] scratch
 
     BodyPin *pin; ///< bodies with pins that move
     int pin_count;

@@ -25,50 +25,13 @@ static const double ASIDE = 0.25;
 /// Cells apart at rest from which two places count.
 static const double APART = 1;
 
-/// Vertices by cubes of space.
-typedef struct Cubes {
-    int32_t *first, *next; ///< [mask + 1], [vertices] lists; -1: end
-    uint32_t mask;
-    float edge, low[3];
-} Cubes;
-
 typedef struct Search {
-    const Body *body;
-    Cubes cubes;
+    Body *body;
     double reach, deepest; ///< m, of the distance now, and below 0
+    Seeker vertex;         ///< what each looks for
+    float slack;           ///< m, of that, for rounding
     double apart, folds;   ///< m, least distance at rest: across the outside, through the body
 } Search;
-
-static void cube_of(const Cubes *c, const float x[3], int at[3]) {
-    for (int a = 0; a < 3; a++) {
-        float i = floorf((x[a] - c->low[a]) / c->edge);
-        at[a] = i > 0 && i < 1e6f ? (int)i : 0;
-    }
-}
-
-static uint32_t cube_hash(const Cubes *c, const int at[3]) {
-    uint32_t h = (uint32_t)at[0] * 73856093u ^ (uint32_t)at[1] * 19349663u;
-    return (h ^ (uint32_t)at[2] * 83492791u) & c->mask;
-}
-
-/// Vertices in falling order, so that lists rise.
-static bool fill_cubes(const Body *b, double edge, Cubes *c) {
-    size_t n = b->surface.vertex_count;
-    *c = (Cubes){.edge = (float)edge, .mask = 1};
-    while (c->mask + 1 < n) c->mask = 2 * c->mask + 1;
-    for (int a = 0; a < b->dim; a++) c->low[a] = b->low[a];
-    c->first = memory_new((c->mask + 1) * sizeof *c->first);
-    c->next = memory_new(n * sizeof *c->next);
-    if (!c->first || !c->next) return false;
-    memset(c->first, -1, (c->mask + 1) * sizeof *c->first);
-    for (size_t i = n; i-- > 0;) {
-        int at[3];
-        cube_of(c, b->surface.vertices[i], at);
-        uint32_t h = cube_hash(c, at);
-        c->next[i] = c->first[h], c->first[h] = (int32_t)i;
-    }
-    return true;
-}
 
 /// How far the surface is from a turned copy of its rest shape, and how fast it moves beside the
 /// body's mean velocity, m and m/s.
@@ -142,7 +105,8 @@ static void face_normal(const Body *b, const uint32_t t[3], double n[3]) {
     for (int a = 0; a < 3 && length > 0; a++) n[a] /= length;
 }
 
-/// A vertex and a triangle; false when they are no fold, or farther apart than `best`.
+/// A vertex and a triangle; false when they are no fold, or farther apart than `best`, or as far
+/// but not the first.
 static bool try_triangle(const Search *s, uint32_t vertex, uint32_t triangle, double best,
                          Fold *out, double *distance) {
     const Body *b = s->body;
@@ -161,7 +125,7 @@ static bool try_triangle(const Search *s, uint32_t vertex, uint32_t triangle, do
         }
     }
     double size = sqrt(dot3(gap, gap)), along = dot3(gap, round), length = sqrt(dot3(round, round));
-    if (!(size < best)) return false;
+    if (!(size < best) && !(size == best && triangle < out->triangle)) return false;
     face_normal(b, t, face);
     for (int a = 0; a < 3; a++) looks += b->normal[vertex][a] * face[a];
     if (looks > -LOOKS) return false;
@@ -178,54 +142,96 @@ static bool try_triangle(const Search *s, uint32_t vertex, uint32_t triangle, do
     return true;
 }
 
-/// The nearest place that a vertex may touch: around vertices that look at it.
-static bool nearest_fold(const Search *s, uint32_t vertex, Fold *out) {
+/// Whether a vertex and a place in a triangle were at rest as those that may touch must have been:
+/// see may_touch.
+static bool apart_at_rest(const Search *s, uint32_t vertex, uint32_t triangle) {
     const Body *b = s->body;
-    const float *x = b->surface.vertices[vertex], *n = b->normal[vertex];
-    double best = s->reach, near = s->cubes.edge;
+    const uint32_t *t = b->surface.triangles[triangle];
+    double far2 = 0, looks = -INFINITY;
+    for (int k = 0; k < 3; k++) {
+        double way[3], along = 0;
+        for (int a = 0; a < 3; a++) {
+            way[a] = b->rest[t[k]][a] - b->rest[vertex][a];
+            along += way[a] * b->rest_normal[vertex][a];
+        }
+        double d2 = dot3(way, way);
+        far2 = d2 > far2 ? d2 : far2, looks = along > looks ? along : looks;
+    }
+    if (far2 < s->apart * s->apart) return false;
+    return looks > LOOKS * s->apart || far2 >= s->folds * s->folds;
+}
+
+/// The nearest place that a vertex may touch, in some clusters.
+static bool nearest_fold(const Search *s, Seeker *seeker, uint32_t vertex, const int32_t *near,
+                         int count, Fold *out) {
+    const Clusters *c = &s->body->clusters;
+    double best = s->reach;
     bool found = false;
-    int at[3], to[3];
-    cube_of(&s->cubes, x, at);
-    for (int z = b->dim == 3 ? -1 : 0; z <= (b->dim == 3); z++)
-        for (int k = 0; k < 9; k++) {
-            to[0] = at[0] + k % 3 - 1, to[1] = at[1] + k / 3 - 1, to[2] = at[2] + z;
-            int32_t i = s->cubes.first[cube_hash(&s->cubes, to)];
-            for (; i >= 0; i = s->cubes.next[i]) {
-                const float *y = b->surface.vertices[i], *m = b->normal[i];
-                float d[3] = {y[0] - x[0], y[1] - x[1], y[2] - x[2]};
-                if (n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > 0) continue;
-                if (d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > (float)(near * near)) continue;
-                for (uint32_t t = b->fan_first[i]; t < b->fan_first[i + 1]; t++)
-                    found |= try_triangle(s, vertex, b->fan[t], best, out, &best);
+    *out = (Fold){.triangle = UINT32_MAX};
+    for (int n = 0; n < count; n++) {
+        if (!clusters_meet(c, seeker, near[n])) continue;
+        for (uint32_t i = c->first_faces[near[n]]; i < c->first_faces[near[n] + 1]; i++) {
+            unsigned met = faces_met(&c->faces[i], seeker);
+            for (int k = 0; met; k++, met >>= 1) {
+                if (!(met & 1) || !apart_at_rest(s, vertex, c->faces[i].triangle[k]) ||
+                    !try_triangle(s, vertex, c->faces[i].triangle[k], best, out, &best))
+                    continue;
+                seeker->reach = (float)best + s->slack, found = true;
             }
         }
+    }
     return found;
 }
 
-bool folds_find(const BrimSim *s, Body *b) {
+/// Those of the vertices of a cluster.
+static void find_in(void *context, int cluster, int thread) {
+    const Search *s = context;
+    Body *b = s->body;
+    const Clusters *c = &b->clusters;
+    int32_t *near = c->near + (ptrdiff_t)thread * c->count;
+    Seeker all = clusters_seeker(c, cluster, s->vertex.reach, s->vertex.turn);
+    int count = clusters_near(c, &all, near);
+    for (uint32_t i = c->first_vertex[cluster]; i < c->first_vertex[cluster + 1]; i++) {
+        uint32_t v = c->vertex[i];
+        b->folded[v] = false;
+        if (count == 0 || !(b->vertex_area[v] > 0)) continue;
+        Seeker one = s->vertex;
+        memcpy(one.axis, b->normal[v], sizeof one.axis);
+        memcpy(one.box.low, b->surface.vertices[v], 3 * sizeof(float));
+        memcpy(one.box.high, one.box.low, sizeof one.box.high);
+        b->folded[v] = nearest_fold(s, &one, v, near, count, &b->fold[v]);
+    }
+}
+
+static void place_cluster(void *context, int cluster, int thread) {
+    Body *b = ((const Search *)context)->body;
+    (void)thread;
+    clusters_place(&b->clusters, cluster, &b->surface, (const float(*)[3])b->normal, b->dim);
+}
+
+void folds_find(const BrimSim *s, Body *b) {
     double away, fastest, time = contact_time(b->elastic);
     b->fold_count = 0;
-    if (!b->folds) return true;
+    if (!b->folds) return;
     deviation(b, &away, &fastest);
     // what a pass may still change of the speed is as much again
     double skin = CONTACT_SKIN * s->dx, apart = APART * s->dx;
-    if (2 * away + 4 * time * fastest < 0.5 * apart - skin) return true;
+    if (2 * away + 4 * time * fastest < 0.5 * apart - skin) return;
     double thickness = (double)shape_thickness(b->shape);
+    float slack = 1e-3f * s->dx, turn = acosf(-(float)LOOKS);
     Search search = {.body = b,
                      .apart = apart,
                      .reach = skin + s->dx + 4 * time * fastest,
                      .deepest = fmin(s->dx, 0.5 * thickness),
-                     .folds = 2 * thickness};
-    bool ok = fill_cubes(b, search.reach + b->longest, &search.cubes);
-    for (uint32_t i = 0; ok && i < b->surface.vertex_count; i++) {
-        Fold fold;
-        if (!(b->vertex_area[i] > 0) || !nearest_fold(&search, i, &fold)) continue;
-        ok = memory_grow((void **)&b->fold, &b->fold_room, sizeof *b->fold, b->fold_count + 1,
-                         b->fold_count);
-        if (ok) b->fold[b->fold_count++] = fold;
-    }
-    free(search.cubes.first), free(search.cubes.next);
-    return ok;
+                     .folds = 2 * thickness,
+                     .slack = slack,
+                     .vertex = {.turn = turn, .cosine = cosf(turn), .sine = sinf(turn)}};
+    search.vertex.reach = (float)search.reach + slack;
+    team_for(s->team, b->clusters.count, 16, place_cluster, &search);
+    clusters_join(&b->clusters);
+    team_for(s->team, b->clusters.count, 4, find_in, &search);
+    for (uint32_t i = 0; i < b->surface.vertex_count; i++)
+        if (b->folded[i]) b->fold[b->fold_count++] = b->fold[i];
 }
 
 void fold_row(const Body *b, const Fold *f, float *row) {

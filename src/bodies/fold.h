@@ -13,8 +13,8 @@ typedef struct Fold {
 } Fold;
 
 /// Finds the folds that may touch within the step that begins: after elastic_begin, with the
-/// velocities of the surface those of the step before. False when out of memory.
-bool folds_find(const BrimSim *s, Body *body);
+/// velocities of the surface those of the step before.
+void folds_find(const BrimSim *s, Body *body);
 /// The functions at a fold's vertex less those at its foot: row [r]. Velocities (x) row: how fast
 /// they part.
 void fold_row(const Body *body, const Fold *fold, float *row);

@@ -364,7 +364,7 @@ BrimResult stage_deform(BrimSim *s, BrimError *error) {
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         elastic_begin(body->elastic, s->dt_next, kick);
-        ok = ok && folds_find(s, body);
+        folds_find(s, body);
         memset(body->force, 0, (size_t)body->elastic->dofs * sizeof *body->force);
         elastic_add_gravity(body->elastic, g, body->force);
     }
