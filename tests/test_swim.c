@@ -32,8 +32,8 @@ TEST(swim_bodies_pressed_hard_stay_in) {
     for (int i = 0; i < 3; i++) CHECK(sound(swim_scene(seeds[i], 1, true)));
 }
 
-/// A rigid box of `density` falls at 1 m/s onto a soft one of `young` on the floor.
-static SwimResult crush(double density, float young, double step, float level) {
+/// A rigid box of `density` falls at `speed` onto a soft one of `young` on the floor.
+static SwimResult crush(double density, float young, double step, float level, double speed) {
     SwimResult r = {0};
     Case c = case_box(2, 1, 32, 32, 1);
     BrimBodyDef b[2] = {brim_default_body_def(), brim_default_body_def()};
@@ -41,7 +41,7 @@ static SwimResult crush(double density, float young, double step, float level) {
     b[0].young = young, b[0].modes = 6, b[0].elements = 24;
     b[1].shape = box_between((BrimVec3){0.3f, 0.3f, 0}, (BrimVec3){0.6f, 0.55f, 1});
     b[1].shape.rotation.z = 10, b[1].rigid = true, b[1].density = (float)density;
-    b[1].velocity.y = -1;
+    b[1].velocity.y = (float)-speed;
     if (level > 0) case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){1, level, 1}));
     c.def.bodies = b, c.def.body_count = 2, c.def.frame_rate = 30, c.def.step = step;
     snprintf(r.what, sizeof r.what, "%g kg/m3 on %g Pa, %g s, water %g m", density, (double)young,
@@ -56,17 +56,26 @@ static SwimResult crush(double density, float young, double step, float level) {
     return r;
 }
 
+/// Whether it stayed above the floor and gained nothing.
+static bool crushed(SwimResult r) {
+    // what contact leaves to the penalty, and how exactly
+    if (!r.error[0] && r.inside == 0 && r.out < 0.12 && r.fastest < 1 && r.rise < 0.01) return true;
+    printf("%s: out %.2f rise %.4f fastest %.2f inside %d %s\n", r.what, r.out, r.rise, r.fastest,
+           r.inside, r.error);
+    return false;
+}
+
 TEST(swim_heavy_on_soft_stays_above_the_floor) {
-    // 3 cells below it at 1/30 s in water before; and the last of these is of steps of which each
-    // second is a hundredth as long, in which contact pushed what it found out at 1000 m/s
-    for (int n = 0; n < 5; n++) {
-        double step = n == 4 ? 0.033 : n & 1 ? 1.0 / 30 : 1.0 / 240;
-        SwimResult r = crush(20000, n == 4 ? 1e5f : 1e4f, step, n & 2 || n == 4 ? 0.4f : 0);
-        CHECK(!r.error[0] && r.inside == 0);
-        CHECK_BELOW(r.out, 0.12); // what contact leaves to the penalty, and how exactly
-        CHECK_BELOW(r.fastest, 1);
-        CHECK_BELOW(r.rise, n < 4 ? 0.01 : 0.1);
-    }
+    // 3 cells below it at 1/30 s in water before
+    for (int n = 0; n < 4; n++)
+        CHECK(crushed(crush(20000, 1e4f, n & 1 ? 1.0 / 30 : 1.0 / 240, n & 2 ? 0.4f : 0, 1)));
+}
+
+TEST(swim_heavy_on_soft_gains_nothing_at_uneven_steps) {
+    // Each second step is a hundredth as long: half impulses of vibrations that the long ones do
+    // not resolve threw bodies about in the short ones. One start in three rose by 0.04 to 0.5.
+    for (int n = 0; n < 8; n++)
+        CHECK(crushed(crush(20000, n < 6 ? 1e5f : 1e6f, 0.033, 0.4f, 1 + n * 1e-5)));
 }
 
 TEST(swim_light_and_heavy_at_large_steps) {

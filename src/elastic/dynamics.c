@@ -210,6 +210,17 @@ static double softened(const Elastic *e, double dn) {
     return e->pinned || turn <= STIFFEST ? 1 : STIFFEST * STIFFEST / (turn * turn);
 }
 
+/// Before a step less than half as long as the last. That one's second half impulse lasts dt / 2,
+/// and is of vibrations too which it did not resolve. A wall that held against it may be gone, and
+/// a step too short to answer would let it throw the body with (dt omega / 2)^2 times the energy
+/// that they have. So the half impulse is that of places where the body would be at its end, as far
+/// as that is beyond the step: - lag v, lag = (dt / 2 - dn)^2 K_d(dt). It takes speed from such
+/// vibrations and nothing from what is at rest. Returns dt / 2 - dn.
+static double beyond_step(const Elastic *e) {
+    double dt = 2 * e->kick - e->dn;
+    return e->params.rigid || e->projective ? 0 : fmax(0, 0.5 * dt - e->dn);
+}
+
 /// Rigid bodies keep the angular momentum of a step about a pose in j.
 static void keep_momentum(Elastic *e, const double *pose) {
     double inertia[9];
@@ -220,6 +231,7 @@ void elastic_begin(Elastic *e, double dn, double kick) {
     e->plain = e->plain && dn == e->dn; // A is of a step as long as that
     e->dn = dn, e->kick = kick;
     e->soft = softened(e, dn);
+    e->beyond = beyond_step(e);
     double keep = exp(-e->params.damping * kick), spin[3];
     for (int i = 0; i < e->dofs; i++) e->w[i] = keep * e->v[i] + (e->params.rigid ? 0 : e->j[i]);
     if (e->pinned) return;
@@ -241,9 +253,9 @@ static void scale_rows(void *context, int i, int thread) {
 }
 
 /// K_d = P (K - K A_0^-1) P with A_0 = 1 + dn^2/4 K, and K A_0^-1 = (1 - A_0^-1) 4 / dn^2.
-static bool set_brake(Elastic *e) {
+static bool set_brake(Elastic *e, double dn) {
     int n = e->dofs;
-    double c = 0.25 * e->at_dn * e->at_dn, q[6 * ELASTIC_DOFS_MOST];
+    double c = 0.25 * dn * dn, q[6 * ELASTIC_DOFS_MOST];
     memset(e->brake, 0, (size_t)n * (size_t)n * sizeof *e->brake);
     if (!(c > 0)) return true;
     for (int i = 0; i < n * n; i++) e->a[i] = c * e->k[i];
@@ -258,6 +270,14 @@ static bool set_brake(Elastic *e) {
     return true;
 }
 
+static bool set_lag(Elastic *e) {
+    int n = e->dofs;
+    if (!(e->beyond > 0)) return true;
+    if (!set_brake(e, 2 * e->kick - e->dn)) return false;
+    for (int i = 0; i < n * n; i++) e->lag[i] = e->beyond * e->beyond * e->brake[i];
+    return true;
+}
+
 bool elastic_recall(Elastic *e) {
     if (!(e->at_dn > 0) || e->projective) return true;
     double z[ELASTIC_DOFS_MOST], soft = softened(e, e->at_dn);
@@ -267,7 +287,7 @@ bool elastic_recall(Elastic *e) {
     for (int i = 0; soft < 1 && i < e->dofs * e->dofs; i++) e->k[i] *= soft;
     if (!e->pinned) team_for(e->params.team, e->r, 8, scale_rows, e);
     e->plain = e->factored = false;
-    return set_brake(e);
+    return set_lag(e) && set_brake(e, e->at_dn);
 }
 
 /// Change of the pose but for moves and turns, in sizes of the body, up to which the kept stiffness
@@ -351,16 +371,25 @@ static void leave_out(const double *q, int count, int n, double *x) {
     }
 }
 
-/// K_d v, of a pose z. It brakes no rigid motion and turns nothing, exactly.
-static void find_braked(const Elastic *e, const double *z, double *braked) {
+/// K_d v or lag v, z in the middle of the step; it acts at a pose `at`. It brakes no rigid motion
+/// and turns nothing, exactly.
+static void find_braked(const Elastic *e, const double *brake, const double *z, const double *at,
+                        double *braked) {
     double v[ELASTIC_DOFS_MOST], q[6 * ELASTIC_DOFS_MOST];
     int n = e->dofs, count = e->pinned ? 0 : rigid_motions(e, z, q);
     memcpy(v, e->v, (size_t)n * sizeof *v);
     leave_out(q, count, n, v);
     turn_back(e, v);
-    dense_apply(e->brake, n, n, v, braked);
+    dense_apply(brake, n, n, v, braked);
     if (!e->pinned) turn_vectors(e, e->turn, braked);
+    if (at != z && !e->pinned) count = rigid_motions(e, at, q);
     leave_out(q, count, n, braked);
+}
+
+/// The impulse of the lag, at the step's beginning.
+static void find_lag(const Elastic *e, const double *z, double *lag) {
+    memset(lag, 0, (size_t)e->dofs * sizeof *lag);
+    if (e->beyond > 0) find_braked(e, e->lag, z, e->d, lag);
 }
 
 static double length(const double *x, int n) {
@@ -407,16 +436,19 @@ bool elastic_prepare(Elastic *e, const double *f, const double *extra, double *s
         prepare_rigid(e, f, extra, step);
         return true;
     }
-    double z[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST], dn = e->dn, tau = e->params.tau;
+    double z[ELASTIC_DOFS_MOST], braked[ELASTIC_DOFS_MOST], lag[ELASTIC_DOFS_MOST];
+    double dn = e->dn, tau = e->params.tau;
     if (!look(e, z)) return false;
-    find_braked(e, z, braked);
+    find_braked(e, e->brake, z, z, braked);
+    find_lag(e, z, lag);
     for (int i = 0; i < n; i++)
-        step[i] =
-            0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - (e->v[i] - e->w[i]);
+        step[i] = 0.5 * dn * (e->force[i] - tau * dn * braked[i]) + e->kick * f[i] - lag[i] -
+                  (e->v[i] - e->w[i]);
     e->residual = length(step, n);
     if (e->plain && !extra) return true;
     for (int i = 0; i < n * n; i++)
         e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i];
+    for (int i = 0; i < n * n && e->beyond > 0; i++) e->a[i] += e->lag[i];
     for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
     if (extra && !e->pinned) team_for(e->params.team, e->r, 8, turn_rows, e);
     for (int i = 0; extra && i < n * n; i++) e->a[i] += extra[i];
@@ -469,14 +501,14 @@ double elastic_follows(const Elastic *e, const double *x) {
     return sum;
 }
 
-/// Makes the elastic impulse v - w - k f free of torque. Exactly solved it is so in 2D; in 3D S is
-/// not the same along all axes and would leave one, as iterations that were not made would.
-static void remove_torque(Elastic *e, const double *f) {
+/// Makes the elastic impulse v - w - k f + lag free of torque. Exactly solved it is so in 2D; in 3D
+/// S is not the same along all axes and would leave one, as iterations that were not made would.
+static void remove_torque(Elastic *e, const double *f, const double *lag) {
     int n = e->dim;
     double turn[3], z[ELASTIC_DOFS_MOST], impulse[ELASTIC_DOFS_MOST];
     for (int i = 0; i < e->dofs; i++) {
         z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
-        impulse[i] = e->v[i] - e->w[i] - e->kick * f[i];
+        impulse[i] = e->v[i] - e->w[i] - e->kick * f[i] + lag[i];
     }
     spin_of(e, z, impulse, turn);
     for (int i = 1; i < e->r; i++) {
@@ -517,15 +549,17 @@ static void calm(Elastic *e, double *before) {
 }
 
 void elastic_end(Elastic *e, const double *f, bool alone) {
-    double before[ELASTIC_DOFS_MOST];
+    double before[ELASTIC_DOFS_MOST], z[ELASTIC_DOFS_MOST], lag[ELASTIC_DOFS_MOST];
     if (e->projective) return; // the whole impulse is in v
-    if (alone && !e->pinned) remove_torque(e, f);
+    for (int i = 0; i < e->dofs; i++) z[i] = e->d[i] + 0.5 * e->dn * e->v[i];
+    find_lag(e, z, lag); // of the step that is over: the next kick has nothing of it
+    if (alone && !e->pinned) remove_torque(e, f, lag);
     if (e->params.rigid) {
         keep_momentum(e, e->z);
         return;
     }
     memcpy(before, e->j, (size_t)e->dofs * sizeof *before);
-    for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i];
+    for (int i = 0; i < e->dofs; i++) e->j[i] = e->v[i] - e->w[i] - e->kick * f[i] + lag[i];
     if (e->at_dn > 0) calm(e, before);
 }
 

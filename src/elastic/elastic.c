@@ -33,14 +33,14 @@ void elastic_free(Elastic **body) {
     free(e->sample_volume), free(e->sample_gradient), free(e->even), free(e->parts);
     free(e->gradient_of), free(e->stress), free(e->share);
     free(e->d), free(e->v), free(e->j), free(e->w), free(e->z), free(e->at), free(e->force);
-    free(e->k), free(e->a), free(e->brake), free(e->slow), free(e->work);
+    free(e->k), free(e->a), free(e->brake), free(e->slow), free(e->lag), free(e->work);
     free(e);
     *body = NULL;
 }
 
 size_t elastic_bytes(const Elastic *e) {
     size_t r = (size_t)e->r, n = (size_t)e->dofs;
-    size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) + 5 * n * n +
+    size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) + 6 * n * n +
                      stiffness_room(e) +
                      (size_t)e->sample_count * (2 + (2 * r + (size_t)e->dim + 1) * (size_t)e->dim);
     return sizeof *e + numbers * sizeof(double) + projective_bytes(e);
@@ -289,10 +289,10 @@ bool elastic_start(Elastic *e) {
     if (e->projective) return ok && projective_start(e);
     e->k = memory_zero(matrix), e->a = memory_zero(matrix);
     e->brake = memory_zero(matrix), e->work = memory_zero(matrix);
-    e->slow = memory_zero(matrix);
+    e->slow = memory_zero(matrix), e->lag = memory_zero(matrix);
     e->even = memory_zero((size_t)e->r * (size_t)e->r * sizeof(double));
     e->parts = memory_new(stiffness_room(e) * sizeof(double));
-    ok = ok && e->k && e->a && e->brake && e->work && e->slow && e->even && e->parts;
+    ok = ok && e->k && e->a && e->brake && e->work && e->slow && e->lag && e->even && e->parts;
     if (ok) stiffness_prepare(e);
     return ok;
 }

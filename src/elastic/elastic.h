@@ -90,11 +90,13 @@ typedef struct Elastic {
     // stiffness of Newton's method, kept from step to step until the body has bent
     double *k, *brake;         ///< [dofs][dofs] S K S, K_d
     double *slow;              ///< [dofs][dofs] A_0^-1: what of a motion the step resolves
+    double *lag;               ///< [dofs][dofs] brakes what the last step did not resolve
     double *at;                ///< [r][dim] the pose that they belong to, the middle of a step
     double at_scale[9], at_dn; ///< S and dn of that step; dn 0: there is none yet
 
     // of the step that is being taken
     double dn, kick, scale[9]; ///< S
+    double beyond;             ///< part of the last step's half that this one is too short for, s
     double soft;               ///< part of the stiffness that counts in this step
     double *w, *z, *force;     ///< [r][dim]
     double *a;                 ///< [dofs][dofs] A or its factor
