@@ -117,7 +117,7 @@ static void find_row(const BrimSim *s, int slot, int y, int z, LevelSetRow *row)
     }
 }
 
-static const LevelSetRow *near_row(const BrimSim *s, NearRows *rows, int slot, int y, int z) {
+const LevelSetRow *near_row(const BrimSim *s, NearRows *rows, int slot, int y, int z) {
     LevelSetRow *row = &rows->at[z + 1][y + 1];
     if (!rows->ready[z + 1][y + 1]) {
         find_row(s, slot, y, z, row);
@@ -144,18 +144,21 @@ static bool solid_plane(const BrimSim *s, int slot, int cell, float plane[4]) {
     return true;
 }
 
-/// Makes the particles around some cells (bits) of a row ready to be seen.
-void near_look(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells) {
+void near_planes(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells) {
     LevelSetNear *near = &rows->near;
+    near->planes = 0;
+    if (!cells || !solid_here(s, slot)) return;
+    for (int x = 0; x < TILE; x++)
+        if (cells >> x & 1 && solid_plane(s, slot, row * TILE + x, near->plane[x]))
+            near->planes |= (uint8_t)(1 << x);
+}
+
+void near_look(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells) {
     int y = row & 7, z = row >> 3, deep = s->dim == 3 ? 1 : 0;
     for (int k = -deep; k <= deep; k++)
         for (int j = -1; j <= 1; j++)
-            near->row[k + 1][j + 1] = near_row(s, rows, slot, y + j, z + k);
-    near->planes = 0;
-    if (solid_here(s, slot))
-        for (int x = 0; x < TILE; x++)
-            if (cells >> x & 1 && solid_plane(s, slot, row * TILE + x, near->plane[x]))
-                near->planes |= (uint8_t)(1 << x);
+            rows->near.row[k + 1][j + 1] = near_row(s, rows, slot, y + j, z + k);
+    near_planes(s, rows, slot, row, cells);
 }
 
 /// Distances at some cells (bits) of a row.

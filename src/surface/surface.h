@@ -21,6 +21,10 @@ typedef struct NearRows {
 } NearRows;
 
 void near_begin(const BrimSim *s, int slot, NearRows *rows);
+/// The particles of a row around a tile, -1 to 8 along y and z.
+const LevelSetRow *near_row(const BrimSim *s, NearRows *rows, int slot, int y, int z);
+/// The solid's surface near some cells (bits) of a row. => rows->near
+void near_planes(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells);
 /// Makes the particles around some cells (bits) of a row ready to be seen. => rows->near
 void near_look(const BrimSim *s, NearRows *rows, int slot, int row, uint8_t cells);
 

@@ -129,9 +129,9 @@ static void fill_far(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     float *rough = s->rough + (size_t)slot * (size_t)g->tile_cells;
     const uint8_t *full = full_cells(s) + (size_t)slot * (size_t)g->tile_rows;
-    for (int r = 0; r < g->tile_rows; r++)
-        for (int x = 0; x < TILE; x++)
-            rough[r * TILE + x] = full[r] >> x & 1 ? -LEVEL_SET_CUT : LEVEL_SET_CUT;
+    float inside[TILE], outside[TILE];
+    row_fill(inside, -LEVEL_SET_CUT), row_fill(outside, LEVEL_SET_CUT);
+    for (int r = 0; r < g->tile_rows; r++) row_choose(full[r], inside, outside, rough + r * TILE);
     memset(s->kept + (size_t)slot * (size_t)g->tile_rows, 0, (size_t)g->tile_rows);
 }
 
@@ -227,7 +227,7 @@ static unsigned beside_asked(const PlaneRows *rows, int dim, int y, int z) {
 }
 
 /// What the cells of row y, z and around it know of planes. => around; false: nothing of the past
-static bool planes_around(const BrimSim *s, PlaneRows *rows, const LevelSetNear *near, int y, int z,
+static bool planes_around(const BrimSim *s, int slot, PlaneRows *rows, NearRows *near, int y, int z,
                           const PlaneRow *around[3][3]) {
     const TrackSeen seen = track_seen(s);
     const int deep = s->dim == 3 ? 1 : 0;
@@ -239,8 +239,9 @@ static bool planes_around(const BrimSim *s, PlaneRows *rows, const LevelSetNear 
             bool *ready = &rows->ready[row_z + 1][row_y + 1];
             around[k + 1][j + 1] = row;
             if (!*ready)
-                s->tracking.planes->sum(near, near->row[k + 1][j + 1], &seen, row_y, row_z,
-                                        beside_asked(rows, s->dim, row_y, row_z), row);
+                s->tracking.planes->sum(&near->near, near_row(s, near, slot, row_y, row_z), &seen,
+                                        row_y, row_z, beside_asked(rows, s->dim, row_y, row_z),
+                                        row);
             *ready = true;
             past |= row->past;
         }
@@ -267,8 +268,8 @@ static void planes_tile(BrimSim *s, int slot, int thread, void *context) {
         if (!cells) continue;
         for (int x = 0; x < TILE; x++) s->steady[at + (size_t)x] = -1;
         if (!past) continue;
-        near_look(s, &rows, slot, r, cells & s->kept[at / TILE]);
-        if (!planes_around(s, &planes, &rows.near, r & 7, r >> 3, around)) continue;
+        if (!planes_around(s, slot, &planes, &rows, r & 7, r >> 3, around)) continue;
+        near_planes(s, &rows, slot, r, cells & s->kept[at / TILE]);
         for (int a = 0; a < s->dim; a++) memcpy(mean[a], means[a] + at, sizeof mean[a]);
         s->tracking.planes->ask(&rows.near, (const PlaneRow *const(*)[3])around, cells,
                                 (const float(*)[TILE])mean, s->smooth + at, s->steady + at);
@@ -288,15 +289,15 @@ static void begin_filter(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const size_t first = (size_t)slot * (size_t)g->tile_rows;
     const bool skipped = filter_skips(s, slot);
+    float unknown[TILE];
+    row_fill(unknown, UNKNOWN);
     for (size_t row = first; row < first + (size_t)g->tile_rows; row++) {
         const float *rough = s->rough + row * TILE;
         const uint8_t near = s->beside[row] | row_within(rough, ROUGH_KEPT);
-        float d[TILE];
         s->kept[row] = near;
         if (!near) continue;
-        for (int x = 0; x < TILE; x++) d[x] = near >> x & 1 ? rough[x] : UNKNOWN;
-        memcpy(s->even + row * TILE, d, sizeof d);
-        if (skipped) memcpy(s->even_next + row * TILE, d, sizeof d);
+        row_choose(near, rough, unknown, s->even + row * TILE);
+        if (skipped) memcpy(s->even_next + row * TILE, s->even + row * TILE, sizeof unknown);
     }
 }
 

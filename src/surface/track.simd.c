@@ -4,6 +4,7 @@
 #include "grid/sample.h"
 #include "particles/chunk.h"
 #include "particles/normal_wide.h"
+#include "surface/rows.h"
 #include "surface/track_kernels.h"
 #include <math.h>
 #include <stddef.h>
@@ -46,10 +47,6 @@ INLINE void rows_around(const TrackAround *t, int row, float missing, RowAround 
     for (int n = 2; n < 2 * dim; n++) *(f8 *)out->side[n] = row_beside(t, n >> 1, n & 1, row, none);
 }
 
-INLINE void store_wanted(float *out, const float *next, const float *here, unsigned cells) {
-    for (int x = 0; x < TILE; x++) out[x] = cells >> x & 1 ? next[x] : here[x];
-}
-
 INLINE void farther_dim(const TrackAround *t, const TileMask *wanted, float missing, float *out,
                         const int dim) {
     for (int row = 0; row < (dim == 3 ? TILE * TILE : TILE); row++) {
@@ -63,7 +60,7 @@ INLINE void farther_dim(const TrackAround *t, const TileMask *wanted, float miss
             float c = dim == 3 ? least(at.side[4][x], at.side[5][x]) : 0;
             next[x] = least(at.here[x], eikonal(a, b, c, dim));
         }
-        store_wanted(out + row * TILE, next, at.here, cells);
+        row_choose(cells, next, at.here, out + row * TILE);
     }
 }
 
@@ -93,7 +90,7 @@ INLINE void filter_dim(const TrackAround *t, const TileMask *wanted, float part,
             if (dim == 3) sum += bend(at.side[4][x], here, at.side[5][x], cut);
             next[x] = here + part * sum;
         }
-        store_wanted(out + row * TILE, next, at.here, cells);
+        row_choose(cells, next, at.here, out + row * TILE);
     }
 }
 

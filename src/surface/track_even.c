@@ -64,19 +64,20 @@ static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
     TileMask near = track_widened(s, s->around, slot);
+    float far[TILE];
+    row_fill(far, BAND_FAR);
     for (int z = 0; z < g->tile_depth && e->sure; z++)
         near.slice[z] &= mask_word(g, e->sure, slot, z);
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = base + (size_t)(r * TILE);
         uint8_t kept = s->beside[rows + (size_t)r], may = mask_bits(&near, r);
         if (may | kept) {
-            float size[TILE], d[TILE];
+            float size[TILE];
             for (int x = 0; x < TILE; x++) size[x] = size_of(e->field[at + (size_t)x]);
             kept |= may & row_below(size, e->keep);
             // a row in which nothing is near tells no distance beside the surface either
-            for (int x = 0; x < TILE; x++) d[x] = may && kept >> x & 1 ? size[x] : BAND_FAR;
-            memcpy(s->even + at, d, sizeof d);
-            memcpy(s->even_next + at, d, sizeof d);
+            row_choose(may ? kept : 0, size, far, s->even + at);
+            memcpy(s->even_next + at, s->even + at, sizeof far);
         }
         s->kept[rows + (size_t)r] = kept;
     }
@@ -117,24 +118,23 @@ static void pass_tile(BrimSim *s, int slot, int thread, void *context) {
                                  s->even_next + (size_t)slot * (size_t)g->tile_cells);
 }
 
-/// Sign and cut. (even, sunk) => even, even_next; kept: cells that are nearer than the cut
+/// Sign and cut. (even, sunk) => even; kept: cells that are nearer than the cut
 static void end_tile(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
     const Grid *g = &s->grid;
     size_t base = (size_t)slot * (size_t)g->tile_cells, rows = (size_t)slot * (size_t)g->tile_rows;
+    float cut[TILE];
+    row_fill(cut, e->cut);
     for (int r = 0; r < g->tile_rows; r++) {
         size_t at = base + (size_t)(r * TILE);
         uint8_t sunk = s->sunk[rows + (size_t)r], near = 0;
-        float d[TILE];
-        for (int x = 0; x < TILE; x++) d[x] = e->cut;
-        if (e->reached[rows + (size_t)r]) {
-            near = row_below(s->even + at, e->cut);
-            for (int x = 0; x < TILE; x++) d[x] = near >> x & 1 ? s->even[at + (size_t)x] : e->cut;
+        float *even = s->even + at, minus[TILE];
+        if (e->reached[rows + (size_t)r]) near = row_below(even, e->cut);
+        row_choose(near, even, cut, even);
+        if (sunk) {
+            for (int x = 0; x < TILE; x++) minus[x] = -even[x];
+            row_choose(sunk, minus, even, even);
         }
-        if (sunk)
-            for (int x = 0; x < TILE; x++) d[x] = sunk >> x & 1 ? -d[x] : d[x];
-        memcpy(s->even + at, d, sizeof d);
-        memcpy(s->even_next + at, d, sizeof d);
         s->kept[rows + (size_t)r] = near;
     }
 }
@@ -186,7 +186,6 @@ static void fill_rock(BrimSim *s, int slot, int thread, void *context) {
             if (count == 0) continue;
             float mean = sum / count;
             s->even[here] = mean < -e->cut ? -e->cut : mean > e->cut ? e->cut : mean;
-            s->even_next[here] = s->even[here];
         }
     }
 }

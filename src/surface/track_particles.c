@@ -15,9 +15,8 @@ static bool find_near(const BrimSim *s, int slot, uint8_t near[TILE]) {
     bool any = false;
     memset(near, 0, TILE);
     for (int r = 0; r < g->tile_rows; r++) {
-        bool here = false;
-        for (int x = 0; x < TILE; x++) here |= even[r * TILE + x] > -(TRACK_DEPTH + 1);
-        here &= start[r * TILE] < start[r * TILE + TILE];
+        bool here = start[r * TILE] < start[r * TILE + TILE];
+        here = here && row_below(even + r * TILE, -(TRACK_DEPTH + 1)) != 0xff;
         near[r >> 3] |= (uint8_t)(here << (r & 7));
         any |= here;
     }

@@ -104,7 +104,9 @@ INLINE void sum_dim(const LevelSetNear *near, const LevelSetRow *row, const Trac
     const float middle[2] = {near->corner[1] + (float)y + 0.5f, near->corner[2] + (float)z + 0.5f};
     for (int a = 1; a < dim; a++)
         cell.middle[a] = row->flip[a - 1] * (middle[a - 1] - row->shift[a - 1]);
-    memset(out, 0, sizeof *out);
+    for (int k = 0; k < PLANE_SUMS; k++)
+        *(f8 *)out->of[k] = (f8){0}, *(f8 *)(out->of[k] + 2) = (f8){0};
+    out->any = out->past = false;
     if (near->last >= 0 && cells >> (near->last + 2) & 1) cells |= 1u << (near->last + 1);
     for (int x = 0; x < TILE; x++) {
         if (!(cells >> (x + 1) & 1) || row->start[x] == row->start[x + 1]) continue;

@@ -1,9 +1,7 @@
 // What the files of the tracked surface share.
 #pragma once
+#include "surface/rows.h"
 #include "surface/track.h"
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /// Bits of track_tile.
 enum {
@@ -14,25 +12,6 @@ enum {
     TRACK_WAY = 4,    ///< from this bit on: how far they go while it fades, TRACK_WAYS: a cell
     TRACK_WAYS = 15,
 };
-
-/// Cells of a row below a limit.
-static inline uint8_t row_below(const float row[TILE], float limit) {
-#if defined(__SSE2__)
-    const __m128 to = _mm_set1_ps(limit);
-    int low = _mm_movemask_ps(_mm_cmplt_ps(_mm_loadu_ps(row), to));
-    return (uint8_t)(low | _mm_movemask_ps(_mm_cmplt_ps(_mm_loadu_ps(row + 4), to)) << 4);
-#else
-    unsigned bits = 0;
-    for (int x = 0; x < TILE; x++) bits |= (unsigned)(row[x] < limit) << x;
-    return (uint8_t)bits;
-#endif
-}
-/// Cells of a row less than a limit away from 0.
-static inline uint8_t row_within(const float row[TILE], float limit) {
-    float size[TILE];
-    for (int x = 0; x < TILE; x++) size[x] = row[x] < 0 ? -row[x] : row[x];
-    return row_below(size, limit);
-}
 
 /// Whether a tile or one beside it has a bit.
 bool track_near(const BrimSim *s, int slot, uint8_t bit);
