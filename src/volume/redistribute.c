@@ -50,7 +50,7 @@ static bool find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
         point_in(s, sub, 0, middle, at);
         sub->some = solid_lookup(s, at, gradient) < s->dx; // not farther than the cell's corners
     }
-    if (sub->some && fine_here(s, slot) && parted_here(s, slot, cell)) return false;
+    if (sub->some && fine_here(s, slot) && other_parts(s, slot, cell)) return false;
     uint32_t most = sub->some ? s->dim == 3 ? 10 : 32 : UINT16_MAX;
     sub->edge = (uint32_t)fmin(ceil(pow(particles, 1.0 / s->dim) - 1e-9), most);
     uint64_t all = (uint64_t)sub->edge * sub->edge * (s->dim == 3 ? sub->edge : 1);

@@ -1,8 +1,8 @@
 #include "walls/solid_fine.h"
 #include "base/memory.h"
 #include "step/stages.h"
+#include "walls/cell_parts.h"
 #include "walls/solid_masks.h"
-#include "walls/solid_thin.h"
 #include <string.h>
 
 // ------------------------------------------------------------------------------------ sampling
@@ -157,33 +157,23 @@ float fine_lookup(const BrimSim *s, int slot, int x, int y, int z) {
 
 // ---------------------------------------------------------------------- particles of other parts
 
-uint8_t parted_here(const BrimSim *s, int slot, int cell) {
-    float value[8];
-    return solid_corners(s, slot, cell, value) ? parted_corners(s->dim, value, 2) : 0;
+/// Distances of a fine tile's half-cell nodes from a cell's low corner on.
+static const float *cell_halves(const BrimSim *s, int slot, int cell) {
+    int x = 2 * (cell & 7), y = 2 * (cell >> 3 & 7), z = 2 * (cell >> 6);
+    return fine_tile(s, slot) + (z * FINE_EDGE + y) * FINE_EDGE + x;
 }
 
-/// The outside corner of a cell that is nearest to a particle. at: from the cell's low corner, in
-/// cells.
-static int nearest_outside(int dim, const float value[8], const float at[3]) {
-    int nearest = 0;
-    float least = 4;
-    for (int n = 0; n < (dim == 3 ? 8 : 4); n++) {
-        float distance2 = 0;
-        for (int a = 0; a < dim; a++) {
-            float d = at[a] - (float)(n >> a & 1);
-            distance2 += d * d;
-        }
-        if (value[n] > 0 && distance2 < least) least = distance2, nearest = n;
-    }
-    return nearest;
+uint32_t other_parts(const BrimSim *s, int slot, int cell) {
+    const float *low = cell_halves(s, slot, cell);
+    uint32_t outside = outside_of(s->dim, low, FINE_EDGE);
+    return outside & ~largest_part(s->dim, low, FINE_EDGE, outside);
 }
 
-/// Whether a cell has parts, and particles only in those that it does not belong to.
+/// Whether a cell has parts, and particles only in those that it does not stand for.
 static bool is_foreign(const BrimSim *s, int slot, int cell) {
-    float value[8];
-    if (!solid_corners(s, slot, cell, value)) return false;
-    uint8_t parted = parted_corners(s->dim, value, 2);
-    if (!parted) return false;
+    const uint32_t others = other_parts(s, slot, cell);
+    if (!others) return false;
+    const uint32_t outside = outside_of(s->dim, cell_halves(s, slot, cell), FINE_EDGE);
     TileCoord c = s->grid.coord[slot];
     const int low[3] = {c.x * TILE + (cell & 7), c.y * TILE + (cell >> 3 & 7),
                         c.z * TILE + (cell >> 6)};
@@ -193,7 +183,7 @@ static bool is_foreign(const BrimSim *s, int slot, int cell) {
         float at[3] = {0};
         for (int a = 0; a < s->dim; a++)
             at[a] = space_to_grid(s->space, p->attr[ATTR_X + a][i]) - (float)low[a];
-        if (!(parted >> nearest_outside(s->dim, value, at) & 1)) return false;
+        if (!(nearest_node(s->dim, outside, at) & others)) return false;
     }
     return true;
 }

@@ -27,8 +27,8 @@ static inline bool fine_here(const BrimSim *s, int slot) {
     return s->walls.fine_count && s->solid_at[slot] && s->fine_at[s->solid_at[slot] - 1];
 }
 
-/// The outside corners of a cell in a fine tile that do not belong to it.
-uint8_t parted_here(const BrimSim *s, int slot, int cell);
+/// The half-cell nodes of a cell in a fine tile that belong to other parts of it than the largest.
+uint32_t other_parts(const BrimSim *s, int slot, int cell);
 
 /// (x) => foreign
 void find_foreign(BrimSim *s);

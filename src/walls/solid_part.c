@@ -46,12 +46,11 @@ static void gather(const float *octant, int depth, const float share[4], float *
         to_cells(slices, TILE * TILE, share, out);
 }
 
-void solid_part(int dim, const float *node, float side, float *kernel, float *volume) {
+/// Distances at octants' centres, cells; side: as below. => kernel, volume
+static void fill(int dim, float *octant, float side, float *kernel, float *volume) {
     const float of_kernel[4] = {side, 0.5f - side, 0.5f - side, side};
     static const float of_cell[4] = {0, 0.5f, 0.5f, 0};
-    float octant[HALF * HALF * HALF];
     int depth = dim == 2 ? 1 : HALF;
-    spread(node, dim == 2 ? 1 : N, octant);
     for (int i = 0; i < depth * HALF * HALF; i++) {
         float f = 0.5f - 2 * octant[i];
         f = f > 0 ? f : 0;
@@ -59,4 +58,23 @@ void solid_part(int dim, const float *node, float side, float *kernel, float *vo
     }
     if (kernel) gather(octant, depth, of_kernel, kernel);
     gather(octant, depth, of_cell, volume);
+}
+
+void solid_part(int dim, const float *node, float side, float *kernel, float *volume) {
+    float octant[HALF * HALF * HALF];
+    spread(node, dim == 2 ? 1 : N, octant);
+    fill(dim, octant, side, kernel, volume);
+}
+
+void solid_part_halves(int dim, const float *half, float side, float *kernel, float *volume) {
+    enum { EDGE = HALF + 1 };
+    float octant[HALF * HALF * HALF];
+    for (int i = 0; i < (dim == 2 ? 1 : HALF) * HALF * HALF; i++) {
+        const float *low = half + (i / (HALF * HALF) * EDGE + i / HALF % HALF) * EDGE + i % HALF;
+        float sum = low[0] + low[1] + low[EDGE] + low[EDGE + 1];
+        low += EDGE * EDGE;
+        octant[i] =
+            dim == 2 ? 0.25f * sum : 0.125f * (sum + low[0] + low[1] + low[EDGE] + low[EDGE + 1]);
+    }
+    fill(dim, octant, side, kernel, volume);
 }

@@ -11,3 +11,6 @@ enum {
 /// beyond one of the cell's faces. Integrated over octants of cells, each filled as far as a plane
 /// at the distance of its centre cuts it: exact for walls along the grid at half cells.
 void solid_part(int dim, const float *node, float side, float *kernel, float *volume);
+
+/// The same from distances at half cells, of as many cells: exact for them at quarter cells.
+void solid_part_halves(int dim, const float *half, float side, float *kernel, float *volume);

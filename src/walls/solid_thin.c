@@ -1,6 +1,5 @@
 #include "walls/solid_thin.h"
 #include "grid/grid.h"
-#include <string.h>
 
 enum { NODES = PART_NODES };
 
@@ -55,57 +54,23 @@ static bool is_cut(const Outside *o, int x, int y, int z) {
     return corners && corners != (o->dim == 3 ? 0xff : 0xf);
 }
 
+/// Whether the same is true of the cell's own corners.
+static bool is_divided(const Outside *o, int x, int y, int z) {
+    uint8_t all = (uint8_t)nodes_of(o, x, y, z, 2), part = all & (uint8_t)-all, before;
+    do before = part, part |= joined_corners(part) & all;
+    while (part != before);
+    return part != all;
+}
+
 bool is_thin(const Outside *o) {
-    for (int z = 0; z < (o->dim == 3 ? TILE : 1) && o->mixed; z++)
-        for (int y = 0; y < TILE; y++)
-            for (int x = 0; x < TILE; x++)
-                if (is_cut(o, x + 1, y + 1, o->dim == 3 ? z + 1 : 0) &&
-                    falls_apart(nodes_of(o, x, y, z, 4)))
-                    return true;
-    return false;
-}
-
-uint8_t parted_corners(int dim, const float *low, int edge) {
-    float value[8], most = 0;
-    uint8_t outside = 0, largest = 0;
-    for (int i = 0; i < (dim == 3 ? 8 : 4); i++) {
-        value[i] = low[((i >> 2) * edge + (i >> 1 & 1)) * edge + (i & 1)];
-        outside |= (uint8_t)((value[i] > 0) << i);
-    }
-    uint8_t rest = outside;
-    while (rest) {
-        uint8_t part = rest & (uint8_t)-rest, before;
-        do before = part, part |= joined_corners(part) & outside;
-        while (part != before);
-        if (part == outside) return 0;
-        float size = 0;
-        for (int i = 0; i < 8; i++)
-            if (part >> i & 1) size += value[i];
-        if (size > most) most = size, largest = part;
-        rest &= (uint8_t)~part;
-    }
-    return outside & (uint8_t)~largest;
-}
-
-void find_parted(const Outside *o, const float *phi, Parted *parted) {
-    parted->any = false;
-    for (int z = 0; z < (o->dim == 3 ? TILE + 1 : 1) && o->mixed; z++)
+    const int deep = o->dim == 3 ? 1 : 0;
+    for (int z = 0; z < (deep ? TILE + 1 : 1) && o->mixed; z++)
         for (int y = 0; y < TILE + 1; y++)
             for (int x = 0; x < TILE + 1; x++) {
                 if (!is_cut(o, x, y, z)) continue;
-                int at = (z * NODES + y) * NODES + x;
-                uint8_t corners = parted_corners(o->dim, phi + at, NODES);
-                if (!corners) continue;
-                if (!parted->any) memset(parted->corners, 0, sizeof parted->corners);
-                parted->any = true;
-                parted->corners[at] = corners;
+                if (is_divided(o, x, y, z)) return true;
+                if (x && y && z >= deep && falls_apart(nodes_of(o, x - 1, y - 1, z - deep, 4)))
+                    return true;
             }
-}
-
-bool is_parted(const Parted *parted, int axis, int cell_low, int corner) {
-    static const int stride[3] = {1, NODES, NODES * NODES};
-    int off = corner - cell_low;
-    int bit = off % NODES + 2 * (off % stride[2] / NODES) + 4 * (off / stride[2]);
-    return parted->corners[cell_low] >> bit & 1 ||
-           parted->corners[cell_low - stride[axis]] >> (bit | 1 << axis) & 1;
+    return false;
 }

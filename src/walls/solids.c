@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "grid/mask.h"
 #include "step/stages.h"
+#include "walls/cell_parts.h"
 #include "walls/cut.h"
 #include "walls/solid_fine.h"
 #include "walls/solid_part.h"
@@ -25,6 +26,14 @@ typedef struct Nodes {
     int16_t owner[NODES_MAX];
 } Nodes;
 
+/// Where a thin wall is near, the same at half cells, and the nodes of the part that a cell stands
+/// for.
+typedef struct Halves {
+    bool any;
+    float phi[HALF_NODES];
+    uint32_t part[(TILE + 1) * (TILE + 1) * (TILE + 1)]; ///< of the tile's cells and those below it
+} Halves;
+
 static bool near_tile(const BrimSim *s, const Solid *solid, int slot) {
     float low[3], high[3], first[3], last[3];
     if (!solid_bounds(solid, low, high)) return false;
@@ -46,6 +55,11 @@ static bool near_tile(const BrimSim *s, const Solid *solid, int slot) {
 static float node_at(const BrimSim *s, int axis, int i) {
     int last = s->grid.cells[axis];
     return (float)(i < 0 ? 0 : i > last ? last : i) * s->dx;
+}
+
+static float half_node_at(const BrimSim *s, int axis, int i) {
+    int last = 2 * s->grid.cells[axis];
+    return (float)(i < 0 ? 0 : i > last ? last : i) * 0.5f * s->dx;
 }
 
 /// Index of the low corner of a cell in `Nodes`.
@@ -109,6 +123,87 @@ static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes) {
     return any;
 }
 
+/// Whether a wall so thin that it has no node in it stands on an edge of a tile's cells or of those
+/// below them: towards it the distance falls from both sides, faster than what is left of it.
+static bool hides_wall(const BrimSim *s, int slot, const float *phi) {
+    static const int stride[3] = {1, NODES, NODES * NODES};
+    TileCoord c = s->grid.coord[slot];
+    const int tile[3] = {c.x, c.y, c.z};
+    bool hides = false;
+    for (int i = 0; i < NODES * NODES * (s->dim == 3 ? NODES : 1); i++) {
+        const int at[3] = {i % NODES, i / NODES % NODES, i / (NODES * NODES)};
+        for (int a = 0; a < s->dim; a++) {
+            int n = tile[a] * TILE + at[a] - 1, last = s->grid.cells[a]; // node of the domain
+            if (at[a] > TILE || n < 0 || n >= last) continue;
+            const float *v = phi + i;
+            if (!(v[0] > 0 && v[stride[a]] > 0)) continue;
+            const bool first =
+                at[a] == 0 || n == 0; // none is known before it, or beyond the domain
+            float rise = v[2 * stride[a]] - v[stride[a]],
+                  fall = first ? rise : v[-stride[a]] - v[0];
+            if (n + 1 == last) rise = fall;
+            hides |= v[0] + v[stride[a]] < fminf(fall, rise);
+        }
+    }
+    return hides;
+}
+
+/// On a warped grid: those between nodes are their means.
+static void refine_halves(int dim, const float *node, float *half) {
+    const int depth = dim == 3 ? HALF_EDGE : 1;
+    for (int i = 0; i < depth * HALF_EDGE * HALF_EDGE; i++) {
+        const int at[3] = {i % HALF_EDGE, i / HALF_EDGE % HALF_EDGE, i / (HALF_EDGE * HALF_EDGE)};
+        float sum = 0;
+        for (int n = 0; n < 8; n++) {
+            int x = (at[0] + (n & 1)) / 2, y = (at[1] + (n >> 1 & 1)) / 2,
+                z = (at[2] + (n >> 2)) / 2;
+            sum += node[((dim == 3 ? z : 0) * NODES + y) * NODES + x];
+        }
+        half[i] = 0.125f * sum;
+    }
+}
+
+static void sample_halves(const BrimSim *s, int slot, const Nodes *nodes, Halves *halves) {
+    enum { SLICE = HALF_EDGE * HALF_EDGE };
+    TileCoord c = s->grid.coord[slot];
+    if (s->warp) {
+        refine_halves(s->dim, nodes->phi, halves->phi);
+        return;
+    }
+    for (int z = 0; z < (s->dim == 3 ? HALF_EDGE : 1); z++)
+        for (int y = 0; y < HALF_EDGE; y++) {
+            float place[3][HALF_EDGE], *phi = halves->phi + z * SLICE + y * HALF_EDGE;
+            for (int x = 0; x < HALF_EDGE; x++) {
+                place[0][x] = half_node_at(s, 0, 2 * TILE * c.x + x - 2);
+                place[1][x] = half_node_at(s, 1, 2 * TILE * c.y + y - 2);
+                place[2][x] = s->dim == 3 ? half_node_at(s, 2, 2 * TILE * c.z + z - 2) : 0;
+                phi[x] = INFINITY;
+            }
+            solids_sample(s, slot, HALF_EDGE, place[0], place[1], place[2], phi, NULL);
+        }
+}
+
+/// The half-cell node at the low corner of a cell, counted from the tile's.
+static int half_corner(int dim, int x, int y, int z) {
+    return ((dim == 3 ? 2 * z + 2 : 0) * HALF_EDGE + 2 * y + 2) * HALF_EDGE + 2 * x + 2;
+}
+
+static uint32_t *part_at(Halves *halves, int x, int y, int z) {
+    return &halves->part[((z + 1) * (TILE + 1) + y + 1) * (TILE + 1) + x + 1];
+}
+
+/// => halves
+static void find_halves(const BrimSim *s, int slot, const Nodes *nodes, Halves *halves) {
+    sample_halves(s, slot, nodes, halves);
+    for (int z = s->dim == 3 ? -1 : 0; z < s->grid.tile_depth; z++)
+        for (int y = -1; y < TILE; y++)
+            for (int x = -1; x < TILE; x++) {
+                const float *low = halves->phi + half_corner(s->dim, x, y, z);
+                uint32_t outside = outside_of(s->dim, low, HALF_EDGE);
+                *part_at(halves, x, y, z) = largest_part(s->dim, low, HALF_EDGE, outside);
+            }
+}
+
 /// Whether a solid near a tile moves.
 static bool any_moves(const BrimSim *s, int slot) {
     for (int k = 0; k < s->walls.solid_count; k++)
@@ -157,21 +252,44 @@ static bool of_body(const BrimSim *s, const Nodes *nodes, int node) {
     return nodes->owner[node] >= 0 && solid_is_body(s->walls.solids[nodes->owner[node]]);
 }
 
-static void sample_face(BrimSim *s, const Nodes *nodes, const Parted *parted, int slot, int axis,
+/// The open part of a cell's lower face between the parts that it and the cell below stand for.
+static float open_halves(const BrimSim *s, Halves *halves, int axis, int cell) {
+    static const int bit[3] = {1, 3, 9}, stride[3] = {1, HALF_EDGE, HALF_EDGE * HALF_EDGE};
+    const int b = s->dim == 2 ? 1 - axis : (axis + 1) % 3, c = (axis + 2) % 3;
+    const int at[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+    const int to[3] = {at[0] - (axis == 0), at[1] - (axis == 1), at[2] - (axis == 2)};
+    const uint32_t here = *part_at(halves, at[0], at[1], at[2]);
+    const uint32_t below = *part_at(halves, to[0], to[1], to[2]);
+    const float *phi = halves->phi + half_corner(s->dim, at[0], at[1], at[2]);
+    float v[9];
+    for (int k = 0; k < (s->dim == 3 ? 9 : 3); k++) {
+        int node = k % 3 * bit[b] + k / 3 * bit[c];
+        bool joined = here >> node & 1 && below >> (node + 2 * bit[axis]) & 1;
+        float d = phi[k % 3 * stride[b] + k / 3 * stride[c]];
+        v[k] = joined || d < 0 ? d : -s->dx;
+    }
+    if (s->dim == 2) return 0.5f * (open_edge(v[0], v[1]) + open_edge(v[1], v[2]));
+    float open = 0;
+    for (int k = 0; k < 4; k++) {
+        const float *q = v + k % 2 + 3 * (k / 2);
+        open += 0.25f * open_square(q[0], q[1], q[3], q[4]);
+    }
+    return open;
+}
+
+static void sample_face(BrimSim *s, const Nodes *nodes, Halves *halves, int slot, int axis,
                         int cell, bool moving) {
     int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
     int n = face_corners(s->dim, axis, cell, corner), nearest = corner[0];
-    float v[4];
-    bool whole = !s->warp;
+    float v[4], least = OPEN_MIN;
     for (int i = 0; i < n; i++) {
         v[i] = nodes->phi[corner[i]];
         if (v[i] < nodes->phi[nearest]) nearest = corner[i];
-        if (parted->any && is_parted(parted, axis, low_corner(s->dim, cell), corner[i]))
-            v[i] = -s->dx, whole = false;
     }
     float open = n == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
-    float least = OPEN_MIN;
-    if (whole && open > 0 && open < 1 && of_body(s, nodes, nearest))
+    if (halves->any)
+        open = open_halves(s, halves, axis, cell);
+    else if (!s->warp && open > 0 && open < 1 && of_body(s, nodes, nearest))
         open = open_finely(s, slot, axis, cell, v), least = OPEN_FINE;
     int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
     s->open[axis][at] = open < least ? 0 : open;
@@ -202,7 +320,7 @@ static float speed_reach(const BrimSim *s, int slot) {
 
 /// The lower faces of a row of cells along an axis. Most rows lie outside of all solids, and where
 /// their speeds are not wanted.
-static void sample_faces(BrimSim *s, const Nodes *nodes, const Parted *parted, int slot, int axis,
+static void sample_faces(BrimSim *s, const Nodes *nodes, Halves *halves, int slot, int axis,
                          int cell, bool moving, float reach) {
     int corner[4], n = face_corners(s->dim, axis, cell, corner);
     float least = INFINITY;
@@ -211,8 +329,8 @@ static void sample_faces(BrimSim *s, const Nodes *nodes, const Parted *parted, i
             float phi = nodes->phi[corner[k] + x];
             least = phi < least ? phi : least;
         }
-    if (parted->any || !(least > 0 && least >= reach)) {
-        for (int x = 0; x < TILE; x++) sample_face(s, nodes, parted, slot, axis, cell + x, moving);
+    if (halves->any || !(least > 0 && least >= reach)) {
+        for (int x = 0; x < TILE; x++) sample_face(s, nodes, halves, slot, axis, cell + x, moving);
         return;
     }
     int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
@@ -240,10 +358,15 @@ static bool centre_inside(int dim, const float *phi, int cell) {
 }
 
 /// (open, nodes) => (shut, cut, rock)
-static void make_masks(BrimSim *s, const Nodes *nodes, int slot) {
+static void make_masks(BrimSim *s, const Nodes *nodes, const Halves *halves, int slot) {
+    enum { CENTRE_2D = HALF_EDGE + 1, CENTRE_3D = HALF_EDGE * HALF_EDGE + CENTRE_2D };
     TileMask rock = {{0}};
-    for (int i = 0; i < s->grid.tile_cells; i++)
-        rock.slice[i >> 6] |= (uint64_t)centre_inside(s->dim, nodes->phi, i) << (i & 63);
+    for (int i = 0; i < s->grid.tile_cells; i++) {
+        int low = half_corner(s->dim, i & 7, i >> 3 & 7, i >> 6);
+        bool inside = halves->any ? halves->phi[low + (s->dim == 3 ? CENTRE_3D : CENTRE_2D)] < 0
+                                  : centre_inside(s->dim, nodes->phi, i);
+        rock.slice[i >> 6] |= (uint64_t)inside << (i & 63);
+    }
     mask_store(&s->grid, s->rock, slot, &rock);
     for (int a = 0; a < s->dim; a++) {
         TileMask shut = {{0}}, cut = {{0}};
@@ -287,7 +410,7 @@ static void set_free(BrimSim *s, int slot) {
 
 void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     Nodes nodes;
-    Parted parted;
+    Halves halves = {.any = false};
     set_far(s, slot);
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
@@ -302,8 +425,9 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
     Outside outside = outside_nodes(s->dim, nodes.phi);
-    s->fine_at[s->solid_at[slot] - 1] = !s->warp && is_thin(&outside) ? -1 : 0;
-    find_parted(&outside, nodes.phi, &parted);
+    halves.any = is_thin(&outside) || (!s->warp && hides_wall(s, slot, nodes.phi));
+    s->fine_at[s->solid_at[slot] - 1] = halves.any && !s->warp ? -1 : 0;
+    if (halves.any) find_halves(s, slot, &nodes, &halves);
     for (int i = 0; i < s->grid.tile_cells; i++) {
         s->solid_phi[base + (size_t)i] =
             fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
@@ -312,11 +436,16 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     s->solid_least[s->solid_at[slot] - 1] = least;
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i += TILE)
-            sample_faces(s, &nodes, &parted, slot, a, i, moving, reach);
-    make_masks(s, &nodes, slot);
+            sample_faces(s, &nodes, &halves, slot, a, i, moving, reach);
+    make_masks(s, &nodes, &halves, slot);
+    float *kernel = s->solid_part ? s->solid_part + base : NULL;
+    if (halves.any) {
+        for (int i = 0; i < HALF_NODES; i++) halves.phi[i] *= s->inv_dx;
+        solid_part_halves(s->dim, halves.phi, kernel_side(s), kernel, s->solid_volume + base);
+        return;
+    }
     for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
-    solid_part(s->dim, nodes.phi, kernel_side(s), s->solid_part ? s->solid_part + base : NULL,
-               s->solid_volume + base);
+    solid_part(s->dim, nodes.phi, kernel_side(s), kernel, s->solid_volume + base);
 }
 
 void solid_block(const BrimSim *s, int slot, int halo, float missing, float *block) {
