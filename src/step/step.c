@@ -178,11 +178,20 @@ BrimResult stages_run(BrimSim *s, StageId first, StageId last, BrimError *error)
     return result;
 }
 
+/// How far particles may go is the same for all tiles before a flow tells it by tile.
+static void reach_everywhere(BrimSim *s) {
+    int reach = reach_cells(reach_estimate(s));
+    for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
+}
+
 /// Before the first step: seeded velocities, which the host may have changed, are made free of
 /// divergence and brought to the middle of the step.
 static BrimResult prime(BrimSim *s, BrimError *error) {
     BrimResult result = stage_measure(s, error);
     if (result != BRIM_OK) return result;
+    s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
+    reach_everywhere(
+        s); // or the tiles after settling would be others in a simulation that was loaded
     result = density_settle(s, error);
     if (result != BRIM_OK) return result;
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
@@ -194,8 +203,7 @@ static BrimResult prime(BrimSim *s, BrimError *error) {
     }
     if (result != BRIM_OK) return result;
     find_foreign(s); // solids may have come since the particles were sorted
-    int reach = reach_cells(reach_estimate(s)); // no flow tells it by tile yet
-    for (int t = 0; t < s->grid.tile_count; t++) s->tile_reach[t] = (uint8_t)reach;
+    reach_everywhere(s);
     s->projection.kick_now = 0.5 * s->dt;
     result = stages_run(s, AT_SWAP, AT_SYNC, error);
     if (result == BRIM_OK) result = stages_run(s, AT_EMERGE, AT_EMERGE, error);
