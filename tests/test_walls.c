@@ -253,6 +253,33 @@ TEST(a_wall_is_thin_when_a_cell_sees_both_sides) {
     }
 }
 
+static bool hides(int dim, const float *phi) {
+    const int low[3] = {0}, last = PART_NODES - 1, high[3] = {last, last, dim == 3 ? last : 0};
+    return hides_wall(dim, phi, low, high);
+}
+
+/// A wall of half a cell may stand between the nodes. A ball that comes near an edge between them
+/// is no wall, wherever it is.
+TEST(a_wall_hides_between_nodes_where_its_sides_face_apart) {
+    static const double normals[][3] = {{1, 0, 0}, {0.6, 0.8, 0}, {0.36, 0.48, 0.8}};
+    float phi[PART_NODES * PART_NODES * PART_NODES];
+    for (int dim = 2; dim <= 3; dim++)
+        for (int k = 0; k < dim; k++) {
+            slab_nodes(dim, k ? 0.5 : 0.1, normals[k], phi);
+            CHECK(hides(dim, phi));
+        }
+    for (int dim = 2; dim <= 3; dim++)
+        for (int k = 0; k < 60; k++) {
+            const double radius = 1 + k % 3, y0 = 5.01 + 0.05 * (k / 3) - radius;
+            for (int i = 0; i < PART_NODES * PART_NODES * (dim == 3 ? PART_NODES : 1); i++) {
+                const double x = i % PART_NODES - 4.5, y = i / PART_NODES % PART_NODES - y0;
+                const double z = dim == 3 ? i / (PART_NODES * PART_NODES) - 5.2 : 0;
+                phi[i] = (float)(sqrt(x * x + y * y + z * z) - radius);
+            }
+            CHECK(!hides(dim, phi));
+        }
+}
+
 /// A drop falls into a round bowl with a wall of one cell, which no grid resolves: what gets stuck
 /// in it must not go on falling in place and come out faster than anything can fall.
 TEST(a_wall_too_thin_to_resolve_lets_nothing_gather_speed) {

@@ -1,5 +1,6 @@
 #include "walls/solid_thin.h"
 #include "grid/grid.h"
+#include <math.h>
 
 enum { NODES = PART_NODES };
 
@@ -71,6 +72,50 @@ bool is_thin(const Outside *o) {
                 if (is_divided(o, x, y, z)) return true;
                 if (x && y && z >= deep && falls_apart(nodes_of(o, x - 1, y - 1, z - deep, 4)))
                     return true;
+            }
+    return false;
+}
+
+/// How fast the distance rises along an axis on the node's own side of a wall: the steeper of the
+/// ways to the nodes before and after it.
+static float slope(const float *v, int stride, bool before, bool after) {
+    float down = before ? v[0] - v[-stride] : 0, up = after ? v[stride] - v[0] : 0;
+    return fabsf(down) > fabsf(up) ? down : up;
+}
+
+/// Whether the nodes at both ends of an edge lie on two sides of a wall: the distance falls from
+/// both towards the edge's middle, and in directions that are more than a right angle apart. From
+/// the nodes above a round wall that rises between them it falls in directions almost the same.
+static bool faces_apart(int dim, const float *v, const int at[3], int axis, const int low[3],
+                        const int high[3]) {
+    static const int stride[3] = {1, NODES, NODES * NODES};
+    const int along = stride[axis];
+    const bool first = at[axis] == low[axis], last = at[axis] + 1 == high[axis];
+    if (first && last) return false;
+    float rise = last ? 0 : v[2 * along] - v[along], fall = first ? rise : v[-along] - v[0];
+    if (last) rise = fall;
+    if (!(v[0] + v[along] < fminf(fall, rise))) return false;
+    float apart = fall * rise;
+    for (int b = 0; b < dim; b++) {
+        if (b == axis) continue;
+        const bool before = at[b] > low[b], after = at[b] < high[b];
+        apart -= slope(v, stride[b], before, after) * slope(v + along, stride[b], before, after);
+    }
+    return apart > 0;
+}
+
+bool hides_wall(int dim, const float *phi, const int low[3], const int high[3]) {
+    static const int stride[3] = {1, NODES, NODES * NODES};
+    for (int z = low[2]; z <= high[2]; z++)
+        for (int y = low[1]; y <= high[1]; y++)
+            for (int x = low[0]; x <= high[0]; x++) {
+                const int at[3] = {x, y, z};
+                const float *v = phi + (z * NODES + y) * NODES + x;
+                if (!(v[0] > 0)) continue;
+                for (int a = 0; a < dim; a++)
+                    if (at[a] < high[a] && at[a] <= TILE && v[stride[a]] > 0 &&
+                        faces_apart(dim, v, at, a, low, high))
+                        return true;
             }
     return false;
 }

@@ -17,3 +17,7 @@ Outside outside_nodes(int dim, const float *phi);
 /// Whether somewhere among the 4 x 4 x 4 nodes around a cell that a solid cuts (2D: 4 x 4) those
 /// outside do not all hang together by edges: two sides of a wall.
 bool is_thin(const Outside *outside);
+
+/// Whether a wall so thin that it has no node in it stands on an edge of a tile's cells or of those
+/// below them. low, high: the first and last nodes along each axis that lie in the domain.
+bool hides_wall(int dim, const float *phi, const int low[3], const int high[3]);

@@ -123,29 +123,17 @@ static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes) {
     return any;
 }
 
-/// Whether a wall so thin that it has no node in it stands on an edge of a tile's cells or of those
-/// below them: towards it the distance falls from both sides, faster than what is left of it.
-static bool hides_wall(const BrimSim *s, int slot, const float *phi) {
-    static const int stride[3] = {1, NODES, NODES * NODES};
-    TileCoord c = s->grid.coord[slot];
+/// Whether a wall hides between the nodes of a tile that lie in the domain.
+static bool hides_wall_here(const BrimSim *s, int slot, const float *phi) {
+    const TileCoord c = s->grid.coord[slot];
     const int tile[3] = {c.x, c.y, c.z};
-    bool hides = false;
-    for (int i = 0; i < NODES * NODES * (s->dim == 3 ? NODES : 1); i++) {
-        const int at[3] = {i % NODES, i / NODES % NODES, i / (NODES * NODES)};
-        for (int a = 0; a < s->dim; a++) {
-            int n = tile[a] * TILE + at[a] - 1, last = s->grid.cells[a]; // node of the domain
-            if (at[a] > TILE || n < 0 || n >= last) continue;
-            const float *v = phi + i;
-            if (!(v[0] > 0 && v[stride[a]] > 0)) continue;
-            const bool first =
-                at[a] == 0 || n == 0; // none is known before it, or beyond the domain
-            float rise = v[2 * stride[a]] - v[stride[a]],
-                  fall = first ? rise : v[-stride[a]] - v[0];
-            if (n + 1 == last) rise = fall;
-            hides |= v[0] + v[stride[a]] < fminf(fall, rise);
-        }
+    int low[3] = {0}, high[3] = {0};
+    for (int a = 0; a < s->dim; a++) {
+        const int last = s->grid.cells[a] - tile[a] * TILE + 1;
+        low[a] = tile[a] > 0 ? 0 : 1;
+        high[a] = last < NODES - 1 ? last : NODES - 1;
     }
-    return hides;
+    return hides_wall(s->dim, phi, low, high);
 }
 
 /// On a warped grid: those between nodes are their means.
@@ -425,7 +413,7 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     }
     s->tile_solid[slot] = moving ? SOLID_MOVING : SOLID_STILL;
     Outside outside = outside_nodes(s->dim, nodes.phi);
-    halves.any = is_thin(&outside) || (!s->warp && hides_wall(s, slot, nodes.phi));
+    halves.any = is_thin(&outside) || (!s->warp && hides_wall_here(s, slot, nodes.phi));
     s->fine_at[s->solid_at[slot] - 1] = halves.any && !s->warp ? -1 : 0;
     if (halves.any) find_halves(s, slot, &nodes, &halves);
     for (int i = 0; i < s->grid.tile_cells; i++) {
