@@ -114,12 +114,13 @@ typedef struct Broken {
     double volume, energy;
 } Broken;
 
-static Broken dam_after(BrimVolume volume, BrimTransfer transfer, int dim, BrimError *error) {
+static Broken dam_after(BrimVolume volume, BrimTransfer transfer, int dim, uint32_t seed,
+                        BrimError *error) {
     int n = dim == 2 ? 48 : 24;
     Case c = case_box(dim, dim == 2 ? 0.5 : 0.6, n, n, n / 2);
     float w = c.def.size.x;
     case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.4f * w, 0.7f * w, w}));
-    c.def.volume = volume, c.def.transfer = transfer;
+    c.def.volume = volume, c.def.transfer = transfer, c.def.seed = seed;
     c.def.step = 0.02, c.def.frame_rate = 25, c.def.tolerance = 1e-3;
     BrimSim *sim;
     Broken result = {NAN, NAN};
@@ -138,11 +139,28 @@ static Broken dam_after(BrimVolume volume, BrimTransfer transfer, int dim, BrimE
     return result;
 }
 
+/// The middle one of five seeds, for volume and energy each: single ones swing, the most energy of
+/// a run above all.
+static Broken usual_dam(BrimVolume volume, BrimError *error) {
+    Broken sorted[5];
+    for (int i = 0; i < 5; i++) {
+        Broken b = dam_after(volume, BRIM_TRANSFER_FLIP, 2, (uint32_t)i, error);
+        for (int k = i; k >= 0; k--) {
+            Broken *to = &sorted[k], *from = k ? &sorted[k - 1] : NULL;
+            to->volume = from ? fmax(from->volume, b.volume) : b.volume;
+            to->energy = from ? fmax(from->energy, b.energy) : b.energy;
+            if (from) b.volume = fmin(from->volume, b.volume);
+            if (from) b.energy = fmin(from->energy, b.energy);
+        }
+    }
+    return sorted[2];
+}
+
 /// Standard deviation of the particles per cell, well inside the liquid, after a dam broke.
-static double spread_after(BrimVolume volume, BrimError *error) {
+static double spread_after(BrimVolume volume, uint32_t seed, BrimError *error) {
     Case c = case_box(2, 0.25, 64, 64, 32);
     case_liquid(&c, box_between((BrimVec3){0, 0, 0}, (BrimVec3){0.1f, 0.2f, 1}));
-    c.def.volume = volume, c.def.particles_per_cell = 9;
+    c.def.volume = volume, c.def.particles_per_cell = 9, c.def.seed = seed;
     c.def.step = 0.002, c.def.frame_rate = 25;
     BrimSim *s;
     if (case_create(&c, &s, error) != BRIM_OK) return NAN;
@@ -204,19 +222,23 @@ TEST(density_projection_tells_how_far_it_moved_particles) {
 
 TEST(density_projection_evens_the_particles) {
     BrimError error = {0};
-    double with = spread_after(BRIM_VOLUME_DENSITY, &error);
-    double without = spread_after(BRIM_VOLUME_NONE, &error);
-    CHECK_OK(error.result, error);
+    double with = 0, without = 0;
+    enum { SEEDS = 4 };
+    for (uint32_t seed = 0; seed < SEEDS; seed++) {
+        with += spread_after(BRIM_VOLUME_DENSITY, seed, &error) / SEEDS;
+        without += spread_after(BRIM_VOLUME_NONE, seed, &error) / SEEDS;
+        CHECK_OK(error.result, error);
+    }
     CHECK(without > 1.5);
-    CHECK_BELOW(with / without, 0.45);
+    CHECK_BELOW(with / without, 0.48); // with fifty seeds 0.43 to 0.50, in the mean 0.455
 }
 
 TEST(density_projection_keeps_the_volume_where_flip_loses_it) {
     for (int dim = 2; dim <= 3; dim++)
         for (int transfer = 0; transfer < 2; transfer++) {
             BrimError error = {0};
-            Broken with = dam_after(BRIM_VOLUME_DENSITY, (BrimTransfer)transfer, dim, &error);
-            Broken without = dam_after(BRIM_VOLUME_NONE, (BrimTransfer)transfer, dim, &error);
+            Broken with = dam_after(BRIM_VOLUME_DENSITY, (BrimTransfer)transfer, dim, 0, &error);
+            Broken without = dam_after(BRIM_VOLUME_NONE, (BrimTransfer)transfer, dim, 0, &error);
             CHECK_OK(error.result, error);
             CHECK_NEAR(with.volume, 1, quick() ? 0.05 : 0.015);
             CHECK_BELOW(without.volume, 0.93);
@@ -345,16 +367,16 @@ TEST(density_projection_raises_the_level_by_what_a_solid_displaces) {
 TEST(density_error_in_the_pressure_explodes_or_lags) {
     // Eq. (8) unsplit: kept for comparison, it does what the paper says.
     BrimError error = {0};
-    Broken none = dam_after(BRIM_VOLUME_NONE, BRIM_TRANSFER_FLIP, 2, &error);
-    Broken averaged = dam_after(BRIM_VOLUME_AVERAGED, BRIM_TRANSFER_FLIP, 2, &error);
-    Broken direct = dam_after(BRIM_VOLUME_DIRECT, BRIM_TRANSFER_FLIP, 2, &error);
+    Broken none = usual_dam(BRIM_VOLUME_NONE, &error);
+    Broken averaged = usual_dam(BRIM_VOLUME_AVERAGED, &error);
+    Broken direct = usual_dam(BRIM_VOLUME_DIRECT, &error);
     CHECK_OK(error.result, error);
     CHECK_BELOW(none.energy, 1.1);
     CHECK_BELOW(averaged.energy, 1.1);
     CHECK(direct.energy > (quick() ? 1.5 : 2)); // out of nothing; with eight seeds 2.6 to 28
     if (quick()) return;
     CHECK(averaged.volume > none.volume + 0.02);
-    Broken density = dam_after(BRIM_VOLUME_DENSITY, BRIM_TRANSFER_FLIP, 2, &error);
+    Broken density = usual_dam(BRIM_VOLUME_DENSITY, &error);
     CHECK_OK(error.result, error);
     CHECK(averaged.volume + 0.02 < density.volume);
 }

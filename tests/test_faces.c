@@ -196,11 +196,6 @@ TEST(faces_finish_equals_plain_loops) {
     field_free(f);
 }
 
-static float plain_theta(float inside, float outside) {
-    float part = inside / (inside - fmaxf(outside, 0));
-    return part > THETA_MIN ? part : THETA_MIN;
-}
-
 static float plain_outflow(const Field *f, const Around *around, int slot, int cell) {
     float sum = 0;
     for (int n = 0; n < 2 * f->grid.dim; n++) {
@@ -219,7 +214,7 @@ static float plain_diagonal(const Field *f, const Around *around, int slot, int 
         int64_t next = grid_step(&f->grid, slot, cell, n >> 1, n & 1 ? 1 : -1);
         float inside = f->phi[(int64_t)slot * f->grid.tile_cells + cell];
         float outside = next < 0 ? LEVEL_SET_CUT : f->phi[next];
-        diagonal += bit(f->liquid, next) || flags ? 1 : 1 / plain_theta(inside, outside);
+        diagonal += bit(f->liquid, next) || flags ? 1 : 1 / surface_part(inside, outside);
     }
     return diagonal;
 }
@@ -264,8 +259,8 @@ static float plain_gradient(const Field *f, int slot, int cell, int axis, bool f
     float mine = f->phi[me], its = below < 0 ? LEVEL_SET_CUT : f->phi[below];
     bool wet = bit(f->liquid, me), wet_below = bit(f->liquid, below);
     if (wet && wet_below) return f->pressure[me] - f->pressure[below];
-    if (wet) return f->pressure[me] / (flags ? 1 : plain_theta(mine, its));
-    return -f->pressure[below] / (flags ? 1 : plain_theta(its, mine));
+    if (wet) return f->pressure[me] / (flags ? 1 : surface_part(mine, its));
+    return -f->pressure[below] / (flags ? 1 : surface_part(its, mine));
 }
 
 TEST(faces_subtract_equals_plain_loops) {

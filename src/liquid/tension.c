@@ -32,10 +32,8 @@ static bool has_company(const BrimSim *s, int64_t cell) {
 static float jump(const BrimSim *s, int64_t liquid, int64_t air, float strength) {
     if (!has_company(s, liquid)) return 0;
     float theta = 1;
-    if (s->def.surface != BRIM_SURFACE_FLAGS) {
-        float inside = s->phi[liquid], outside = air < 0 ? LEVEL_SET_CUT : s->phi[air];
-        theta = fmaxf(inside / (inside - fmaxf(outside, 0)), THETA_MIN);
-    }
+    if (s->def.surface != BRIM_SURFACE_FLAGS)
+        theta = surface_part(s->phi[liquid], air < 0 ? LEVEL_SET_CUT : s->phi[air]);
     float here = curvature_at(s, liquid), there = curvature_at(s, air);
     return strength * ((1 - theta) * here + theta * there) / theta;
 }

@@ -52,8 +52,17 @@ static inline Around around_tile(const Grid *g, const uint8_t *liquid, int slot)
     return a;
 }
 
-/// The surface is not taken to be nearer to a liquid centre than this part of a cell.
-#define THETA_MIN 0.02f
+/// Least depth of a liquid centre below the surface, cells; bounds the terms of faces to air. A
+/// bound on these terms themselves would hold at one face of a cell and not at another, and the
+/// gradient at a surface that lies slanted would turn.
+#define DEPTH_MIN 0.02f
+
+/// Part of the way from a liquid centre to an air one at which the surface lies, from the distances
+/// of both, cells.
+static inline float surface_part(float inside, float outside) {
+    float depth = -inside > DEPTH_MIN ? -inside : DEPTH_MIN;
+    return depth / (depth + (outside > 0 ? outside : 0));
+}
 
 /// A tile's part of the pressure system, [cells].
 typedef struct SystemTile {

@@ -240,10 +240,10 @@ INLINE f8 beside(const TileView *v, int row, const int n) {
                     : behind_z(v, row);
 }
 
-/// Part of the way from liquid centres to air ones at which the surface lies.
+/// surface_part of a row.
 INLINE f8 theta(f8 inside, f8 outside) {
-    f8 part = inside / (inside - keep(outside, outside > 0.0f));
-    return choose(part > THETA_MIN, part, (f8){} + THETA_MIN);
+    f8 depth = choose(-inside > DEPTH_MIN, -inside, (f8){} + DEPTH_MIN);
+    return depth / (depth + keep(outside, outside > 0.0f));
 }
 
 /// What flows out of the cells of a row, m/s.

@@ -25,9 +25,7 @@
 /// Part of the way from a liquid cell to its air neighbour at which the surface lies.
 static inline float surface_theta(const BrimSim *s, int64_t liquid, int64_t air) {
     if (s->def.surface == BRIM_SURFACE_FLAGS) return 1;
-    float inside = s->phi[liquid], outside = air < 0 ? LEVEL_SET_CUT : s->phi[air];
-    float theta = inside / (inside - fmaxf(outside, 0));
-    return theta > THETA_MIN ? theta : THETA_MIN;
+    return surface_part(s->phi[liquid], air < 0 ? LEVEL_SET_CUT : s->phi[air]);
 }
 
 /// What flows out of a cell beside solids through its faces, m/s: liquid through the open parts,
