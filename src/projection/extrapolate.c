@@ -225,9 +225,23 @@ static void slide_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-/// Faces on the domain's walls: no flow where liquid touches the wall, else only away from it: the
-/// velocity that particles brought, or drops would stick to a ceiling. Returns the faces on walls,
-/// and which of them touch liquid.
+/// Whether a face on a wall lies beside one that touches liquid: at the edge of the water, which
+/// ends somewhere between the two.
+static bool borders_liquid(const BrimSim *s, int slot, int cell, int axis, bool far) {
+    for (int n = 0; n < 2 * s->dim; n++) {
+        int at[3] = {cell & 7, cell >> 3 & 7, cell >> 6};
+        if (n >> 1 == axis) continue;
+        at[axis] -= far;
+        at[n >> 1] += n & 1 ? 1 : -1;
+        int64_t i = grid_near(&s->grid, slot, at[0], at[1], at[2]);
+        if (i >= 0 && s->liquid[i >> 3] >> (i & 7) & 1) return true;
+    }
+    return false;
+}
+
+/// Faces on the domain's walls: no flow where liquid touches the wall and beside that, else only
+/// away from it: the velocity that particles brought, or drops would stick to a ceiling. Returns
+/// the faces on walls, and which of them touch liquid.
 static TileMask set_walls(BrimSim *s, int slot, int axis, float *v, TileMask *touching) {
     const Grid *g = &s->grid;
     TileMask both = {{0}};
@@ -241,7 +255,8 @@ static TileMask set_walls(BrimSim *s, int slot, int axis, float *v, TileMask *to
             for (uint64_t bits = faces.slice[z]; bits; bits &= bits - 1) {
                 int bit = __builtin_ctzll(bits);
                 float *at = &v[z * 64 + bit];
-                bool shut = wet.slice[z] >> bit & 1 || (far ? *at > 0 : *at < 0);
+                bool shut = wet.slice[z] >> bit & 1 || (far ? *at > 0 : *at < 0) ||
+                            (*at != 0 && borders_liquid(s, slot, z * 64 + bit, axis, far));
                 *at = shut ? 0 : *at;
             }
             both.slice[z] |= faces.slice[z];
