@@ -280,9 +280,10 @@ TEST(warp_level_sums_as_their_twin) {
     Cloud *c = cloud_new(3, 1);
     const float *const x[3] = {c->data[ATTR_X], c->data[ATTR_Y], c->data[ATTR_Z]};
     const float inv = c->span.inv_dx, *weight = c->data[ATTR_VOLUME];
-    const WarpRun run[3] = {{3, 40, {inv, inv, inv}, {-12, -20, -12}},
-                            {40, 41, {inv, -inv, inv}, {-12, 28, -12}},
-                            {100, 655, {inv, inv, inv}, {-12, -20, -12}}};
+    const float shear[3][3] = {{0, 0.3f * inv, 0}, {-0.2f * inv, 0, 0.1f * inv}};
+    const WarpRun run[3] = {{3, 40, {inv, inv, inv}, {-12, -20, -12}, NULL},
+                            {40, 90, {inv, -inv, inv}, {-18, 29, -12}, shear},
+                            {100, 655, {inv, inv, inv}, {-12, -20, -12}, NULL}};
     double plain[4] = {0}, off = 0;
     float out[4], first[4];
     for (int r = 0; r < 3; r++)
@@ -290,6 +291,8 @@ TEST(warp_level_sums_as_their_twin) {
             double o[3], square = 0;
             for (int a = 0; a < 3; a++) {
                 o[a] = (double)x[a][i] * (double)run[r].scale[a] + (double)run[r].shift[a];
+                for (int b = 0; b < 3 && run[r].shear; b++)
+                    o[a] += (double)x[b][i] * (double)run[r].shear[a][b];
                 square += o[a] * o[a];
             }
             double k = fmax(0, 1 - square / 2.25), w = k * k * k * (double)weight[i];

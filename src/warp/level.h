@@ -3,10 +3,12 @@
 #include "base/simd.h"
 #include <stdint.h>
 
-/// Particles [first, end) as seen from a node: offset = scale * position + shift, in cells.
+/// Particles [first, end) as seen from a node: offset = scale * position + shift, in cells, and
+/// with shear, whose diagonal is 0, + shear position.
 typedef struct WarpRun {
     uint32_t first, end;
     float scale[3], shift[3];
+    const float (*shear)[3]; ///< NULL: none
 } WarpRun;
 
 typedef struct WarpLevelKernels {

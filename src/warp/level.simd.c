@@ -14,12 +14,14 @@ INLINE void sums_dim(const float *const x[3], const float *weight, const WarpRun
                 if (part > 0 && left <= 0) break;
                 const wide_int valid = wide_lanes() < left;
                 const uint32_t first = i + (uint32_t)(part * WIDE);
-                wide offset[3] = {0}, square = {0};
+                wide at[3], offset[3] = {0}, square = {0};
                 for (int a = 0; a < dim; a++) {
-                    offset[a] =
-                        wide_load_some(x[a] + first, valid) * run[r].scale[a] + run[r].shift[a];
-                    square += offset[a] * offset[a];
+                    at[a] = wide_load_some(x[a] + first, valid);
+                    offset[a] = at[a] * run[r].scale[a] + run[r].shift[a];
                 }
+                for (int a = 0; a < dim && run[r].shear; a++)
+                    for (int b = 0; b < dim; b++) offset[a] += at[b] * run[r].shear[a][b];
+                for (int a = 0; a < dim; a++) square += offset[a] * offset[a];
                 wide k = (wide)((wide_int)wide_max(1.0f - square * inv_radius2, (wide){0}) & valid);
                 wide w = k * k * k * wide_load_some(weight + first, valid);
                 sum[part] += w;

@@ -34,6 +34,8 @@ typedef struct WarpState {
     Formula *wish;           ///< what it is instead; NULL: a box or a view
     float *closest[3];       ///< [centres] nearest point of the surface, cells
     double *f;               ///< [centres]
+    double down[3];          ///< direction of gravity while the surface is found, 0 without
+    bool slanted[3];         ///< [axis] images in the domain's sides across it are slanted
     float *space[3];         ///< [particles] positions in space, m
     size_t space_capacity;
     size_t rest_at;   ///< where in `work` the blocks of the density at rest begin

@@ -5,7 +5,7 @@
 #include "step/stages.h"
 #include "warp/nodal_cell.h"
 #include "warp/occupied.h"
-#include "warp/stage.h"
+#include "warp/stage_images.h"
 #include <math.h>
 #include <string.h>
 
@@ -119,63 +119,6 @@ static void weigh_tile(BrimSim *s, int slot, int thread, void *context) {
 
 // ------------------------------------------------------------------------------ averaged positions
 
-/// The cells that a point sees along an axis, and those that walls mirror: at most three pieces.
-typedef struct Piece {
-    int first, last; ///< cells
-    float scale, shift;
-} Piece;
-
-static int find_pieces(const BrimSim *s, int axis, float at, Piece piece[3]) {
-    const int n = s->grid.cells[axis], low = (int)floorf(at - s->profile.radius);
-    const int high = (int)ceilf(at + s->profile.radius) - 1;
-    int count = 0;
-    if (low < 0) piece[count++] = (Piece){0, -1 - low, -s->inv_dx, -at};
-    piece[count++] = (Piece){low < 0 ? 0 : low, high < n ? high : n - 1, s->inv_dx, -at};
-    if (high >= n) piece[count++] = (Piece){2 * n - 1 - high, n - 1, -s->inv_dx, 2 * (float)n - at};
-    return count;
-}
-
-/// Particles of a row of cells, tile by tile.
-static int add_runs(const BrimSim *s, int first, int last, int y, int z, const WarpRun *like,
-                    WarpRun *run) {
-    int count = 0;
-    for (int x = first; x <= last;) {
-        const int end = (x | 7) < last ? x | 7 : last;
-        const int64_t at = grid_cell(&s->grid, x, y, z);
-        if (at >= 0) {
-            const uint32_t *start = cell_starts_from(&s->particles, &s->grid, at);
-            run[count] = *like;
-            run[count].first = start[0], run[count].end = start[end - x + 1];
-            count += run[count].first < run[count].end;
-        }
-        x = end + 1;
-    }
-    return count;
-}
-
-/// Weight and weighed offset of all that a point sees, cells.
-static void sum_point(const BrimSim *s, const float at[3], float sum[4]) {
-    enum { RUNS = 36 * 6 };
-    Piece piece[3][3];
-    int pieces[3] = {1, 1, 1}, count = 0;
-    WarpRun run[RUNS], like = {0};
-    piece[2][0] = (Piece){0};
-    for (int a = 0; a < s->dim; a++) pieces[a] = find_pieces(s, a, at[a], piece[a]);
-    for (int pz = 0; pz < pieces[2]; pz++)
-        for (int z = piece[2][pz].first; z <= piece[2][pz].last; z++)
-            for (int py = 0; py < pieces[1]; py++)
-                for (int y = piece[1][py].first; y <= piece[1][py].last; y++)
-                    for (int px = 0; px < pieces[0]; px++) {
-                        const Piece *p[3] = {&piece[0][px], &piece[1][py], &piece[2][pz]};
-                        for (int a = 0; a < 3; a++)
-                            like.scale[a] = p[a]->scale, like.shift[a] = p[a]->shift;
-                        count += add_runs(s, p[0]->first, p[0]->last, y, z, &like, run + count);
-                    }
-    const float R = s->profile.radius, *x[3];
-    for (int a = 0; a < 3; a++) x[a] = s->particles.attr[ATTR_X + a];
-    s->warp->level->sums(x, s->particles.spare, run, count, 1 / (R * R), s->dim, sum);
-}
-
 static float profile_distance(const LevelSetProfile *p, float psi) {
     float at = (psi - p->low) / p->step;
     if (!(at > 0)) return p->distance[0];
@@ -238,7 +181,7 @@ static bool find_plane(const BrimSim *s, int slot, int i, Plane *p) {
 static void add_images(const BrimSim *s, const int node[3], const Plane *p, float sum[4]) {
     float at[3] = {0}, more[4], along = 0;
     for (int a = 0; a < s->dim; a++) at[a] = (float)node[a] - 2 * p->distance * p->normal[a];
-    sum_point(s, at, more);
+    warp_sum_point(s, at, more);
     for (int a = 0; a < s->dim; a++) along += more[1 + a] * p->normal[a];
     sum[0] += more[0];
     for (int a = 0; a < s->dim; a++) sum[1 + a] += more[1 + a] - 2 * along * p->normal[a];
@@ -267,7 +210,7 @@ static bool image_deep(const BrimSim *s, const int node[3], const Plane *p) {
 static float node_distance(const BrimSim *s, const int node[3], bool among, const Plane *plane) {
     float sum[4];
     const float at[3] = {(float)node[0], (float)node[1], (float)node[2]};
-    sum_point(s, at, sum);
+    warp_sum_point(s, at, sum);
     if (plane) add_images(s, node, plane, sum);
     if (!(sum[0] > 0)) return LEVEL_SET_CUT;
     const float x = sum[1] / sum[0], y = sum[2] / sum[0], z = sum[3] / sum[0];
@@ -320,6 +263,25 @@ static float one_cell_from(float here, float next) {
     return fminf(fmaxf(next, here - 1), here + 1);
 }
 
+/// Slope along an axis at a node on one of the domain's sides across it: none along the level
+/// planes that images are mirrored along.
+static double slope_at_side(const BrimSim *s, const float *field, int slot, int i, const int at[3],
+                            int axis) {
+    const double xi[3] = {at[0], at[1], at[2]};
+    const float here = field[(size_t)slot * (size_t)s->grid.tile_cells + (size_t)i];
+    double t[3], slope = 0;
+    if (!warp_slant(s, axis, xi, t)) return 0;
+    for (int a = 0; a < s->dim; a++) {
+        if (a == axis) continue;
+        const int64_t low = at[a] > 0 ? grid_step(&s->grid, slot, i, a, -1) : -1;
+        const int64_t high = at[a] < s->grid.cells[a] ? grid_step(&s->grid, slot, i, a, 1) : -1;
+        const double from = low < 0 ? (double)here : (double)one_cell_from(here, field[low]);
+        const double to = high < 0 ? (double)here : (double)one_cell_from(here, field[high]);
+        if (low >= 0 || high >= 0) slope -= t[a] * (to - from) / ((low >= 0) + (high >= 0));
+    }
+    return slope;
+}
+
 /// One axis of the filter 1/4, 1/2, 1/4 on nodes beside the surface, mirrored at walls. It leaves
 /// planes as they are and takes out what alternates from node to node: cell velocities cannot
 /// answer to that. A node beside which there is no tile stays.
@@ -345,6 +307,13 @@ static void smooth_tile(BrimSim *s, int slot, int thread, void *context) {
         }
         if (a == 0 && tile[0] == 0) low[0] = high[0];
         if (a == 0 && wall - tile[0] < TILE) high[wall - tile[0]] = low[wall - tile[0]];
+        for (int i = 0; i < TILE && s->warp->slanted[a]; i++) {
+            const int node[3] = {tile[0] + i, tile[1] + at[1], tile[2] + at[2]};
+            if (node[a] != 0 && node[a] != wall) continue;
+            float *beyond = node[a] ? high : low;
+            const double slope = slope_at_side(s, f->from, slot, r * TILE + i, node, a);
+            beyond[i] += (float)((node[a] ? 2 : -2) * slope);
+        }
         for (int i = 0; i < TILE; i++) {
             const bool alone = low[i] != low[i] || high[i] != high[i];
             const float mean = 0.5f * here[i] + 0.25f * (one_cell_from(here[i], low[i]) +
@@ -380,8 +349,9 @@ static void slope_at(const BrimSim *s, const float *phibar, int slot, int i, con
                      double g[3]) {
     for (int a = 0; a < 3; a++) {
         g[a] = 0;
-        if (a < s->dim && at[a] > 0 && at[a] < s->grid.cells[a])
-            g[a] = slope_along(s, phibar, slot, i, a);
+        if (a >= s->dim) continue;
+        g[a] = at[a] > 0 && at[a] < s->grid.cells[a] ? slope_along(s, phibar, slot, i, a)
+                                                     : slope_at_side(s, phibar, slot, i, at, a);
     }
 }
 
@@ -490,6 +460,7 @@ static void drop_slivers(BrimSim *s, int slot, int thread, void *context) {
 
 BrimResult warp_surface(BrimSim *s, BrimError *error) {
     if (has_band(s) && s->grid.tile_count) band_full(s);
+    warp_find_level(s);
     tiles_for(s, mark_tile, NULL);
     tiles_for(s, weigh_tile, NULL);
     tiles_for(s, gather_tile, NULL);
