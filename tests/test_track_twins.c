@@ -382,6 +382,37 @@ TEST(track_rows_match_the_plain_twins) {
         }
 }
 
+TEST(track_blends_as_the_plain_twin) {
+    enum { ROWS = 200 };
+    for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++)
+        for (uint64_t i = 0; i < ROWS; i++) {
+            const TrackBlend blend = {.fades = 0.4f, .chance = 0.05f, .forgets = i % 5 == 0};
+            const uint8_t asked = (uint8_t)hash_3(50, i, 0), kept = (uint8_t)hash_3(51, i, 0);
+            float rough[TILE], even[TILE], steady[TILE], smooth[TILE], past[TILE], tracked[TILE];
+            for (size_t x = 0; x < TILE; x++) {
+                rough[x] = any(52, 8 * i + x, -1, 1);
+                even[x] = rough[x] + any(53, 8 * i + x, -0.2f, 0.2f);
+                past[x] = smooth[x] = rough[x] + any(54, 8 * i + x, -0.7f, 0.7f);
+                steady[x] = (i + x) % 7 == 0 ? -1 : fmaxf(any(55, 8 * i + x, -0.2f, 1), 0);
+            }
+            track_kernels_for(isa_choose((BrimIsa)isa))
+                ->blend(&blend, asked, kept, rough, even, steady, smooth, tracked);
+            for (int x = 0; x < TILE; x++) {
+                double to = (double)rough[x], part = (double)steady[x], was = (double)past[x];
+                bool told = asked >> x & 1 && part >= 0;
+                if (kept >> x & 1) to += part * ((double)even[x] - to);
+                double apart = fabs(to - was), lambda = blend.forgets ? 1 : 1 - part;
+                if (!blend.forgets && fabsf(rough[x]) < TRACK_BOUND) {
+                    lambda += part * 0.4 * fmin(fmax((apart - 0.05) / 0.05, 0), 1);
+                    lambda = fmax(lambda, fmin(fmax((apart - 0.3) / 0.3, 0), 1));
+                }
+                double wanted = told && part > 0 ? was + lambda * (to - was) : (double)rough[x];
+                CHECK_NEAR(tracked[x], wanted, 1e-6);
+                CHECK_NEAR(smooth[x], told ? wanted - was : 0, 1e-6);
+            }
+        }
+}
+
 TEST(track_normals_pack) {
     double most = 0;
     for (int i = 0; i < 2000; i++) {

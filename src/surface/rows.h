@@ -19,10 +19,20 @@ static inline uint8_t row_below(const float row[TILE], float limit) {
     return (uint8_t)bits;
 #endif
 }
+/// How far a row's values are from 0.
+static inline void row_size(const float row[TILE], float out[TILE]) {
+#if defined(__SSE2__)
+    const __m128 sign = _mm_set1_ps(-0.0f);
+    for (int half = 0; half < TILE; half += 4)
+        _mm_storeu_ps(out + half, _mm_andnot_ps(sign, _mm_loadu_ps(row + half)));
+#else
+    for (int x = 0; x < TILE; x++) out[x] = row[x] < 0 ? -row[x] : row[x];
+#endif
+}
 /// Cells of a row less than a limit away from 0.
 static inline uint8_t row_within(const float row[TILE], float limit) {
     float size[TILE];
-    for (int x = 0; x < TILE; x++) size[x] = row[x] < 0 ? -row[x] : row[x];
+    row_size(row, size);
     return row_below(size, limit);
 }
 

@@ -325,40 +325,26 @@ static void filter(BrimSim *s) {
 
 // ---------------------------------------------------------------------------------------- blend
 
-static float clamped(float part) {
-    return fminf(fmaxf(part, 0), 1);
-}
-
 /// What fades of memory in a step is of it beyond what chance explains, and the less the nearer
 /// water is to rest: what errs is the way. context: float, the part that fades (rough, smooth,
 /// steady, even, asked) => tracked, and smooth: how far tracked is from it
 static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
     const float way = (float)(s->track_tile[slot] >> TRACK_WAY) / (float)TRACK_WAYS;
-    const float fades = *(const float *)context * way;
-    const bool forgets = !(s->def.tracking_memory > 0);
-    const float chance = CHANCE / sqrtf((float)s->def.particles_per_cell);
+    const TrackBlend blend = {.fades = *(const float *)context * way,
+                              .chance = CHANCE / sqrtf((float)s->def.particles_per_cell),
+                              .forgets = !(s->def.tracking_memory > 0)};
     const size_t first = (size_t)slot * (size_t)g->tile_rows;
     for (size_t row = first; row < first + (size_t)g->tile_rows; row++) {
-        float smooth[TILE];
-        memcpy(smooth, s->smooth + row * TILE, sizeof smooth);
-        memcpy(s->tracked + row * TILE, s->rough + row * TILE, sizeof smooth);
-        memset(s->smooth + row * TILE, 0, sizeof smooth);
-        for (unsigned bits = s->asked[row]; bits; bits &= bits - 1) {
-            size_t x = (size_t)__builtin_ctz(bits), i = row * TILE + x;
-            float rough = s->rough[i], steady = s->steady[i], to = rough;
-            if (steady < 0) continue;
-            s->smooth[i] = rough - smooth[x];
-            if (steady <= 0) continue;
-            if (s->kept[row] >> x & 1) to += steady * (s->even[i] - rough);
-            float apart = fabsf(to - smooth[x]);
-            float lambda = forgets ? 1 : 1 - steady;
-            if (!forgets && fabsf(rough) < TRACK_BOUND) {
-                lambda += steady * fades * clamped((apart - chance) / chance);
-                lambda = fmaxf(lambda, clamped((apart - TRACK_ASTRAY) / TRACK_ASTRAY));
-            }
-            s->tracked[i] = smooth[x] + lambda * (to - smooth[x]);
-            s->smooth[i] = lambda * (to - smooth[x]);
+        const float *rough = s->rough + row * TILE;
+        float *smooth = s->smooth + row * TILE, *tracked = s->tracked + row * TILE;
+        if (s->asked[row]) {
+            s->tracking.kernels->blend(&blend, s->asked[row], s->kept[row], rough,
+                                       s->even + row * TILE, s->steady + row * TILE, smooth,
+                                       tracked);
+        } else {
+            memcpy(tracked, rough, TILE * sizeof *tracked);
+            memset(smooth, 0, TILE * sizeof *smooth);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include "grid/sample.h"
 #include "particles/chunk.h"
 #include "particles/normal_wide.h"
+#include "surface/planes.h"
 #include "surface/rows.h"
 #include "surface/track_kernels.h"
 #include <math.h>
@@ -99,6 +100,37 @@ static void filter(const TrackAround *t, int dim, const TileMask *wanted, float 
     dim == 3 ? filter_dim(t, wanted, part, cut, out, 3) : filter_dim(t, wanted, part, cut, out, 2);
 }
 
+// ---------------------------------------------------------------------------------------- blend
+
+INLINE f8 size_of(f8 v) {
+    return (f8)((i8x)v & 0x7fffffff);
+}
+INLINE f8 clamped(f8 part) {
+    const f8 one = (f8){0} + 1.0f;
+    part = where(part > 0.0f, part);
+    return choose(part < one, part, one);
+}
+
+static void blend(const TrackBlend *b, uint8_t asked, uint8_t kept, const float rough[TILE],
+                  const float even[TILE], const float steady[TILE], float smooth[TILE],
+                  float tracked[TILE]) {
+    const f8 now = load8(rough), past = load8(smooth), part = load8(steady);
+    const i8x told = bit_lanes(asked) & (part >= 0.0f), counts = told & (part > 0.0f);
+    const f8 to = choose(bit_lanes(kept), now + part * (load8(even) - now), now);
+    const f8 apart = size_of(to - past);
+    f8 lambda = (f8){0} + 1.0f;
+    if (!b->forgets) {
+        lambda = 1.0f - part;
+        f8 more = lambda + part * b->fades * clamped((apart - b->chance) / b->chance);
+        f8 astray = clamped((apart - TRACK_ASTRAY) / TRACK_ASTRAY);
+        more = choose(more > astray, more, astray);
+        lambda = choose(size_of(now) < TRACK_BOUND, more, lambda);
+    }
+    const f8 way = lambda * (to - past);
+    *(f8 *)tracked = choose(counts, past + way, now);
+    *(f8 *)smooth = choose(counts, way, where(told, now - past));
+}
+
 // -------------------------------------------------------------------------------------- normals
 
 /// normal_pack without the part: n of any length but 0.
@@ -190,14 +222,14 @@ INLINE void row_slopes(const float *const velocity[3], int halo, int y, int z, f
         for (int b = 0; b < dim; b++) {
             const float *u = velocity[a] + at;
             const int sa = step[a], sb = step[b];
-            float *to = out->of[a][b];
+            f8 slope;
             if (a == b)
-                for (int x = 0; x < TILE; x++) to[x] = rate * (u[x + sa] - u[x]);
+                slope = rate * (load8(u + sa) - load8(u));
             else
-                for (int x = 0; x < TILE; x++)
-                    to[x] =
-                        0.25f * rate * (u[x + sb] - u[x - sb] + (u[x + sa + sb] - u[x + sa - sb]));
-            for (int x = 0; x < TILE; x++) to[x] = to[x] == to[x] ? to[x] : 0;
+                slope = 0.25f * rate *
+                        (load8(u + sb) - load8(u - sb) + (load8(u + sa + sb) - load8(u + sa - sb)));
+            slope = (f8)((i8x)slope & (slope == slope));
+            memcpy(out->of[a][b], &slope, sizeof slope);
         }
 }
 
@@ -415,4 +447,5 @@ static void renew(const Span *p, const uint32_t *start, const TrackNode *nodes, 
                 : renew_dim(p, start, nodes, near, pace, 2);
 }
 
-const TrackKernels ISA(track_kernels) = {farther, filter, unpack_tile, strain, nodes_row, renew};
+const TrackKernels ISA(track_kernels) = {farther, filter,    blend, unpack_tile,
+                                         strain,  nodes_row, renew};

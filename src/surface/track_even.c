@@ -12,10 +12,6 @@ typedef struct Even {
     int layer;               ///< of cells in solids
 } Even;
 
-static inline float size_of(float d) {
-    return d < 0 ? -d : d;
-}
-
 /// (field) => sunk
 static void find_sunk(BrimSim *s, int slot, int thread, void *context) {
     const Even *e = context;
@@ -73,7 +69,7 @@ static void begin_tile(BrimSim *s, int slot, int thread, void *context) {
         uint8_t kept = s->beside[rows + (size_t)r], may = mask_bits(&near, r);
         if (may | kept) {
             float size[TILE];
-            for (int x = 0; x < TILE; x++) size[x] = size_of(e->field[at + (size_t)x]);
+            row_size(e->field + at, size);
             kept |= may & row_below(size, e->keep);
             // a row in which nothing is near tells no distance beside the surface either
             row_choose(may ? kept : 0, size, far, s->even + at);

@@ -33,6 +33,13 @@ typedef struct TrackAround {
     int8_t first[3], last[3]; ///< cells at the domain's ends; -1 and TILE where these are not here
 } TrackAround;
 
+/// How memory fades in a step.
+typedef struct TrackBlend {
+    float fades;  ///< part of what is beyond chance
+    float chance; ///< what it and positions may differ by, cells
+    bool forgets; ///< there is no memory
+} TrackBlend;
+
 typedef struct TrackKernels {
     /// Distances one layer of cells farther by |grad d| = 1; `missing` where none is told yet.
     /// => out [cells] in the rows of the wanted ones
@@ -42,6 +49,11 @@ typedef struct TrackKernels {
     /// that reads a value beyond the cut, as all are that are not told.
     void (*filter)(const TrackAround *around, int dim, const TileMask *wanted, float part,
                    float cut, float *out);
+    /// A row of the surface: where planes were asked and tell, of positions, or, where these are
+    /// kept, of filtered ones, and of memory. smooth: memory => how far tracked is from it
+    void (*blend)(const TrackBlend *blend, uint8_t asked, uint8_t kept, const float rough[TILE],
+                  const float even[TILE], const float steady[TILE], float smooth[TILE],
+                  float tracked[TILE]);
     /// (v, normal) => normals unpacked, in place of the words how much of the past counts. Returns
     /// the largest speed of those whose past does, -1 if none.
     float (*unpack)(const Span *p, const TrackFade *fade, float *const normal[3]);

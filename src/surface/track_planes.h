@@ -42,8 +42,9 @@ typedef struct PlaneKernels {
     void (*sum)(const LevelSetNear *near, const LevelSetRow *row, const TrackSeen *seen, int y,
                 int z, unsigned cells, PlaneRow *out);
     /// Distances by planes, in cells, at the middles of some cells (bits) of a row, and the mean of
-    /// how much of the past counts there; -1 where no plane tells. around: [dz + 1][dy + 1], in 2D
-    /// only [1]; mean: of positions, from the middle; `planes` and `plane` of `near` are read.
+    /// how much of the past counts there; 0 and -1 where no plane tells and in other cells. around:
+    /// [dz + 1][dy + 1], in 2D only [1]; mean: of positions, from the middle; `planes` and `plane`
+    /// of `near` are read.
     void (*ask)(const LevelSetNear *near, const PlaneRow *const around[3][3], uint8_t cells,
                 const float mean[3][TILE], float smooth[TILE], float steady[TILE]);
 } PlaneKernels;

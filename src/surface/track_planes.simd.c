@@ -7,12 +7,6 @@
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-INLINE f8 load8(const float *p) {
-    return *(const f8 *)p;
-}
-INLINE f8 where(i8x mask, f8 v) {
-    return (f8)((i8x)v & mask);
-}
 INLINE f8 positive(f8 v) {
     return where(v > 0.0f, v);
 }
@@ -217,15 +211,13 @@ INLINE void load_planes(const LevelSetNear *near, uint8_t cells, f8 plane[4]) {
 
 INLINE Out look(const float mean[3][TILE], uint8_t cells, const int dim) {
     Out out;
-    for (int x = 0; x < TILE; x++) {
-        float length2 = 0;
-        for (int a = 0; a < dim; a++) length2 += mean[a][x] * mean[a][x];
-        bool any = cells >> x & 1 && length2 > 0;
-        float length = any ? sqrtf(length2) : 0;
-        float beta = length < TRACK_CERTAIN ? length / TRACK_CERTAIN : 1;
-        for (int a = 0; a < dim; a++) out.out[a][x] = any ? -mean[a][x] / length * beta : 0;
-        out.rest[x] = 1 - beta;
-    }
+    f8 length2 = {0};
+    for (int a = 0; a < dim; a++) length2 += load8(mean[a]) * load8(mean[a]);
+    const i8x any = bit_lanes(cells) & (length2 > 0.0f);
+    const f8 length = where(any, root(length2)), ones = (f8){0} + 1.0f;
+    const f8 beta = choose(length < TRACK_CERTAIN, length / TRACK_CERTAIN, ones);
+    for (int a = 0; a < dim; a++) out.out[a] = where(any, -load8(mean[a]) / length * beta);
+    out.rest = 1.0f - beta;
     return out;
 }
 
@@ -248,14 +240,13 @@ INLINE void ask_dim(const LevelSetNear *near, const PlaneRow *const around[3][3]
                 p = image(&p, plane, dim);
                 add(&sums, &out, &p, dim);
             }
-    for (; cells; cells &= (uint8_t)(cells - 1)) {
-        int x = __builtin_ctz(cells);
-        float weight = sums.planes[x], bent = 0;
-        bool tells = weight > TRACK_LEAST;
-        for (int a = 0; a < dim; a++) bent += sums.normal[a][x] * sums.place[a][x];
-        smooth[x] = tells ? (sums.distance[x] - 0.5f * bent / weight) / weight : 0;
-        steady[x] = tells ? sums.steady[x] / sums.all[x] : -1;
-    }
+    f8 bent = {0};
+    for (int a = 0; a < dim; a++) bent += sums.normal[a] * sums.place[a];
+    const i8x tells = bit_lanes(cells) & (sums.planes > TRACK_LEAST);
+    const f8 told = (sums.distance - 0.5f * bent / sums.planes) / sums.planes;
+    const f8 none = (f8){0} - 1.0f;
+    *(f8 *)smooth = where(tells, told);
+    *(f8 *)steady = choose(tells, sums.steady / sums.all, none);
 }
 
 static void ask(const LevelSetNear *near, const PlaneRow *const around[3][3], uint8_t cells,
