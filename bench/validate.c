@@ -232,10 +232,8 @@ static bool thread_at(const BrimSim *sim, double height, double at[2]) {
     return n > 0;
 }
 
-/// A thread of honey on a plate, as in scenes/honey-coil.yaml: how fast it goes round once it
-/// coils. For a thread 5 mm in radius that falls H = 46 mm Ribe (2004) has Q / (H a^2) = 13.7 rad/s
-/// where its own stiffness alone bends it and (g Q^3 / (nu a^8))^(1/4) = 38.8 where gravity does.
-static void validate_honey(void) {
+/// A thread of honey on a plate, as in scenes/honey-coil.yaml.
+static Case case_honey(uint32_t seed) {
     Case c = case_box(3, 0.06, 40, 54, 40);
     BrimSourceDef *source = &c.sources[c.def.source_count++];
     *source = brim_default_source_def();
@@ -246,23 +244,38 @@ static void validate_honey(void) {
     c.def.density = 1400, c.def.viscosity = 60, c.def.cfl = 0.5;
     c.def.transfer = BRIM_TRANSFER_APIC;
     c.def.frame_rate = 50;
+    c.def.seed = seed;
     all_threads(&c.def);
-    BrimSim *sim = create(&c);
-    // By the area that the thread's place sweeps: an angle jumps where it passes the middle.
-    double swept = 0, weight = 0, was[2] = {NAN, NAN}, from = 0.84, to = 1.64;
-    while (brim_sim_time(sim) < to) {
-        BrimError error;
-        double at[2];
-        if (brim_sim_step(sim, &error) != BRIM_OK) give_up(&error);
-        if (brim_sim_time(sim) < from || !thread_at(sim, 0.035, at)) continue;
-        for (int a = 0; a < 2; a++) at[a] -= 0.03;
-        if (was[0] == was[0]) swept += was[0] * at[1] - was[1] * at[0];
-        weight += (at[0] * at[0] + at[1] * at[1]) * brim_sim_stats(sim)->dt;
-        was[0] = at[0], was[1] = at[1];
+    return c;
+}
+
+/// How fast the thread goes round once it coils: at first it folds in a plane, until 0.6 to 1.6 s
+/// as chance has it. For a thread 5 mm in radius that falls H = 46 mm Ribe (2004) has Q / (H a^2) =
+/// 13.7 rad/s where its own stiffness alone bends it and (g Q^3 / (nu a^8))^(1/4) = 38.8 where
+/// gravity does.
+static void validate_honey(void) {
+    const double from = 2, to = 3; // s
+    for (uint32_t seed = 1; seed <= 3; seed++) {
+        Case c = case_honey(seed);
+        BrimSim *sim = create(&c);
+        char what[64];
+        // By the area that the thread's place sweeps: an angle jumps where it passes the middle.
+        double swept = 0, weight = 0, was[2] = {NAN, NAN};
+        while (brim_sim_time(sim) < to) {
+            BrimError error;
+            double at[2];
+            if (brim_sim_step(sim, &error) != BRIM_OK) give_up(&error);
+            if (brim_sim_time(sim) < from || !thread_at(sim, 0.035, at)) continue;
+            for (int a = 0; a < 2; a++) at[a] -= 0.03;
+            if (was[0] == was[0]) swept += was[0] * at[1] - was[1] * at[0];
+            weight += (at[0] * at[0] + at[1] * at[1]) * brim_sim_stats(sim)->dt;
+            was[0] = at[0], was[1] = at[1];
+        }
+        snprintf(what, sizeof what, "thread of 7 cells, 60 Pa s, seed %u", seed);
+        row("honey", what, "goes round, rad/s", fabs(swept) / weight, 0.5 * (13.7 + 38.8),
+            0.5 * (38.8 - 13.7));
+        brim_sim_destroy(&sim);
     }
-    row("honey", "thread of 7 cells, 60 Pa s", "goes round, rad/s", fabs(swept) / weight,
-        0.5 * (13.7 + 38.8), 0.5 * (38.8 - 13.7));
-    brim_sim_destroy(&sim);
 }
 
 static void validate_vortex(void) {
