@@ -162,6 +162,32 @@ static inline void wide_gather_pairs(const float *base, wide_int at, wide *first
 #endif
 }
 
+/// Four values of each lane side by side, those of lane i from out + 4 * wide_four(i) on: an order
+/// that takes no shuffles across 16 bytes.
+static inline int wide_four(int lane) {
+    return (lane & 3) * (WIDE / 4) + (lane >> 2);
+}
+
+static inline void wide_store_fours(float *out, wide a, wide b, wide c, wide d) {
+#if defined(__AVX512F__)
+    const __m512 t[4] = {_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b),
+                         _mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)};
+    for (int k = 0; k < 4; k += 2) {
+        wide_store(out + k * WIDE, (wide)_mm512_shuffle_ps(t[k / 2], t[k / 2 + 2], 0x44));
+        wide_store(out + (k + 1) * WIDE, (wide)_mm512_shuffle_ps(t[k / 2], t[k / 2 + 2], 0xee));
+    }
+#elif defined(__AVX2__)
+    const __m256 t[4] = {_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b),
+                         _mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d)};
+    for (int k = 0; k < 4; k += 2) {
+        wide_store(out + k * WIDE, (wide)_mm256_shuffle_ps(t[k / 2], t[k / 2 + 2], 0x44));
+        wide_store(out + (k + 1) * WIDE, (wide)_mm256_shuffle_ps(t[k / 2], t[k / 2 + 2], 0xee));
+    }
+#else
+    for (int i = 0; i < WIDE; i++) wide_store(out + i * WIDE, (wide){a[i], b[i], c[i], d[i]});
+#endif
+}
+
 /// One bit a lane of a mask, lane 0 in bit 0.
 static inline uint32_t wide_bits(wide_int mask) {
 #if defined(__AVX512F__)

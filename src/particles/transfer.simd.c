@@ -1,6 +1,6 @@
-// Interpolation gathers for as many particles at once as a register holds. The scatter cannot go
-// over particles (two may meet on a node): it adds the (momentum, weight) pairs of two
-// x-neighbours as one vector of four.
+// Interpolation gathers for as many particles at once as a register holds. The scatter finds
+// weights for as many, but cannot add them at once (two may meet on a node): it adds the (momentum,
+// weight) pairs of two x-neighbours as one vector of four.
 #include "particles/transfer.h"
 #include "grid/sample.h"
 #include "particles/chunk.h"
@@ -16,89 +16,141 @@ static inline void chunk_load(float *restrict out, const float *restrict in, int
 
 // ------------------------------------------------------------------------ particles -> grid
 
-/// Per chunk: index of the low node and fractions for each velocity component.
+/// Floats of a block's rows, slices, components.
+enum {
+    BLOCK_ROW = 2 * SCATTER_EDGE,
+    BLOCK_SLICE = BLOCK_ROW * SCATTER_EDGE,
+    BLOCK_3D = SCATTER_3D / 3,
+    BLOCK_2D = SCATTER_2D / 2
+};
+
+/// Where a register of particles lies among the faces of each component.
 typedef struct Stencil {
-    int32_t node[3][CHUNK];
-    float on[3][CHUNK];  ///< fraction along an axis for nodes on faces of that axis
-    float off[3][CHUNK]; ///< and for nodes half a cell off
+    wide_int node[3]; ///< index of the low node
+    wide on[3];       ///< fraction along an axis for nodes on faces of that axis
+    wide off[3];      ///< and for nodes half a cell off
 } Stencil;
 
-static inline void stencil_fill(Stencil *s, const Span *p, int first, int n, int edge,
+static inline void stencil_find(Stencil *s, const Span *p, int first, wide_int valid,
                                 const int dim) {
-    float at[3][CHUNK];
-    chunk_positions(p, first, n, edge, 0, at, dim);
-    for (int i = 0; i < n; i += WIDE) {
-        wide_int on[3] = {0}, off[3] = {0};
-        for (int a = 0; a < dim; a++) {
-            wide f, g, x = wide_load(at[a] + i);
-            on[a] = split(x, &f);
-            off[a] = split(x - 0.5f, &g);
-            wide_store(s->on[a] + i, f);
-            wide_store(s->off[a] + i, g);
-        }
-        for (int a = 0; a < dim; a++) {
-            wide_int x = a == 0 ? on[0] : off[0], y = a == 1 ? on[1] : off[1];
-            wide_int z = a == 2 ? on[2] : off[2];
-            wide_int node = (z * edge + y) * edge + x;
-            memcpy(s->node[a] + i, &node, sizeof node);
-        }
+    const int edge = SCATTER_EDGE;
+    wide_int on[3] = {0}, off[3] = {0};
+    for (int a = 0; a < dim; a++) {
+        const wide x = wide_position(p, first, valid, a, edge);
+        on[a] = split(x, &s->on[a]);
+        off[a] = split(x - 0.5f, &s->off[a]);
+    }
+    for (int a = 0; a < dim; a++) {
+        wide_int x = a == 0 ? on[0] : off[0], y = a == 1 ? on[1] : off[1];
+        wide_int z = a == 2 ? on[2] : off[2];
+        s->node[a] = (z * edge + y) * edge + x;
     }
 }
 
-/// Adds one particle's component to the 8 (2D: 4) nodes around it. fx, fy, fz: fractions;
-/// gradient: change of the component over a cell along each axis; mass: 1 unless `heavy`.
-static inline void scatter(float *node, float v, float mass, float fx, float fy, float fz,
-                           const float gradient[3], const bool affine, const bool heavy,
-                           const int dim) {
-    enum { ROW = 2 * SCATTER_EDGE, SLICE = ROW * SCATTER_EDGE };
+/// What particles give to the faces of a component: (momentum, weight) pairs for two neighbours
+/// along x, and weights of the two or four rows. A particle's four numbers lie side by side, so
+/// that it is added without a shuffle.
+typedef struct Shares {
+    int32_t node[WIDE];
+    float pairs[4 * WIDE], rows[4 * WIDE];
+} Shares;
+
+/// mass: not read unless `heavy`
+static inline void find_shares(Shares *out, const Stencil *s, int axis, wide v, wide mass,
+                               const bool heavy, const int dim) {
+    wide part[3][2], row[4] = {{0}};
+    for (int a = 0; a < dim; a++) {
+        part[a][1] = a == axis ? s->on[a] : s->off[a];
+        part[a][0] = 1.0f - part[a][1];
+    }
+    for (int k = 0; k < (dim == 3 ? 4 : 2); k++) {
+        row[k] = part[1][k & 1];
+        if (dim == 3) row[k] *= part[2][k >> 1];
+        if (heavy) row[k] *= mass;
+    }
+    memcpy(out->node, &s->node[axis], sizeof out->node);
+    wide_store_fours(out->pairs, part[0][0] * v, part[0][0], part[0][1] * v, part[0][1]);
+    wide_store_fours(out->rows, row[0], row[1], row[2], row[3]);
+}
+
+/// Adds one particle's component to the 8 (2D: 4) nodes around it.
+static inline void scatter(float *block, const Shares *shares, int i, const int dim) {
+    const int four = 4 * wide_four(i);
+    const f4 pairs = *(const f4 *)(shares->pairs + four);
+    const float *row = shares->rows + four;
+    float *node = block + 2 * shares->node[i];
+    for (int k = 0; k < (dim == 3 ? 4 : 2); k++)
+        *(f4 *)(node + (k >> 1) * BLOCK_SLICE + (k & 1) * BLOCK_ROW) += pairs * row[k];
+}
+
+static inline __attribute__((always_inline)) void to_block_plain(const Span *p, const bool heavy,
+                                                                 float *block, const int dim) {
+    Shares shares[3];
+    for (int first = 0; first < p->count; first += WIDE) {
+        const int n = p->count - first < WIDE ? p->count - first : WIDE;
+        const wide_int valid = wide_lanes() < n;
+        const wide mass = heavy ? wide_load_some(p->attr[ATTR_MASS] + first, valid) : (wide){0};
+        Stencil s;
+        stencil_find(&s, p, first, valid, dim);
+        for (int a = 0; a < dim; a++) {
+            const wide v = wide_load_some(p->attr[ATTR_VX + a] + first, valid);
+            find_shares(&shares[a], &s, a, v, mass, heavy, dim);
+        }
+        for (int i = 0; i < n; i++)
+            for (int a = 0; a < dim; a++)
+                scatter(block + a * (dim == 3 ? BLOCK_3D : BLOCK_2D), &shares[a], i, dim);
+    }
+}
+
+/// The same with a gradient: change of the component over a cell along each axis. fx, fy, fz:
+/// fractions; mass: 1 unless `heavy`.
+static inline void scatter_affine(float *node, float v, float mass, float fx, float fy, float fz,
+                                  const float gradient[3], const bool heavy, const int dim) {
     f4 along = {1.0f - fx, 1.0f - fx, fx, fx};
     f4 value = {v, 1.0f, v, 1.0f};
-    if (affine) value += (f4){-fx * gradient[0], 0, (1.0f - fx) * gradient[0], 0};
+    value += (f4){-fx * gradient[0], 0, (1.0f - fx) * gradient[0], 0};
     for (int k = 0; k < (dim == 3 ? 2 : 1); k++)
         for (int j = 0; j < 2; j++) {
             float w = j ? fy : 1.0f - fy;
             if (dim == 3) w *= k ? fz : 1.0f - fz;
             if (heavy) w *= mass;
-            f4 row = value;
-            if (affine) {
-                float d = ((float)j - fy) * gradient[1];
-                if (dim == 3) d += ((float)k - fz) * gradient[2];
-                row += (f4){d, 0, d, 0};
-            }
-            f4 *at = (f4 *)(node + k * SLICE + j * ROW);
-            *at += along * row * w;
+            float d = ((float)j - fy) * gradient[1];
+            if (dim == 3) d += ((float)k - fz) * gradient[2];
+            *(f4 *)(node + k * BLOCK_SLICE + j * BLOCK_ROW) +=
+                along * (value + (f4){d, 0, d, 0}) * w;
         }
 }
 
-static inline __attribute__((always_inline)) void
-to_block_dim(const Span *p, const bool affine, const bool heavy, float *block, const int dim) {
-    enum { COMPONENT_3D = SCATTER_3D / 3, COMPONENT_2D = SCATTER_2D / 2 };
-    const int component = dim == 3 ? COMPONENT_3D : COMPONENT_2D;
-    Stencil s;
-    for (int first = 0; first < p->count; first += CHUNK) {
-        int n = p->count - first < CHUNK ? p->count - first : CHUNK;
-        stencil_fill(&s, p, first, n, SCATTER_EDGE, dim);
+static inline __attribute__((always_inline)) void to_block_affine(const Span *p, const bool heavy,
+                                                                  float *block, const int dim) {
+    for (int first = 0; first < p->count; first += WIDE) {
+        const int n = p->count - first < WIDE ? p->count - first : WIDE;
+        Stencil s;
+        stencil_find(&s, p, first, wide_lanes() < n, dim);
         for (int i = 0; i < n; i++)
             for (int a = 0; a < dim; a++) {
                 float gradient[3] = {0};
-                if (affine)
-                    for (int b = 0; b < dim; b++)
-                        gradient[b] = p->attr[ATTR_AFFINE + 3 * a + b][first + i];
-                scatter(block + a * component + 2 * s.node[a][i], p->attr[ATTR_VX + a][first + i],
-                        heavy ? p->attr[ATTR_MASS][first + i] : 1, (a == 0 ? s.on : s.off)[0][i],
-                        (a == 1 ? s.on : s.off)[1][i], (a == 2 ? s.on : s.off)[2][i], gradient,
-                        affine, heavy, dim);
+                for (int b = 0; b < dim; b++)
+                    gradient[b] = p->attr[ATTR_AFFINE + 3 * a + b][first + i];
+                scatter_affine(block + a * (dim == 3 ? BLOCK_3D : BLOCK_2D) + 2 * s.node[a][i],
+                               p->attr[ATTR_VX + a][first + i],
+                               heavy ? p->attr[ATTR_MASS][first + i] : 1,
+                               (a == 0 ? s.on : s.off)[0][i], (a == 1 ? s.on : s.off)[1][i],
+                               dim == 3 ? (a == 2 ? s.on : s.off)[2][i] : 0, gradient, heavy, dim);
             }
     }
 }
 
 static void to_block(const Span *p, bool affine, float *block) {
-    if (p->attr[ATTR_MASS]) // few scenes: what differs is asked for each particle
-        to_block_dim(p, affine, true, block, p->dim);
+    const bool heavy = p->attr[ATTR_MASS];
+    if (affine && p->dim == 3)
+        heavy ? to_block_affine(p, true, block, 3) : to_block_affine(p, false, block, 3);
+    else if (affine)
+        heavy ? to_block_affine(p, true, block, 2) : to_block_affine(p, false, block, 2);
     else if (p->dim == 3)
-        affine ? to_block_dim(p, true, false, block, 3) : to_block_dim(p, false, false, block, 3);
+        heavy ? to_block_plain(p, true, block, 3) : to_block_plain(p, false, block, 3);
     else
-        affine ? to_block_dim(p, true, false, block, 2) : to_block_dim(p, false, false, block, 2);
+        heavy ? to_block_plain(p, true, block, 2) : to_block_plain(p, false, block, 2);
 }
 
 /// The (momentum, weight) pairs of a row of eight faces.
