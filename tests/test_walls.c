@@ -879,11 +879,12 @@ TEST(a_wall_of_half_a_cell_holds_water) {
     }
 }
 
-/// Pressure in such a tank with a wall of one cell after a step. => out, Pa
-static BrimResult side_pressure(double off, double tilt, bool both, float *out, BrimError *error) {
+/// Pressure in such a tank after a step. => out, Pa
+static BrimResult side_pressure(double thick, double off, double tilt, bool both, float *out,
+                                BrimError *error) {
     enum { N = 64 };
     Case c;
-    sides_case(1, off, tilt, both, &c);
+    sides_case(thick, off, tilt, both, &c);
     c.def.step = 0.005;
     c.def.tolerance = c.def.volume_tolerance = 1e-7;
     BrimSim *sim;
@@ -895,24 +896,35 @@ static BrimResult side_pressure(double off, double tilt, bool both, float *out, 
     return r;
 }
 
-TEST(both_sides_of_a_thin_wall_have_pressures_of_their_own) {
+/// Largest difference that water on the right makes to pressures on the left, over the deepest; 1
+/// where that is not the tank's.
+static double side_difference(double thick, double off, double tilt) {
     enum { N = 64 };
     static float alone[N * N], beside[N * N];
-    const double offs[3] = {0, 0.3, 0.5};
-    for (int k = 0; k < 9; k++) {
-        double off = offs[k % 3], tilt = k / 3 * 20, t = tilt * M_PI / 180, most = 0, deepest = 0;
-        BrimError error;
-        CHECK_OK(side_pressure(off, tilt, false, alone, &error), error);
-        CHECK_OK(side_pressure(off, tilt, true, beside, &error), error);
-        for (int i = 0; i < N * N; i++) {
-            double x = i % N + 0.5 - N / 2 - off, y = i / N + 0.5 - N / 2;
-            if (cos(t) * x + sin(t) * y > -0.5) continue; // in the wall, or beyond
-            most = fmax(most, fabs((double)alone[i] - (double)beside[i]));
-            deepest = fmax(deepest, (double)alone[i]);
-        }
-        CHECK_NEAR(deepest, 1000 * 9.81 * 0.6, 150);
-        CHECK(most < 1e-4 * deepest);
+    double t = tilt * M_PI / 180, most = 0, deepest = 0;
+    if (side_pressure(thick, off, tilt, false, alone, NULL) != BRIM_OK ||
+        side_pressure(thick, off, tilt, true, beside, NULL) != BRIM_OK)
+        return 1;
+    for (int i = 0; i < N * N; i++) {
+        double x = i % N + 0.5 - N / 2 - off, y = i / N + 0.5 - N / 2;
+        if (cos(t) * x + sin(t) * y > -0.5 * thick) continue; // in the wall, or beyond
+        most = fmax(most, fabs((double)alone[i] - (double)beside[i]));
+        deepest = fmax(deepest, (double)alone[i]);
     }
+    return fabs(deepest - 1000 * 9.81 * 0.6) < 150 ? most / deepest : 1;
+}
+
+TEST(both_sides_of_a_thin_wall_have_pressures_of_their_own) {
+    const double offs[3] = {0, 0.3, 0.5};
+    for (int k = 0; k < 9; k++) CHECK_BELOW(side_difference(1, offs[k % 3], k / 3 * 20), 1e-4);
+    // where walls are thinner, strips of water beside them are in cells that stand for the far side
+    double sum = 0, most = 0;
+    for (int k = 0; k < 40; k++) {
+        double difference = side_difference(0.5, fmod(0.37 * k, 1), 1.5 * k);
+        sum += difference, most = fmax(most, difference);
+    }
+    CHECK_BELOW(sum / 40, 2e-4); // 1.1e-4; 4.4e-4 where such cells counted as a whole
+    CHECK_BELOW(most, 6e-4);     // 3.9e-4; 1.6e-3
 }
 
 /// Water turns as one in a round tank without air, w = 2 / s; steps of 10 ms are cut at the ends of

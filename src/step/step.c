@@ -77,8 +77,8 @@ static const Stage step_stages[] = {
      "solid_at foreign solid_phi fine_at interior",
      "velocity old known scatter_at scatter_rows reached weight inverse_density mixed"},
     {AT_SURFACE, "surface", BRIM_STAGE_SURFACE, stage_surface, NULL,
-     "tile_solid solid_at shut cut rock foreign fine_at solid_phi solid_part solid_volume open "
-     "interior hidden",
+     "tile_solid solid_at shut cut rock foreign fine_at solid_fine solid_phi solid_part "
+     "solid_volume open interior hidden",
      "tracked rough smooth steady even even_next near_air asked sunk beside around kept track_tile "
      "phi liquid wet added full deepest shallowest air shut_off fixed lit near_lit around_lit "
      "changed changing depth deeper"},

@@ -120,9 +120,16 @@ static void forget_beyond_walls(const BrimSim *s, int slot, int axis, TileMask *
     const float near = 1.5f * s->dx;
     const Grid *g = &s->grid;
     if (!s->solid_at[slot] || !fine_near(s, slot)) return;
-    TileMask home = home_cells(s, slot), below = home_below(s, slot, axis);
+    TileMask own = own_cells(s, s->particles.occupied, slot);
+    TileMask below = own_beside(s, s->particles.occupied, slot, axis, -1);
+    for (int z = 0; z < g->tile_depth && has_band(s); z++)
+        own.slice[z] |= mask_word(g, s->interior, slot, z);
+    if (has_band(s)) {
+        TileMask interior = mask_neighbour(g, s->interior, slot, axis, -1);
+        for (int z = 0; z < g->tile_depth; z++) below.slice[z] |= interior.slice[z];
+    }
     for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = known->slice[z] & ~(home.slice[z] | below.slice[z]); bits;
+        for (uint64_t bits = known->slice[z] & ~(own.slice[z] | below.slice[z]); bits;
              bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
             if (solid_distance_at(s, (int64_t)slot * g->tile_cells + cell) < near)

@@ -462,7 +462,7 @@ static bool water_covers_face(const BrimSim *s, int slot, int cell) {
 /// in the midst of liquid such a cell would suck it in, with the pressure of all the water above
 /// (Batty et al. 2007 extend the liquid into solids to the same end). They are liquid when half of
 /// their room is.
-static void find_cut(BrimSim *s, int slot, uint8_t *found) {
+static void find_cut(BrimSim *s, int slot, int thread, uint8_t *found) {
     const Grid *g = &s->grid;
     if (!solid_here(s, slot)) return;
     TileMask near = mask_load(g, full_cells(s), slot), cells = cut_cells(s, slot);
@@ -477,12 +477,15 @@ static void find_cut(BrimSim *s, int slot, uint8_t *found) {
         any |= cells.slice[z] &= ~mask_word(g, s->liquid, slot, z);
     }
     if (!any) return;
-    TileMask allowed = allowed_cells(s, slot);
+    TileMask allowed = bound_cells(s, slot), closed = closed_cells(s, slot);
+    for (int z = 0; z < g->tile_depth; z++) allowed.slice[z] &= ~closed.slice[z];
+    const SolidNodes nodes = part_nodes(s, slot, thread);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = cells.slice[z] & allowed.slice[z]; bits; bits &= bits - 1) {
             int cell = z * 64 + __builtin_ctzll(bits);
             bool in_solid = mask_has(&rock, cell);
-            if ((in_solid && water_covers_face(s, slot, cell)) || liquid_part(s, slot, cell) > 0.5f)
+            if ((in_solid && water_covers_face(s, slot, cell)) ||
+                liquid_part(s, &nodes, slot, cell) > 0.5f)
                 found[cell >> 3] |= (uint8_t)(1 << (cell & 7));
         }
 }
@@ -561,7 +564,7 @@ static void find_beside(BrimSim *s, int slot, int thread, void *context) {
     if (s->def.surface != BRIM_SURFACE_FLAGS)
         measure_beside(s, slot, here), find_films(s, slot, here), find_sheets(s, slot, here),
             find_enclosed(s, slot, here);
-    find_cut(s, slot, here);
+    find_cut(s, slot, thread, here);
 }
 
 static void add_tile(BrimSim *s, int slot, int thread, void *context) {

@@ -66,7 +66,10 @@ static void gather_tile(BrimSim *s, int slot, int thread, void *context) {
     if (has_band(s)) band_weigh(s, slot, sums);
     if (!solid_here(s, slot)) return;
     const float *part = s->solid_part + solid_cell(s, (int64_t)slot * g->tile_cells);
-    if (fine_near(s, slot)) part_density(s, slot, sums);
+    if (fine_near(s, slot)) {
+        const SolidNodes nodes = part_nodes(s, slot, thread);
+        part_density(s, &nodes, slot, sums);
+    }
     for (int i = 0; i < g->tile_cells; i++) sums[i] += part[i];
 }
 
@@ -101,11 +104,11 @@ static TileMask shut(const BrimSim *s, int slot, int n) {
 static void wet_tile(BrimSim *s, int slot, int thread, void *context) {
     uint8_t *wet = context; // [rows]
     const Grid *g = &s->grid;
-    TileMask held = mask_load(g, full_cells(s), slot), may = bound_cells(s, slot);
+    TileMask held = own_cells(s, full_cells(s), slot), may = bound_cells(s, slot);
     TileMask all, any = {{0}};
     memset(&all, 0xff, sizeof all);
     for (int n = 0; n < 2 * s->dim; n++) {
-        TileMask near = mask_neighbour(g, full_cells(s), slot, n >> 1, n & 1 ? 1 : -1);
+        TileMask near = own_beside(s, full_cells(s), slot, n >> 1, n & 1 ? 1 : -1);
         TileMask closed = shut(s, slot, n);
         for (int z = 0; z < g->tile_depth; z++) {
             all.slice[z] &= near.slice[z] | closed.slice[z];
@@ -121,11 +124,9 @@ static void wet_tile(BrimSim *s, int slot, int thread, void *context) {
                 if (filled[z * 64 + bit] > 0.5f) held.slice[z] |= (uint64_t)1 << bit;
             }
     }
-    TileMask below = {{0}}, foreign = {{0}};
+    TileMask below = {{0}};
     if (has_rigid(s)) below = mask_load(g, has_band(s) ? s->below : s->rigid, slot);
-    if (s->walls.fine_count) foreign = mask_load(g, s->foreign, slot);
-    for (int z = 0; z < g->tile_depth; z++)
-        held.slice[z] &= may.slice[z] & ~(below.slice[z] | foreign.slice[z]);
+    for (int z = 0; z < g->tile_depth; z++) held.slice[z] &= may.slice[z] & ~below.slice[z];
     mask_store(g, wet, slot, &held);
 }
 

@@ -46,6 +46,10 @@ uint32_t largest_part(int dim, const float *low, int edge, uint32_t outside) {
 }
 
 uint32_t nearest_node(int dim, uint32_t outside, const float at[3]) {
+    int rounded = 0;
+    for (int a = dim - 1; a >= 0; a--)
+        rounded = 3 * rounded + (at[a] < 0.25f ? 0 : at[a] < 0.75f ? 1 : 2);
+    if (outside >> rounded & 1) return (uint32_t)1 << rounded;
     uint32_t nearest = 0;
     float least = 4;
     for (; outside; outside &= outside - 1) {

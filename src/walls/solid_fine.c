@@ -206,24 +206,18 @@ void find_foreign(BrimSim *s) {
     if (s->solid_at && s->walls.fine_count) tiles_for(s, find_foreign_in, NULL);
 }
 
-static TileMask at_home(const BrimSim *s, TileMask occupied, TileMask foreign, TileMask interior) {
-    for (int z = 0; z < s->grid.tile_depth; z++)
-        occupied.slice[z] = (occupied.slice[z] & ~foreign.slice[z]) | interior.slice[z];
-    return occupied;
+TileMask own_cells(const BrimSim *s, const uint8_t *cells, int slot) {
+    TileMask m = mask_load(&s->grid, cells, slot);
+    if (!s->walls.fine_count) return m;
+    TileMask foreign = mask_load(&s->grid, s->foreign, slot);
+    for (int z = 0; z < s->grid.tile_depth; z++) m.slice[z] &= ~foreign.slice[z];
+    return m;
 }
 
-TileMask home_cells(const BrimSim *s, int slot) {
-    const Grid *g = &s->grid;
-    TileMask interior = {{0}};
-    if (has_band(s)) interior = mask_load(g, s->interior, slot);
-    return at_home(s, mask_load(g, s->particles.occupied, slot), mask_load(g, s->foreign, slot),
-                   interior);
-}
-
-TileMask home_below(const BrimSim *s, int slot, int axis) {
-    const Grid *g = &s->grid;
-    TileMask interior = {{0}};
-    if (has_band(s)) interior = mask_neighbour(g, s->interior, slot, axis, -1);
-    return at_home(s, mask_neighbour(g, s->particles.occupied, slot, axis, -1),
-                   mask_neighbour(g, s->foreign, slot, axis, -1), interior);
+TileMask own_beside(const BrimSim *s, const uint8_t *cells, int slot, int axis, int step) {
+    TileMask m = mask_neighbour(&s->grid, cells, slot, axis, step);
+    if (!s->walls.fine_count) return m;
+    TileMask foreign = mask_neighbour(&s->grid, s->foreign, slot, axis, step);
+    for (int z = 0; z < s->grid.tile_depth; z++) m.slice[z] &= ~foreign.slice[z];
+    return m;
 }

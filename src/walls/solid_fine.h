@@ -33,10 +33,10 @@ uint32_t other_parts(const BrimSim *s, int slot, int cell);
 /// (x) => foreign
 void find_foreign(BrimSim *s);
 
-/// Cells of a tile that hold liquid which is at home there, and those whose lower neighbours along
-/// an axis do.
-TileMask home_cells(const BrimSim *s, int slot);
-TileMask home_below(const BrimSim *s, int slot, int axis);
+/// Those of a tile's cells in a mask that hold liquid of the part they stand for, if any; and cells
+/// whose neighbours in a direction do.
+TileMask own_cells(const BrimSim *s, const uint8_t *cells, int slot);
+TileMask own_beside(const BrimSim *s, const uint8_t *cells, int slot, int axis, int step);
 
 /// Distance in m at a node of half cells in a fine tile, or on its far side.
 float fine_lookup(const BrimSim *s, int slot, int x, int y, int z);
