@@ -133,6 +133,24 @@ TEST(water_below_a_slanted_level_stays_at_rest) {
     }
 }
 
+/// A gap of less than a cell between water and a box above it is no room to be filled.
+TEST(water_below_a_lid_stays_at_rest) {
+    static const double gap[] = {0.5, 0.7, 0.9};
+    for (int k = 0; k < 3; k++) {
+        const double dx = 1.0 / 64, depth = 0.5 + 0.37 * dx;
+        Case c = case_tank(2, 64, (float)depth);
+        case_solid(&c, box_between((BrimVec3){0.403f, (float)(depth + gap[k] * dx), 0},
+                                   (BrimVec3){0.603f, 0.9f, 1}));
+        c.def.step = 0.01;
+        BrimError error;
+        BrimSim *sim;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        CHECK_OK(run_until(sim, 2, &error), error);
+        CHECK_BELOW(energy_per_mass(sim), 1e-5);
+        brim_sim_destroy(&sim);
+    }
+}
+
 // ---------------------------------------------------------------------------------- free fall
 
 /// Largest distance of a particle from its parabola after half a second, relative to the fall.

@@ -27,9 +27,9 @@ bool density_measure(BrimSim *s, float *density);
 /// below
 void density_wet(BrimSim *s, uint8_t *wet);
 
-/// Density errors of a tile's wet cells: density - 1, beside air not below 0, so that the surface
-/// does not pull itself together. => error [tile_cells], what is to be corrected; 0 in other cells,
-/// and for small ones at the lower edge of a band
+/// Density errors of a tile's wet cells: density - 1, beside air and in gaps under walls not below
+/// 0, so that the surface does not pull itself together, or up. => error [tile_cells], what is to
+/// be corrected; 0 in other cells, and for small ones at the lower edge of a band
 DensityErrors density_errors(const BrimSim *s, const float *density, const uint8_t *wet, int slot,
                              float *error);
 

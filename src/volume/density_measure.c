@@ -15,6 +15,9 @@ enum { E = SCATTER_EDGE };
 /// What an impact presses together is more.
 static const float CHANCE = 0.25f;
 
+/// A cell of which solids take more than this is a sliver, in which no particles may fit.
+static const float SLIVER = 0.5f;
+
 float density_ramp(const BrimSimDef *def) {
     // A whole number of them: rows of particles that cross the end of a ramp then give as much as
     // they take.
@@ -121,7 +124,7 @@ static void wet_tile(BrimSim *s, int slot, int thread, void *context) {
         for (int z = 0; z < g->tile_depth; z++)
             for (uint64_t bits = any.slice[z] & ~held.slice[z]; bits; bits &= bits - 1) {
                 int bit = __builtin_ctzll(bits);
-                if (filled[z * 64 + bit] > 0.5f) held.slice[z] |= (uint64_t)1 << bit;
+                if (filled[z * 64 + bit] > SLIVER) held.slice[z] |= (uint64_t)1 << bit;
             }
     }
     TileMask below = {{0}};
@@ -165,10 +168,38 @@ static TileMask edge_cells(const BrimSim *s, int slot) {
     return edge;
 }
 
+/// Whether liquid fills less than half of what solids leave of a cell.
+static bool half_empty(const BrimSim *s, const float *density, int64_t cell) {
+    const int64_t solid = solid_cell(s, cell);
+    const float part = solid < 0 ? 0 : s->solid_part[solid];
+    return density[cell] - part < 0.5f * (1 - part);
+}
+
+/// Whether a wet cell beside a wall or a sliver is part of a gap between that and the liquid: it
+/// and another one beside it are less than half full. Such gaps hold air though no air is beside
+/// them; filled, they would lift the water below a lid that does not touch it. density: [cells]
+static bool in_gap(const BrimSim *s, const float *density, const uint8_t *wet, int slot, int cell) {
+    bool wall = false, goes_on = false;
+    if (s->def.volume != BRIM_VOLUME_DENSITY) return false; // the others are kept as published
+    if (!half_empty(s, density, (int64_t)slot * s->grid.tile_cells + cell)) return false;
+    for (int n = 0; n < 2 * s->dim; n++) {
+        const TileMask closed = shut(s, slot, n);
+        const int64_t next = grid_step(&s->grid, slot, cell, n >> 1, n & 1 ? 1 : -1);
+        if (next < 0 || mask_has(&closed, cell)) {
+            wall = true;
+            continue;
+        }
+        const int64_t solid = solid_cell(s, next);
+        wall |= solid >= 0 && s->solid_volume[solid] > SLIVER;
+        goes_on |= wet[next >> 3] >> (next & 7) & 1 && half_empty(s, density, next);
+    }
+    return wall && goes_on;
+}
+
 DensityErrors density_errors(const BrimSim *s, const float *density, const uint8_t *wet, int slot,
                              float *error) {
     const Grid *g = &s->grid;
-    density += (size_t)slot * (size_t)g->tile_cells;
+    const float *mine = density + (size_t)slot * (size_t)g->tile_cells;
     TileMask here = mask_load(g, wet, slot), air = beside_air(s, wet, slot);
     DensityErrors sums = {0};
     for (int z = 0; z < g->tile_depth && has_band(s); z++) // full, and without a count of particles
@@ -178,9 +209,10 @@ DensityErrors density_errors(const BrimSim *s, const float *density, const uint8
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
-            float e = density[cell] - 1;
+            float e = mine[cell] - 1;
             if (edge.slice[z] >> bit & 1 && fabsf(e) < CHANCE) e = 0;
-            error[cell] = e = air.slice[z] >> bit & 1 && e < 0 ? 0 : e;
+            if (e < 0 && (air.slice[z] >> bit & 1 || in_gap(s, density, wet, slot, cell))) e = 0;
+            error[cell] = e;
             sums.sum += fabsf(e);
             sums.cells++;
             if (!(fabsf(e) <= sums.largest)) sums.largest = fabsf(e);
