@@ -33,6 +33,7 @@ static float size_of(int dim, const float *low, int edge, uint32_t part) {
 }
 
 uint32_t largest_part(int dim, const float *low, int edge, uint32_t outside) {
+    if (!outside || outside == (dim == 3 ? 0777777777 : 0777)) return outside;
     uint32_t largest = joined_part(outside & (~outside + 1), outside);
     if (largest == outside) return outside;
     float most = size_of(dim, low, edge, largest);

@@ -104,18 +104,42 @@ static bool faces_apart(int dim, const float *v, const int at[3], int axis, cons
     return apart > 0;
 }
 
-bool hides_wall(int dim, const float *phi, const int low[3], const int high[3]) {
+/// Whether from some of a row's edges the distance falls towards the middle from the upper end: few
+/// pass this, which is all that most rows are asked.
+static bool any_falls(const float *v, int along, int count) {
+    int32_t any = 0;
+    for (int x = 0; x < count; x++) {
+        const float low = v[x], high = v[x + along];
+        any |= (low > 0) & (high > 0) & (low + high < v[x + 2 * along] - high);
+    }
+    return any;
+}
+
+/// The same of a row's edges along an axis, the first of which is at `at`.
+static bool row_hides_wall(int dim, const float *phi, const int at[3], int axis, const int low[3],
+                           const int high[3]) {
     static const int stride[3] = {1, NODES, NODES * NODES};
+    const int along = stride[axis], end = high[0] - at[0] + (axis > 0);
+    const float *v = phi + (at[2] * NODES + at[1]) * NODES + at[0];
+    const int count = axis == 0 && end > TILE + 1 - at[0] ? TILE + 1 - at[0] : end;
+    // the last edge before the domain's end has nothing beyond its upper node
+    const bool last = axis > 0 && at[axis] + 1 == high[axis];
+    const int inner = axis == 0 && at[0] + count == high[0] ? count - 1 : count;
+    for (int x = last || any_falls(v, along, inner) ? 0 : inner; x < count; x++) {
+        const int node[3] = {at[0] + x, at[1], at[2]};
+        if (v[x] > 0 && v[x + along] > 0 && faces_apart(dim, v + x, node, axis, low, high))
+            return true;
+    }
+    return false;
+}
+
+bool hides_wall(int dim, const float *phi, const int low[3], const int high[3]) {
     for (int z = low[2]; z <= high[2]; z++)
         for (int y = low[1]; y <= high[1]; y++)
-            for (int x = low[0]; x <= high[0]; x++) {
-                const int at[3] = {x, y, z};
-                const float *v = phi + (z * NODES + y) * NODES + x;
-                if (!(v[0] > 0)) continue;
-                for (int a = 0; a < dim; a++)
-                    if (at[a] < high[a] && at[a] <= TILE && v[stride[a]] > 0 &&
-                        faces_apart(dim, v, at, a, low, high))
-                        return true;
+            for (int a = 0; a < dim; a++) {
+                const int at[3] = {low[0], y, z};
+                if (a > 0 && (at[a] >= high[a] || at[a] > TILE)) continue;
+                if (row_hides_wall(dim, phi, at, a, low, high)) return true;
             }
     return false;
 }

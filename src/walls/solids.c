@@ -70,7 +70,7 @@ static int low_corner(int dim, int cell) {
 
 bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const float *y,
                    const float *z, float *phi, int16_t *owner) {
-    enum { MOST = FINE_EDGE * FINE_EDGE };
+    enum { MOST = HALF_EDGE * HALF_EDGE };
     bool any = false;
     for (int k = 0; k < s->walls.solid_count; k++) {
         const Solid *solid = s->walls.solids[k];
@@ -158,17 +158,16 @@ static void sample_halves(const BrimSim *s, int slot, const Nodes *nodes, Halves
         refine_halves(s->dim, nodes->phi, halves->phi);
         return;
     }
-    for (int z = 0; z < (s->dim == 3 ? HALF_EDGE : 1); z++)
-        for (int y = 0; y < HALF_EDGE; y++) {
-            float place[3][HALF_EDGE], *phi = halves->phi + z * SLICE + y * HALF_EDGE;
-            for (int x = 0; x < HALF_EDGE; x++) {
-                place[0][x] = half_node_at(s, 0, 2 * TILE * c.x + x - 2);
-                place[1][x] = half_node_at(s, 1, 2 * TILE * c.y + y - 2);
-                place[2][x] = s->dim == 3 ? half_node_at(s, 2, 2 * TILE * c.z + z - 2) : 0;
-                phi[x] = INFINITY;
-            }
-            solids_sample(s, slot, HALF_EDGE, place[0], place[1], place[2], phi, NULL);
+    for (int z = 0; z < (s->dim == 3 ? HALF_EDGE : 1); z++) {
+        float x[SLICE], y[SLICE], at_z[SLICE], *phi = halves->phi + z * SLICE;
+        for (int i = 0; i < SLICE; i++) {
+            x[i] = half_node_at(s, 0, 2 * TILE * c.x + i % HALF_EDGE - 2);
+            y[i] = half_node_at(s, 1, 2 * TILE * c.y + i / HALF_EDGE - 2);
+            at_z[i] = s->dim == 3 ? half_node_at(s, 2, 2 * TILE * c.z + z - 2) : 0;
+            phi[i] = INFINITY;
         }
+        solids_sample(s, slot, SLICE, x, y, at_z, phi, NULL);
+    }
 }
 
 /// The half-cell node at the low corner of a cell, counted from the tile's.
@@ -182,13 +181,26 @@ static uint32_t *part_at(Halves *halves, int x, int y, int z) {
 
 /// => halves
 static void find_halves(const BrimSim *s, int slot, const Nodes *nodes, Halves *halves) {
+    const int deep = s->dim == 3 ? 1 : 0, depth = deep ? HALF_EDGE : 1;
+    uint32_t outside[HALF_EDGE][HALF_EDGE]; // [z][y] bit x
     sample_halves(s, slot, nodes, halves);
-    for (int z = s->dim == 3 ? -1 : 0; z < s->grid.tile_depth; z++)
+    for (int z = 0; z < depth; z++)
+        for (int y = 0; y < HALF_EDGE; y++) {
+            const float *row = halves->phi + (z * HALF_EDGE + y) * HALF_EDGE;
+            uint32_t bits = 0;
+            for (int x = 0; x < HALF_EDGE; x++) bits |= (uint32_t)(row[x] > 0) << x;
+            outside[z][y] = bits;
+        }
+    for (int z = -deep; z < s->grid.tile_depth; z++)
         for (int y = -1; y < TILE; y++)
             for (int x = -1; x < TILE; x++) {
+                uint32_t here = 0;
+                for (int k = deep ? 8 : 2; k >= 0; k--)
+                    here =
+                        here << 3 |
+                        (outside[deep * (2 * z + 2) + k / 3][2 * y + 2 + k % 3] >> (2 * x + 2) & 7);
                 const float *low = halves->phi + half_corner(s->dim, x, y, z);
-                uint32_t outside = outside_of(s->dim, low, HALF_EDGE);
-                *part_at(halves, x, y, z) = largest_part(s->dim, low, HALF_EDGE, outside);
+                *part_at(halves, x, y, z) = largest_part(s->dim, low, HALF_EDGE, here);
             }
 }
 
@@ -248,6 +260,9 @@ static float open_halves(const BrimSim *s, Halves *halves, int axis, int cell) {
     const int to[3] = {at[0] - (axis == 0), at[1] - (axis == 1), at[2] - (axis == 2)};
     const uint32_t here = *part_at(halves, at[0], at[1], at[2]);
     const uint32_t below = *part_at(halves, to[0], to[1], to[2]);
+    const uint32_t all = s->dim == 3 ? 0777777777 : 0777;
+    if (!here || !below) return 0;
+    if (here == all && below == all) return 1;
     const float *phi = halves->phi + half_corner(s->dim, at[0], at[1], at[2]);
     float v[9];
     for (int k = 0; k < (s->dim == 3 ? 9 : 3); k++) {
@@ -265,35 +280,63 @@ static float open_halves(const BrimSim *s, Halves *halves, int axis, int cell) {
     return open;
 }
 
-static void sample_face(BrimSim *s, const Nodes *nodes, Halves *halves, int slot, int axis,
-                        int cell, bool moving) {
-    int x = cell & 7, y = (cell >> 3) & 7, z = cell >> 6, corner[4];
-    int n = face_corners(s->dim, axis, cell, corner), nearest = corner[0];
-    float v[4], least = OPEN_MIN;
-    for (int i = 0; i < n; i++) {
-        v[i] = nodes->phi[corner[i]];
-        if (v[i] < nodes->phi[nearest]) nearest = corner[i];
+/// Lower faces of a row of cells along an axis: their corners' nodes, of these the nearest, and the
+/// distances there and at the farthest.
+typedef struct Faces {
+    int count, corner[4]; ///< of the first face; the others' follow
+    int nearest[TILE];
+    float least[TILE], most[TILE];
+} Faces;
+
+static Faces faces_of(int dim, const float *phi, int axis, int cell) {
+    Faces f;
+    f.count = face_corners(dim, axis, cell, f.corner);
+    for (int x = 0; x < TILE; x++) {
+        f.nearest[x] = f.corner[0] + x;
+        f.least[x] = f.most[x] = phi[f.corner[0] + x];
     }
-    float open = n == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
-    if (halves->any)
-        open = open_halves(s, halves, axis, cell);
-    else if (!s->warp && open > 0 && open < 1 && of_body(s, nodes, nearest))
-        open = open_finely(s, slot, axis, cell, v), least = OPEN_FINE;
-    int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
-    s->open[axis][at] = open < least ? 0 : open;
-    if (s->wall_speed[axis]) s->wall_speed[axis][at] = 0;
-    if (!moving) return;
+    for (int k = 1; k < f.count; k++)
+        for (int x = 0; x < TILE; x++) {
+            const float d = phi[f.corner[k] + x];
+            f.nearest[x] = d < f.least[x] ? f.corner[k] + x : f.nearest[x];
+            f.least[x] = d < f.least[x] ? d : f.least[x];
+            f.most[x] = d > f.most[x] ? d : f.most[x];
+        }
+    return f;
+}
+
+/// The open part of the face x of a row whose first cell is `cell`.
+static float open_face(const BrimSim *s, const Nodes *nodes, Halves *halves, const Faces *f,
+                       int slot, int axis, int cell, int x) {
+    float v[4], least = OPEN_MIN, open;
+    if (halves->any) {
+        open = open_halves(s, halves, axis, cell + x);
+        return open < least ? 0 : open;
+    }
+    if (f->least[x] > 0) return 1;
+    if (!(f->most[x] > 0)) return 0;
+    for (int k = 0; k < f->count; k++) v[k] = nodes->phi[f->corner[k] + x];
+    open = f->count == 2 ? open_edge(v[0], v[1]) : open_square(v[0], v[1], v[2], v[3]);
+    if (!s->warp && open > 0 && open < 1 && of_body(s, nodes, f->nearest[x]))
+        open = open_finely(s, slot, axis, cell + x, v), least = OPEN_FINE;
+    return open < least ? 0 : open;
+}
+
+/// How fast the wall nearest to a face moves along its axis, 0 where none is near.
+static float speed_at(const BrimSim *s, const Nodes *nodes, int nearest, int slot, int axis,
+                      int cell) {
+    const int owner = nodes->owner[nearest];
+    if (owner < 0 || !(nodes->phi[nearest] < solid_velocity_reach(s->walls.solids[owner])))
+        return 0;
     TileCoord c = s->grid.coord[slot];
-    float p[3] = {(float)(c.x * TILE + x) + 0.5f, (float)(c.y * TILE + y) + 0.5f,
-                  (float)(c.z * TILE + z) + 0.5f};
+    float p[3] = {(float)(c.x * TILE + (cell & 7)) + 0.5f,
+                  (float)(c.y * TILE + (cell >> 3 & 7)) + 0.5f,
+                  (float)(c.z * TILE + (cell >> 6)) + 0.5f};
     p[axis] -= 0.5f;
     if (s->warp) warp_to_place(s, p);
-    int owner = nodes->owner[nearest];
-    BrimVec3 w = {0, 0, 0};
-    if (owner >= 0 && nodes->phi[nearest] < solid_velocity_reach(s->walls.solids[owner]))
-        w = solid_velocity(s->walls.solids[owner], p[0] * s->dx, p[1] * s->dx,
-                           s->dim == 3 ? p[2] * s->dx : 0);
-    s->wall_speed[axis][at] = axis == 0 ? w.x : axis == 1 ? w.y : w.z;
+    BrimVec3 w = solid_velocity(s->walls.solids[owner], p[0] * s->dx, p[1] * s->dx,
+                                s->dim == 3 ? p[2] * s->dx : 0);
+    return axis == 0 ? w.x : axis == 1 ? w.y : w.z;
 }
 
 /// How far from the solids near a tile their speeds are wanted, m.
@@ -306,24 +349,17 @@ static float speed_reach(const BrimSim *s, int slot) {
     return reach;
 }
 
-/// The lower faces of a row of cells along an axis. Most rows lie outside of all solids, and where
-/// their speeds are not wanted.
+/// The lower faces of a row of cells along an axis: most lie outside of all solids, and where their
+/// speeds are not wanted.
 static void sample_faces(BrimSim *s, const Nodes *nodes, Halves *halves, int slot, int axis,
-                         int cell, bool moving, float reach) {
-    int corner[4], n = face_corners(s->dim, axis, cell, corner);
-    float least = INFINITY;
-    for (int k = 0; k < n; k++)
-        for (int x = 0; x < TILE; x++) {
-            float phi = nodes->phi[corner[k] + x];
-            least = phi < least ? phi : least;
-        }
-    if (halves->any || !(least > 0 && least >= reach)) {
-        for (int x = 0; x < TILE; x++) sample_face(s, nodes, halves, slot, axis, cell + x, moving);
-        return;
-    }
-    int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
-    for (int x = 0; x < TILE; x++) s->open[axis][at + x] = 1;
-    for (int x = 0; x < TILE && s->wall_speed[axis]; x++) s->wall_speed[axis][at + x] = 0;
+                         int cell, float reach) {
+    const Faces f = faces_of(s->dim, nodes->phi, axis, cell);
+    const int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
+    float *open = s->open[axis] + at, *speed = s->wall_speed[axis];
+    for (int x = 0; x < TILE; x++) open[x] = open_face(s, nodes, halves, &f, slot, axis, cell, x);
+    for (int x = 0; speed && x < TILE; x++)
+        speed[at + x] =
+            f.least[x] < reach ? speed_at(s, nodes, f.nearest[x], slot, axis, cell + x) : 0;
 }
 
 static void set_far(BrimSim *s, int slot) {
@@ -336,32 +372,49 @@ static void set_far(BrimSim *s, int slot) {
     memset(s->rock + at, 0, rows);
 }
 
-/// Whether a cell's centre lies inside a solid, by the mean over its corners.
-static bool centre_inside(int dim, const float *phi, int cell) {
-    const float *low = phi + low_corner(dim, cell);
-    float sum = low[0] + low[1] + low[NODES] + low[NODES + 1];
-    if (dim == 2) return sum < 0;
-    low += NODES * NODES;
-    return sum + low[0] + low[1] + low[NODES] + low[NODES + 1] < 0;
+/// Which of a row of cells have their centres inside a solid, by the mean over their corners.
+static uint64_t centres_inside(int dim, const float *phi, int cell) {
+    const float *low = phi + low_corner(dim, cell), *far = low + NODES * NODES;
+    uint64_t inside = 0;
+    float sum[TILE], least = 0;
+    for (int x = 0; x < TILE; x++)
+        sum[x] = low[x] + low[x + 1] + low[x + NODES] + low[x + NODES + 1];
+    for (int x = 0; dim == 3 && x < TILE; x++)
+        sum[x] = sum[x] + far[x] + far[x + 1] + far[x + NODES] + far[x + NODES + 1];
+    for (int x = 0; x < TILE; x++) least = sum[x] < least ? sum[x] : least;
+    if (!(least < 0)) return 0;
+    for (int x = 0; x < TILE; x++) inside |= (uint64_t)(sum[x] < 0) << x;
+    return inside;
+}
+
+/// The same from half cells.
+static uint64_t halves_inside(int dim, const float *phi, int cell) {
+    enum { CENTRE_2D = HALF_EDGE + 1, CENTRE_3D = HALF_EDGE * HALF_EDGE + CENTRE_2D };
+    const float *centre =
+        phi + half_corner(dim, 0, cell >> 3 & 7, cell >> 6) + (dim == 3 ? CENTRE_3D : CENTRE_2D);
+    uint64_t inside = 0;
+    for (int x = 0; x < TILE; x++) inside |= (uint64_t)(centre[2 * x] < 0) << x;
+    return inside;
 }
 
 /// (open, nodes) => (shut, cut, rock)
 static void make_masks(BrimSim *s, const Nodes *nodes, const Halves *halves, int slot) {
-    enum { CENTRE_2D = HALF_EDGE + 1, CENTRE_3D = HALF_EDGE * HALF_EDGE + CENTRE_2D };
     TileMask rock = {{0}};
-    for (int i = 0; i < s->grid.tile_cells; i++) {
-        int low = half_corner(s->dim, i & 7, i >> 3 & 7, i >> 6);
-        bool inside = halves->any ? halves->phi[low + (s->dim == 3 ? CENTRE_3D : CENTRE_2D)] < 0
-                                  : centre_inside(s->dim, nodes->phi, i);
-        rock.slice[i >> 6] |= (uint64_t)inside << (i & 63);
-    }
+    for (int i = 0; i < s->grid.tile_cells; i += TILE)
+        rock.slice[i >> 6] |= (halves->any ? halves_inside(s->dim, halves->phi, i)
+                                           : centres_inside(s->dim, nodes->phi, i))
+                              << (i & 63);
     mask_store(&s->grid, s->rock, slot, &rock);
     for (int a = 0; a < s->dim; a++) {
         TileMask shut = {{0}}, cut = {{0}};
         const float *open = s->open[a] + solid_cell(s, (int64_t)slot * s->grid.tile_cells);
-        for (int i = 0; i < s->grid.tile_cells; i++) {
-            shut.slice[i >> 6] |= (uint64_t)(open[i] == 0) << (i & 63);
-            cut.slice[i >> 6] |= (uint64_t)(open[i] < 1) << (i & 63);
+        for (int i = 0; i < s->grid.tile_cells; i += TILE) {
+            float least = 1;
+            for (int x = 0; x < TILE; x++) least = open[i + x] < least ? open[i + x] : least;
+            for (int x = 0; least < 1 && x < TILE; x++) {
+                shut.slice[i >> 6] |= (uint64_t)(open[i + x] == 0) << ((i + x) & 63);
+                cut.slice[i >> 6] |= (uint64_t)(open[i + x] < 1) << ((i + x) & 63);
+            }
         }
         mask_store(&s->grid, s->shut[a], slot, &shut);
         mask_store(&s->grid, s->cut[a], slot, &cut);
@@ -403,7 +456,7 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
     bool near = sample_nodes(s, slot, &nodes), moving = near && any_moves(s, slot);
-    float reach = moving ? speed_reach(s, slot) : 0;
+    float reach = moving ? speed_reach(s, slot) : -INFINITY; // of none
     // its box may be near, and none of its walls
     near = near && (s->warp || least_distance(s->dim, nodes.phi, 0, NODES - 1) <
                                    fmaxf(reach, SOLID_REACH * s->dx));
@@ -417,14 +470,14 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     s->fine_at[s->solid_at[slot] - 1] = halves.any && !s->warp ? -1 : 0;
     if (halves.any) find_halves(s, slot, &nodes, &halves);
     for (int i = 0; i < s->grid.tile_cells; i++) {
-        s->solid_phi[base + (size_t)i] =
-            fminf(nodes.phi[low_corner(s->dim, i)], SOLID_REACH * s->dx);
+        const float d = nodes.phi[low_corner(s->dim, i)], most = SOLID_REACH * s->dx;
+        s->solid_phi[base + (size_t)i] = d < most ? d : most;
     }
     float least = least_distance(s->dim, nodes.phi, 1, TILE + 1) * s->inv_dx;
     s->solid_least[s->solid_at[slot] - 1] = least;
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i += TILE)
-            sample_faces(s, &nodes, &halves, slot, a, i, moving, reach);
+            sample_faces(s, &nodes, &halves, slot, a, i, reach);
     make_masks(s, &nodes, &halves, slot);
     float *kernel = s->solid_part ? s->solid_part + base : NULL;
     if (halves.any) {
