@@ -58,7 +58,7 @@ TEST(density_knows_how_much_of_a_kernel_a_wall_takes) {
             float node[PART_NODES * PART_NODES], kernel[64], volume[64];
             for (int i = 0; i < PART_NODES * PART_NODES; i++)
                 node[i] = (float)(w - (i % PART_NODES - 1)); // solid where x > w
-            solid_part(2, node, (float)ramp / 8, kernel, volume);
+            solid_part()->of_nodes(2, node, (float)ramp / 8, kernel, volume);
             for (int x = 0; x < TILE; x++) {
                 double part = 0; // at w, w + 1/64, ...: a kernel of straight pieces
                 for (double at = w + 1.0 / 128; at < x + 2; at += 1.0 / 64)

@@ -338,13 +338,32 @@ INLINE wide sample_wide(const DistanceGrid *g, wide x, wide y, wide z, wide_int 
     return mix(near, mix(mix(c[0], c[1], f[0]), mix(d[0], d[1], f[0]), f[1]), f[2]);
 }
 
+INLINE wide beyond(wide x, float low, float high) {
+    const wide above = wide_select(x > high, x - high, wide_all(0));
+    return wide_select(x < low, low - x, above);
+}
+
+/// As outside_bound.
+INLINE wide bound_wide(const DistanceGrid *g, const wide p[3], wide inner) {
+    wide grid2 = wide_all(0), mesh2 = wide_all(0);
+    for (int i = 0; i < 3; i++) {
+        if (g->n[i] == 1) continue;
+        const float edge = g->origin[i] + g->spacing * (float)(g->n[i] - 1);
+        const wide a = beyond(p[i], g->origin[i], edge), b = beyond(p[i], g->low[i], g->high[i]);
+        grid2 += a * a, mesh2 += b * b;
+    }
+    const wide bound2 = grid2 + inner * inner;
+    return wide_sqrt(wide_select(bound2 > mesh2, bound2, mesh2));
+}
+
 static void sample(const DistanceGrid *g, const float *x, const float *y, const float *z,
-                   float *out, int32_t *outside) {
+                   float *out) {
     for (int i = 0; i < DISTANCE_POINTS; i += WIDE) {
-        wide_int beyond = {0};
-        wide_store(out + i,
-                   sample_wide(g, wide_load(x + i), wide_load(y + i), wide_load(z + i), &beyond));
-        wide_store((float *)outside + i, (wide)beyond);
+        const wide p[3] = {wide_load(x + i), wide_load(y + i), wide_load(z + i)};
+        wide_int outside = {0};
+        wide d = sample_wide(g, p[0], p[1], p[2], &outside);
+        if (wide_bits(outside)) d = wide_select(outside, bound_wide(g, p, d), d);
+        wide_store(out + i, d);
     }
 }
 

@@ -163,17 +163,15 @@ static float sample_one(const DistanceGrid *g, const float p[3]) {
 static void sample_piece(const DistanceGrid *g, int n, const float *x, const float *y,
                          const float *z, float *out) {
     const DistanceKernels *kernels = distance_kernels_for(isa_choose(BRIM_ISA_AUTO));
-    float p[3][DISTANCE_POINTS] = {{0}}, d[DISTANCE_POINTS];
-    int32_t outside[DISTANCE_POINTS];
-    if (n < DISTANCE_POINTS) {
-        size_t bytes = (size_t)n * sizeof(float);
-        memcpy(p[0], x, bytes), memcpy(p[1], y, bytes), memcpy(p[2], z, bytes);
-        kernels->sample(g, p[0], p[1], p[2], d, outside);
-    } else {
-        kernels->sample(g, x, y, z, d, outside);
+    if (n == DISTANCE_POINTS) {
+        kernels->sample(g, x, y, z, out);
+        return;
     }
-    for (int i = 0; i < n; i++)
-        out[i] = outside[i] ? outside_bound(g, (float[3]){x[i], y[i], z[i]}, d[i]) : d[i];
+    float p[3][DISTANCE_POINTS] = {{0}}, d[DISTANCE_POINTS];
+    size_t bytes = (size_t)n * sizeof(float);
+    memcpy(p[0], x, bytes), memcpy(p[1], y, bytes), memcpy(p[2], z, bytes);
+    kernels->sample(g, p[0], p[1], p[2], d);
+    memcpy(out, d, bytes);
 }
 
 void distance_grid_sample(const DistanceGrid *g, int n, const float *x, const float *y,

@@ -55,10 +55,10 @@ typedef struct DistanceKernels {
     /// that is less.
     void (*refine)(const TriangleFrame *triangles, const DistanceRows *rows, const int low[2],
                    const int high[2], float near, float most);
-    /// Values between the nodes of a grid that has more than one along x, of the nearest place in
-    /// it for points that are `outside`. (x, y, z) [DISTANCE_POINTS] => (out, outside)
+    /// Values between the nodes of a grid that has more than one along x; for points outside of it
+    /// a bound, from the nearest place in it. (x, y, z) [DISTANCE_POINTS] => out
     void (*sample)(const DistanceGrid *grid, const float *x, const float *y, const float *z,
-                   float *out, int32_t *outside);
+                   float *out);
 } DistanceKernels;
 BRIM_KERNELS(DistanceKernels, distance_kernels)
 

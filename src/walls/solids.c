@@ -52,14 +52,10 @@ static bool near_tile(const BrimSim *s, const Solid *solid, int slot) {
     return true;
 }
 
-static float node_at(const BrimSim *s, int axis, int i) {
-    int last = s->grid.cells[axis];
-    return (float)(i < 0 ? 0 : i > last ? last : i) * s->dx;
-}
-
-static float half_node_at(const BrimSim *s, int axis, int i) {
-    int last = 2 * s->grid.cells[axis];
-    return (float)(i < 0 ? 0 : i > last ? last : i) * 0.5f * s->dx;
+/// Where a node along an axis is, `fine` of them to a cell; beyond the domain: on its side, m.
+static float node_at(const BrimSim *s, int axis, int i, int fine) {
+    const int last = fine * s->grid.cells[axis];
+    return (float)(i < 0 ? 0 : i > last ? last : i) * (1 / (float)fine) * s->dx;
 }
 
 /// Index of the low corner of a cell in `Nodes`.
@@ -78,11 +74,10 @@ bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const 
         if (!solid_exists(solid, s->walls.time) || !near_tile(s, solid, slot)) continue;
         any = true;
         solid_distance(solid, count, x, y, z, d);
-        for (int i = 0; i < count; i++) {
-            if (!(d[i] - SOLID_SKIN * s->dx < phi[i])) continue;
-            phi[i] = d[i] - SOLID_SKIN * s->dx;
-            if (owner) owner[i] = (int16_t)k;
-        }
+        const float skin = SOLID_SKIN * s->dx;
+        for (int i = 0; owner && i < count; i++)
+            owner[i] = d[i] - skin < phi[i] ? (int16_t)k : owner[i];
+        for (int i = 0; i < count; i++) phi[i] = d[i] - skin < phi[i] ? d[i] - skin : phi[i];
     }
     return any;
 }
@@ -103,22 +98,27 @@ static bool sample_warped(const BrimSim *s, int slot, Nodes *nodes) {
     return any;
 }
 
-/// Fills `nodes`, slice by slice; false when no solid is near.
-static bool sample_nodes(const BrimSim *s, int slot, Nodes *nodes) {
-    enum { SLICE = NODES * NODES };
+/// Distances of a tile's nodes and of those one cell around it, `fine` to a cell and `edge` along
+/// each axis, slice by slice, and the solid that each is nearest to; owner may be NULL. False when
+/// no solid is near.
+static bool sample_around(const BrimSim *s, int slot, int fine, int edge, float *phi,
+                          int16_t *owner) {
+    enum { MOST = HALF_EDGE * HALF_EDGE };
+    float x[MOST], y[MOST], at_z[MOST];
+    const int slice = edge * edge;
+    const TileCoord c = s->grid.coord[slot];
     bool any = false;
-    TileCoord c = s->grid.coord[slot];
-    if (s->warp) return sample_warped(s, slot, nodes);
-    for (int z = 0; z < (s->dim == 3 ? NODES : 1); z++) {
-        float x[SLICE], y[SLICE], at_z[SLICE], *phi = nodes->phi + z * SLICE;
-        int16_t *owner = nodes->owner + z * SLICE;
-        for (int i = 0; i < SLICE; i++) {
-            x[i] = node_at(s, 0, c.x * TILE + i % NODES - 1);
-            y[i] = node_at(s, 1, c.y * TILE + i / NODES - 1);
-            at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * TILE + z - 1) : 0.0f;
-            phi[i] = INFINITY, owner[i] = -1;
+    for (int j = 0; j < edge; j++)
+        for (int i = 0; i < edge; i++) {
+            x[j * edge + i] = node_at(s, 0, fine * (TILE * c.x - 1) + i, fine);
+            y[j * edge + i] = node_at(s, 1, fine * (TILE * c.y - 1) + j, fine);
         }
-        any |= solids_sample(s, slot, SLICE, x, y, at_z, phi, owner);
+    for (int k = 0; k < (s->dim == 3 ? edge : 1); k++, phi += slice) {
+        const float z = s->dim == 3 ? node_at(s, 2, fine * (TILE * c.z - 1) + k, fine) : 0;
+        for (int i = 0; i < slice; i++) at_z[i] = z, phi[i] = INFINITY;
+        for (int i = 0; owner && i < slice; i++) owner[i] = -1;
+        any |= solids_sample(s, slot, slice, x, y, at_z, phi, owner);
+        if (owner) owner += slice;
     }
     return any;
 }
@@ -152,22 +152,10 @@ static void refine_halves(int dim, const float *node, float *half) {
 }
 
 static void sample_halves(const BrimSim *s, int slot, const Nodes *nodes, Halves *halves) {
-    enum { SLICE = HALF_EDGE * HALF_EDGE };
-    TileCoord c = s->grid.coord[slot];
-    if (s->warp) {
+    if (s->warp)
         refine_halves(s->dim, nodes->phi, halves->phi);
-        return;
-    }
-    for (int z = 0; z < (s->dim == 3 ? HALF_EDGE : 1); z++) {
-        float x[SLICE], y[SLICE], at_z[SLICE], *phi = halves->phi + z * SLICE;
-        for (int i = 0; i < SLICE; i++) {
-            x[i] = half_node_at(s, 0, 2 * TILE * c.x + i % HALF_EDGE - 2);
-            y[i] = half_node_at(s, 1, 2 * TILE * c.y + i / HALF_EDGE - 2);
-            at_z[i] = s->dim == 3 ? half_node_at(s, 2, 2 * TILE * c.z + z - 2) : 0;
-            phi[i] = INFINITY;
-        }
-        solids_sample(s, slot, SLICE, x, y, at_z, phi, NULL);
-    }
+    else
+        sample_around(s, slot, 2, HALF_EDGE, halves->phi, NULL);
 }
 
 /// The half-cell node at the low corner of a cell, counted from the tile's.
@@ -288,21 +276,19 @@ typedef struct Faces {
     float least[TILE], most[TILE];
 } Faces;
 
-static Faces faces_of(int dim, const float *phi, int axis, int cell) {
-    Faces f;
-    f.count = face_corners(dim, axis, cell, f.corner);
+static void find_faces(int dim, const float *phi, int axis, int cell, Faces *f) {
+    f->count = face_corners(dim, axis, cell, f->corner);
     for (int x = 0; x < TILE; x++) {
-        f.nearest[x] = f.corner[0] + x;
-        f.least[x] = f.most[x] = phi[f.corner[0] + x];
+        f->nearest[x] = f->corner[0] + x;
+        f->least[x] = f->most[x] = phi[f->corner[0] + x];
     }
-    for (int k = 1; k < f.count; k++)
+    for (int k = 1; k < f->count; k++)
         for (int x = 0; x < TILE; x++) {
-            const float d = phi[f.corner[k] + x];
-            f.nearest[x] = d < f.least[x] ? f.corner[k] + x : f.nearest[x];
-            f.least[x] = d < f.least[x] ? d : f.least[x];
-            f.most[x] = d > f.most[x] ? d : f.most[x];
+            const float d = phi[f->corner[k] + x];
+            f->nearest[x] = d < f->least[x] ? f->corner[k] + x : f->nearest[x];
+            f->least[x] = d < f->least[x] ? d : f->least[x];
+            f->most[x] = d > f->most[x] ? d : f->most[x];
         }
-    return f;
 }
 
 /// The open part of the face x of a row whose first cell is `cell`.
@@ -353,7 +339,8 @@ static float speed_reach(const BrimSim *s, int slot) {
 /// speeds are not wanted.
 static void sample_faces(BrimSim *s, const Nodes *nodes, Halves *halves, int slot, int axis,
                          int cell, float reach) {
-    const Faces f = faces_of(s->dim, nodes->phi, axis, cell);
+    Faces f;
+    find_faces(s->dim, nodes->phi, axis, cell, &f);
     const int64_t at = solid_cell(s, (int64_t)slot * s->grid.tile_cells + cell);
     float *open = s->open[axis] + at, *speed = s->wall_speed[axis];
     for (int x = 0; x < TILE; x++) open[x] = open_face(s, nodes, halves, &f, slot, axis, cell, x);
@@ -449,17 +436,38 @@ static void set_free(BrimSim *s, int slot) {
     }
 }
 
+/// What solids take of the cells' room, from the nodes, whose distances are in cells after. least:
+/// of these
+static void measure_room(BrimSim *s, size_t base, Nodes *nodes, Halves *halves, float least) {
+    // octants of cells are empty from a quarter of a cell on; more, for rounding
+    const bool empty = !halves->any && least * s->inv_dx > 0.26f;
+    const size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
+    float *volume = s->solid_volume + base, *kernel = s->solid_part ? s->solid_part + base : NULL;
+    if (empty) {
+        memset(volume, 0, bytes);
+        if (kernel) memset(kernel, 0, bytes);
+    } else if (halves->any) {
+        for (int i = 0; i < HALF_NODES; i++) halves->phi[i] *= s->inv_dx;
+        solid_part()->of_halves(s->dim, halves->phi, kernel_side(s), kernel, volume);
+    } else {
+        for (int i = 0; i < NODES_MAX; i++) nodes->phi[i] *= s->inv_dx;
+        solid_part()->of_nodes(s->dim, nodes->phi, kernel_side(s), kernel, volume);
+    }
+}
+
 void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     Nodes nodes;
-    Halves halves = {.any = false};
+    Halves halves;
     set_far(s, slot);
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
-    bool near = sample_nodes(s, slot, &nodes), moving = near && any_moves(s, slot);
-    float reach = moving ? speed_reach(s, slot) : -INFINITY; // of none
+    bool near = s->warp ? sample_warped(s, slot, &nodes)
+                        : sample_around(s, slot, 1, NODES, nodes.phi, nodes.owner);
+    const bool moving = near && any_moves(s, slot);
+    const float reach = moving ? speed_reach(s, slot) : -INFINITY; // of none
+    const float least = near ? least_distance(s->dim, nodes.phi, 0, NODES - 1) : INFINITY;
     // its box may be near, and none of its walls
-    near = near && (s->warp || least_distance(s->dim, nodes.phi, 0, NODES - 1) <
-                                   fmaxf(reach, SOLID_REACH * s->dx));
+    near = near && (s->warp || least < fmaxf(reach, SOLID_REACH * s->dx));
     if (!near) {
         set_free(s, slot);
         return;
@@ -473,20 +481,13 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
         const float d = nodes.phi[low_corner(s->dim, i)], most = SOLID_REACH * s->dx;
         s->solid_phi[base + (size_t)i] = d < most ? d : most;
     }
-    float least = least_distance(s->dim, nodes.phi, 1, TILE + 1) * s->inv_dx;
-    s->solid_least[s->solid_at[slot] - 1] = least;
+    s->solid_least[s->solid_at[slot] - 1] =
+        least_distance(s->dim, nodes.phi, 1, TILE + 1) * s->inv_dx;
     for (int a = 0; a < s->dim; a++)
         for (int i = 0; i < s->grid.tile_cells; i += TILE)
             sample_faces(s, &nodes, &halves, slot, a, i, reach);
     make_masks(s, &nodes, &halves, slot);
-    float *kernel = s->solid_part ? s->solid_part + base : NULL;
-    if (halves.any) {
-        for (int i = 0; i < HALF_NODES; i++) halves.phi[i] *= s->inv_dx;
-        solid_part_halves(s->dim, halves.phi, kernel_side(s), kernel, s->solid_volume + base);
-        return;
-    }
-    for (int i = 0; i < NODES_MAX; i++) nodes.phi[i] *= s->inv_dx;
-    solid_part(s->dim, nodes.phi, kernel_side(s), kernel, s->solid_volume + base);
+    measure_room(s, base, &nodes, &halves, least);
 }
 
 void solid_block(const BrimSim *s, int slot, int halo, float missing, float *block) {

@@ -35,7 +35,7 @@ bool warp_sample_solids(BrimSim *s) {
 static const float OPEN_LEAST = 1e-3f;
 
 /// The part outside of a piece of a cell, half as long as it, by the distance at its middle: exact
-/// for walls along the grid, as in walls/solid_part.c.
+/// for walls along the grid, as in walls/solid_part.simd.c.
 static float open_part_at(float distance) {
     const float f = 0.5f + 2 * distance;
     return f < OPEN_LEAST ? 0 : f < 1 ? f : 1;

@@ -60,13 +60,13 @@ static void fill(int dim, float *octant, float side, float *kernel, float *volum
     gather(octant, depth, of_cell, volume);
 }
 
-void solid_part(int dim, const float *node, float side, float *kernel, float *volume) {
+static void of_nodes(int dim, const float *node, float side, float *kernel, float *volume) {
     float octant[HALF * HALF * HALF];
     spread(node, dim == 2 ? 1 : N, octant);
     fill(dim, octant, side, kernel, volume);
 }
 
-void solid_part_halves(int dim, const float *half, float side, float *kernel, float *volume) {
+static void of_halves(int dim, const float *half, float side, float *kernel, float *volume) {
     enum { EDGE = HALF + 1 };
     float octant[HALF * HALF * HALF];
     for (int i = 0; i < (dim == 2 ? 1 : HALF) * HALF * HALF; i++) {
@@ -78,3 +78,5 @@ void solid_part_halves(int dim, const float *half, float side, float *kernel, fl
     }
     fill(dim, octant, side, kernel, volume);
 }
+
+const SolidPartKernels ISA(solid_part_kernels) = {of_nodes, of_halves};
