@@ -504,6 +504,27 @@ TEST(elastic_kept_stiffness_is_the_same_bits_again_after_loading) {
     CHECK(memcmp(v[0], v[1], (size_t)n * sizeof **v) == 0);
 }
 
+/// Of two short steps after a long one only the first brakes what the long one did not resolve.
+TEST(elastic_brake_of_a_short_step_ends_with_it) {
+    double v[2][ELASTIC_DOFS_MOST];
+    int n = 0;
+    for (int loaded = 0; loaded < 2; loaded++) {
+        BrimError error;
+        Elastic *e = case_beam(2, 1, 0.2, 0.2, true, beam_params(6, 0.1), &error);
+        CHECK(e);
+        double g[3] = {0, -9.81, 0}, h = 5 / e->omega[0];
+        double *f = calloc((size_t)e->dofs, sizeof *f);
+        elastic_add_gravity(e, g, f);
+        CHECK(case_step(e, 0, h, f) && case_step(e, h, 0.1 * h, f));
+        if (loaded) CHECK(elastic_recall(e));
+        CHECK(case_step(e, 0.1 * h, 0.1 * h, f));
+        memcpy(v[loaded], e->v, (size_t)(n = e->dofs) * sizeof **v);
+        free(f);
+        elastic_free(&e);
+    }
+    CHECK(memcmp(v[0], v[1], (size_t)n * sizeof **v) == 0);
+}
+
 /// Angular momentum at the time of the positions: of the mean before the kick and its half impulse;
 /// rigid: in the middle of the step.
 static void momentum_now(Elastic *e, double momentum[3]) {

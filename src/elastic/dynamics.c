@@ -228,10 +228,11 @@ static void keep_momentum(Elastic *e, const double *pose) {
 }
 
 void elastic_begin(Elastic *e, double dn, double kick) {
-    e->plain = e->plain && dn == e->dn; // A is of a step as long as that
+    const double last_dn = e->dn, last_beyond = e->beyond;
     e->dn = dn, e->kick = kick;
     e->soft = softened(e, dn);
     e->beyond = beyond_step(e);
+    e->plain = e->plain && dn == last_dn && e->beyond == last_beyond; // A is of such a step
     double keep = exp(-e->params.damping * kick), spin[3];
     for (int i = 0; i < e->dofs; i++) e->w[i] = keep * e->v[i] + (e->params.rigid ? 0 : e->j[i]);
     if (e->pinned) return;
