@@ -236,4 +236,11 @@ TEST(both_sides_of_a_thin_wall_have_pressures_of_their_own) {
     }
     CHECK_BELOW(sum / 40, 2e-4); // 1.1e-4; 4.4e-4 where such cells counted as a whole
     CHECK_BELOW(most, 6e-4);     // 3.9e-4; 1.6e-3
+    sum = most = 0;
+    for (int k = 0; k < 20; k++) { // down to the floor, between its nodes and on them
+        double difference = side_difference(0.5, 0.05 * k, 0);
+        sum += difference, most = fmax(most, difference);
+    }
+    CHECK_BELOW(sum / 20, 2e-4); // 1.1e-4; 5.5e-4 where both sides were joined below the floor
+    CHECK_BELOW(most, 1e-3);     // 6.7e-4; 4.7e-3
 }

@@ -131,6 +131,28 @@ bool fine_near(const BrimSim *s, int slot) {
     return false;
 }
 
+/// Nodes beyond the domain repeat those on its sides: the means of coarser ones see no thin wall.
+static void repeat_sides(const BrimSim *s, int slot, int halo, float *fine) {
+    const TileCoord c = s->grid.coord[slot];
+    const int tile[3] = {c.x, c.y, c.z}, edge = 2 * block_edge(halo);
+    int low[3] = {0}, high[3] = {0};
+    bool beyond = false;
+    for (int a = 0; a < s->dim; a++) {
+        const int end = 2 * (halo + s->grid.cells[a] - tile[a] * TILE);
+        low[a] = tile[a] == 0 ? 2 * halo : 0, high[a] = smaller(end, edge - 1);
+        beyond |= low[a] > 0 || high[a] < edge - 1;
+    }
+    for (int z = 0; z < (s->dim == 3 ? edge : 1) && beyond; z++)
+        for (int y = 0; y < edge; y++) {
+            const int at_y = larger(low[1], smaller(y, high[1]));
+            float *from = fine + (larger(low[2], smaller(z, high[2])) * edge + at_y) * edge;
+            float *to = fine + (z * edge + y) * edge;
+            for (int x = 0; x < low[0]; x++) from[x] = from[low[0]];
+            for (int x = high[0] + 1; x < edge; x++) from[x] = from[high[0]];
+            if (from != to) memcpy(to, from, (size_t)edge * sizeof *to);
+        }
+}
+
 SolidNodes solid_nodes(const BrimSim *s, int slot, int thread, int halo, float missing,
                        float *block) {
     solid_block(s, slot, halo, missing, block);
@@ -145,6 +167,7 @@ SolidNodes solid_nodes(const BrimSim *s, int slot, int thread, int halo, float m
                              2 * (halo + (n / 9 - 1) * TILE)};
         patch(fine_tile(s, t), from, 2 * edge, s->dim, fine);
     }
+    repeat_sides(s, slot, halo, fine);
     return (SolidNodes){fine, true};
 }
 
