@@ -8,6 +8,7 @@
 //   send TEXT         a message
 //   frames N          takes N frames, says so to the server, prints a line for each
 //   until TEXT        prints texts until one holds TEXT; fails after 10 s
+//   step N            takes frames, prints them and texts, until one is of step N; fails after 10 s
 //   texts SECONDS     prints texts (and takes frames) for so long
 //   stall SECONDS     reads nothing
 //   flood SECONDS     sends messages as fast as they go; opens again when shut out
@@ -210,6 +211,18 @@ static void take_frames(Viewer *v, long count) {
     }
 }
 
+static void take_step(Viewer *v, uint32_t step) {
+    double end = now() + 10;
+    while (comes(v, end - now()) && hear(v)) {
+        if (v->text) printf("%s\n", (char *)v->message);
+        if (!is_frame(v)) continue;
+        print_frame(v);
+        acknowledge(v);
+        if (word_at(v, 12) == step) return;
+    }
+    give_up("no frame of that step came");
+}
+
 static void take_texts(Viewer *v, double seconds, const char *until) {
     double end = now() + seconds;
     while (comes(v, end - now())) {
@@ -390,6 +403,8 @@ static void act(Viewer *v, const char *what, const char *with) {
         say(v, with);
     else if (strcmp(what, "frames") == 0)
         take_frames(v, atol(with));
+    else if (strcmp(what, "step") == 0)
+        take_step(v, (uint32_t)atol(with));
     else if (strcmp(what, "until") == 0)
         take_texts(v, 10, with);
     else if (strcmp(what, "texts") == 0)
