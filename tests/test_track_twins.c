@@ -352,6 +352,7 @@ static TrackAround around_block(float *block, int dim, float tile[7][TILE * TILE
 TEST(track_rows_match_the_plain_twins) {
     enum { EDGE = TILE + 2, CELLS = TILE * TILE * TILE };
     static float block[EDGE * EDGE * EDGE], far[CELLS], even[CELLS], tile[7][CELLS];
+    static float beyond[2][CELLS];
     static uint8_t told[7][TILE * TILE];
     const int step[3] = {1, EDGE, EDGE * EDGE};
     for (int dim = 2; dim <= 3; dim++)
@@ -379,6 +380,13 @@ TEST(track_rows_match_the_plain_twins) {
                 CHECK_NEAR(far[c], d, 1e-5);
                 CHECK_NEAR(even[c], cell ? here + 0.1 * sum : row ? here : 7, 1e-5);
             }
+            // a tile that begins where the domain ends has no last cell
+            memcpy(beyond[0], far, sizeof far), memcpy(beyond[1], even, sizeof even);
+            around.last[0] = -1;
+            k->farther(&around, dim, &wanted, MISSING, beyond[0]);
+            k->filter(&around, dim, &wanted, 0.1f, MISSING, beyond[1]);
+            CHECK(memcmp(beyond[0], far, sizeof far) == 0);
+            CHECK(memcmp(beyond[1], even, sizeof even) == 0);
         }
 }
 

@@ -44,7 +44,7 @@ INLINE void rows_around(const TrackAround *t, int row, float missing, RowAround 
     *(f8 *)out->side[0] = __builtin_shufflevector(left, here, 7, 8, 9, 10, 11, 12, 13, 14);
     *(f8 *)out->side[1] = __builtin_shufflevector(here, right, 1, 2, 3, 4, 5, 6, 7, 8);
     if (t->first[0] == 0) out->side[0][0] = out->here[0];
-    if (t->last[0] < TILE) out->side[1][t->last[0]] = out->here[t->last[0]];
+    if (t->last[0] >= 0 && t->last[0] < TILE) out->side[1][t->last[0]] = out->here[t->last[0]];
     for (int n = 2; n < 2 * dim; n++) *(f8 *)out->side[n] = row_beside(t, n >> 1, n & 1, row, none);
 }
 
