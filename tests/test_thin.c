@@ -1,5 +1,6 @@
 // Walls of a cell and thinner: how the grid sees them, and what they hold.
 #include "cases_walls.h"
+#include "step/state.h"
 #include "test.h"
 #include "walls/solid_thin.h"
 
@@ -188,6 +189,24 @@ TEST(a_wall_of_half_a_cell_holds_water) {
         CHECK(beyond == 0);
         brim_sim_destroy(&sim);
     }
+}
+
+/// What the kernel of a cell by the floor has of the wall below it is a mirror image, as the
+/// water's.
+TEST(density_beside_a_thin_wall_is_the_same_down_to_the_floor) {
+    Case c;
+    BrimError error;
+    BrimSim *sim;
+    sides_case(0.7, 0.3, 0, true, &c);
+    c.def.gravity = (BrimVec3){0},
+    c.def.volume = BRIM_VOLUME_AVERAGED; // which keeps what it weighs
+    c.def.step = 1e-7, c.def.frame_rate = 1e6;
+    CHECK_OK(case_create(&c, &sim, &error), error);
+    CHECK_OK(brim_sim_step(sim, &error), error);
+    for (int x = 28; x < 36; x++)
+        CHECK_NEAR(sim->compression[grid_cell(&sim->grid, x, 0, 0)],
+                   sim->compression[grid_cell(&sim->grid, x, 10, 0)], 1e-3); // 6e-3 without
+    brim_sim_destroy(&sim);
 }
 
 /// Pressure in such a tank after a step. => out, Pa

@@ -18,6 +18,8 @@ typedef struct NodeBits {
 typedef struct Around27 {
     int own[3];
     int64_t cell[AROUND];
+    int64_t image[AROUND];       ///< the same, beyond a closed side the cell before it
+    bool counts[AROUND];         ///< a part of the kernel: not beyond an open side
     bool parted;                 ///< some nodes outside solids do not
     const float *phi;            ///< their distances, m: [z][y][x], BLOCK along each axis
     NodeBits outside, own_nodes; ///< outside solids; joined to the part that the cell stands for
@@ -110,14 +112,21 @@ static bool look_around(const BrimSim *s, int slot, int cell, Around27 *around) 
     for (int n = 0; n < AROUND; n++) {
         const int at[3] = {around->own[0] + n % 3 - 1, around->own[1] + n / 3 % 3 - 1,
                            around->own[2] + n / 9 - 1};
-        bool inside = true;
-        for (int a = 0; a < 3; a++) inside &= at[a] >= 0 && at[a] < g->cells[a];
+        bool inside = true, counts = s->dim == 3 || n / 9 == 1;
+        int image[3];
+        for (int a = 0; a < 3; a++) {
+            const bool below = at[a] < 0, above = at[a] >= g->cells[a];
+            inside &= !below && !above;
+            counts &= a >= s->dim || !(below || above) || !s->sides.open[2 * a + above];
+            image[a] = below ? 0 : above ? g->cells[a] - 1 : at[a];
+        }
         int64_t i = !inside  ? -1
                     : within ? base + cell + n % 3 - 1 + (n / 3 % 3 - 1) * TILE + (n / 9 - 1) * 64
                              : grid_cell(g, at[0], at[1], at[2]);
         any |= i >= 0 &&
                (band_bit(s->particles.occupied, i) || (has_band(s) && band_bit(s->hidden, i)));
-        around->cell[n] = i;
+        around->cell[n] = i, around->counts[n] = counts;
+        around->image[n] = inside ? i : counts ? grid_cell(g, image[0], image[1], image[2]) : -1;
     }
     return any;
 }
@@ -204,11 +213,11 @@ float liquid_part(const BrimSim *s, const SolidNodes *nodes, int slot, int cell)
     if (!look_around(s, slot, cell, &around)) return 0;
     find_parts(s, nodes, cell, &around);
     for (int n = 0; n < AROUND; n++) {
-        const int64_t i = around.cell[n];
-        if (i < 0) continue;
+        const int64_t i = around.image[n];
+        if (!around.counts[n]) continue;
         float lost = around.parted ? lost_room(s, &around, n) : 0;
-        sum += particles_of(s, &around, n, true);
-        if (has_band(s) && band_bit(s->hidden, i))
+        if (around.cell[n] >= 0) sum += particles_of(s, &around, n, true);
+        if (has_band(s) && i >= 0 && band_bit(s->hidden, i))
             sum += fmaxf(share_of(s, n) * (1 - solid_volume_of(s, i)) - lost, 0);
         room -= lost;
     }
@@ -224,10 +233,11 @@ void part_density(const BrimSim *s, const SolidNodes *nodes, int slot, float *de
         if (!look_around(s, slot, cell, &around)) continue;
         find_parts(s, nodes, cell, &around);
         for (int n = 0; n < AROUND && around.parted; n++) {
-            if (around.cell[n] < 0) continue;
-            density[cell] -= particles_of(s, &around, n, false);
+            const int64_t i = around.image[n];
+            if (!around.counts[n]) continue;
+            if (around.cell[n] >= 0) density[cell] -= particles_of(s, &around, n, false);
             // hidden liquid fills the room
-            if (!has_band(s) || !band_bit(s->hidden, around.cell[n]))
+            if (!has_band(s) || i < 0 || !band_bit(s->hidden, i))
                 density[cell] += lost_room(s, &around, n);
         }
     }
