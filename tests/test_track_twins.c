@@ -41,7 +41,7 @@ static PlainCell plain_cell(const BrimSim *s, int64_t cell, const double at[3]) 
         float n[3];
         if (!word || phi <= -(double)TRACK_DEPTH) continue;
         normal_unpack(word, s->dim, n);
-        c.count++, c.half += fmin(phi, 0);
+        c.count++, c.half += fmin(phi, (double)TRACK_ABOVE);
         for (int a = 0; a < s->dim; a++) {
             double d = (double)p->attr[ATTR_X + a][i] * (double)s->inv_dx - at[a];
             c.square += d * d, c.normal[a] += (double)n[a], c.offset[a] += d;
@@ -281,7 +281,8 @@ TEST(track_renews_as_the_plain_twin) {
                     for (int k = 0; k < 6; k++)
                         told[k] += k == 4 && dim == 2 ? 0 : w * (double)tells[k];
                 }
-                double had = fmin((double)t.attr[ATTR_PHI][i], 0), q = told[0] - 0.5 * told[5];
+                double had = fmin((double)t.attr[ATTR_PHI][i], (double)TRACK_ABOVE),
+                       q = told[0] - 0.5 * told[5];
                 for (int a = 0; a < dim; a++) q += 0.5 * told[2 + a] * at[a];
                 double phi = q;
                 double way = 0;
@@ -394,7 +395,8 @@ TEST(track_blends_as_the_plain_twin) {
     enum { ROWS = 200 };
     for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++)
         for (uint64_t i = 0; i < ROWS; i++) {
-            const TrackBlend blend = {.fades = 0.4f, .chance = 0.05f, .forgets = i % 5 == 0};
+            const TrackBlend blend = {
+                .fades = 0.4f, .way = 0.7f, .chance = 0.05f, .forgets = i % 5 == 0};
             const uint8_t asked = (uint8_t)hash_3(50, i, 0), kept = (uint8_t)hash_3(51, i, 0);
             float rough[TILE], even[TILE], steady[TILE], smooth[TILE], past[TILE], tracked[TILE];
             for (size_t x = 0; x < TILE; x++) {
@@ -412,7 +414,7 @@ TEST(track_blends_as_the_plain_twin) {
                 double apart = fabs(to - was), lambda = blend.forgets ? 1 : 1 - part;
                 if (!blend.forgets && fabsf(rough[x]) < TRACK_BOUND) {
                     lambda += part * 0.4 * fmin(fmax((apart - 0.05) / 0.05, 0), 1);
-                    lambda = fmax(lambda, fmin(fmax((apart - 0.3) / 0.3, 0), 1));
+                    lambda = fmax(lambda, 0.7 * fmin(fmax((apart - 0.3) / 0.3, 0), 1));
                 }
                 double wanted = told && part > 0 ? was + lambda * (to - was) : (double)rough[x];
                 CHECK_NEAR(tracked[x], wanted, 1e-6);

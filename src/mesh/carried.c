@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+static const float CARRIED_ASTRAY = 0.4f;
+
 static const BrimAttribute *attribute(const BrimParticles *p, const char *name, bool whole) {
     for (int i = 0; i < p->extra_count; i++)
         if (p->extra[i].name && strcmp(p->extra[i].name, name) == 0 && p->extra[i].whole == whole)
@@ -62,7 +64,7 @@ float carried_distance(const Block *block, const LevelKernels *kernels, const fl
     float smooth = planes.distance / planes.planes, steady = planes.steady / planes.all;
     // as in blend_tile of surface/track.c; particles know already what of the past has faded
     bool astray = fabsf(rough) < TRACK_BOUND || (rough < 0) != (smooth < 0);
-    float lost = (fabsf(rough - smooth) - TRACK_ASTRAY) / TRACK_ASTRAY;
+    float lost = (fabsf(rough - smooth) - CARRIED_ASTRAY) / CARRIED_ASTRAY;
     if (astray) steady = fminf(steady, 1 - fminf(lost, 1));
     return rough + fmaxf(steady, 0) * (smooth - rough);
 }

@@ -199,7 +199,9 @@ static inline void add_planes(Planes *sums, const Block *b, uint32_t first, uint
         i16 valid = lane < (int32_t)(end - i);
         f16 offset[3], normal[3], phi = load(b->carried[0] + i), steady = load(b->carried[4] + i);
         offsets(b, i, at, valid, offset);
-        phi = (f16)((i16)phi & (phi < 0.0f) & valid);
+        phi -= TRACK_ABOVE;
+        phi = (f16)((i16)phi & (phi < 0.0f)) + TRACK_ABOVE;
+        phi = (f16)((i16)phi & valid);
         steady = (f16)((i16)steady & valid);
         for (int a = 0; a < 3; a++) {
             normal[a] = load(b->carried[1 + a] + i);

@@ -6,6 +6,8 @@
 #define TRACK_NEARNESS 0.2f
 /// The direction towards the air is certain from this offset of the mean position on, in cells.
 #define TRACK_CERTAIN 0.15f
+/// Particles may lie as far outside the surface, cells; what is farther out counts as there.
+#define TRACK_ABOVE 0.25f
 /// Planes that weigh less than this together tell nothing.
 #define TRACK_LEAST 1e-3f
 /// Differences between memory and positions, in cells, from which on memory fades at once, over as

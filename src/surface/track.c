@@ -325,13 +325,25 @@ static void filter(BrimSim *s) {
 
 // ---------------------------------------------------------------------------------------- blend
 
+/// How far the particles of a tile and those beside it go while memory fades, at most a cell.
+static float way_near(const BrimSim *s, int slot) {
+    int most = 0;
+    for (int n = 0; n < 27; n++) {
+        int32_t t = s->grid.neighbour[slot][n];
+        int way = t < 0 ? 0 : s->track_tile[t] >> TRACK_WAY;
+        if (way > most) most = way;
+    }
+    return (float)most / (float)TRACK_WAYS;
+}
+
 /// What fades of memory in a step is of it beyond what chance explains, and the less the nearer
 /// water is to rest: what errs is the way. context: float, the part that fades (rough, smooth,
 /// steady, even, asked) => tracked, and smooth: how far tracked is from it
 static void blend_tile(BrimSim *s, int slot, int thread, void *context) {
     const Grid *g = &s->grid;
-    const float way = (float)(s->track_tile[slot] >> TRACK_WAY) / (float)TRACK_WAYS;
+    const float way = way_near(s, slot);
     const TrackBlend blend = {.fades = *(const float *)context * way,
+                              .way = way,
                               .chance = CHANCE / sqrtf((float)s->def.particles_per_cell),
                               .forgets = !(s->def.tracking_memory > 0)};
     const size_t first = (size_t)slot * (size_t)g->tile_rows;

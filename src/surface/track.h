@@ -14,7 +14,8 @@ void track_surface(BrimSim *s, double dt);
 void track_particles(BrimSim *s, double dt);
 /// Cells with a face through which a field's surface goes. (field) => sunk, beside
 void track_beside(BrimSim *s, const float *field);
-/// Distances by |grad phi| = 1 as far as `cells` cells from the surface, cut there. Beside the
-/// surface they stay, and near it those below `keep` in cells that are `sure` (NULL: all). (field,
-/// sunk, beside) => even
-void track_even(BrimSim *s, const float *field, const uint8_t *sure, float keep, int cells);
+/// Distances by |grad phi| = 1 so many layers of cells away from those beside the surface, cut at
+/// `cut`. Beside the surface they stay, and near it those below `keep` in cells that are `sure`
+/// (NULL: all). (field, sunk, beside) => even
+void track_even(BrimSim *s, const float *field, const uint8_t *sure, float keep, int layers,
+                float cut);

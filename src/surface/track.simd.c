@@ -122,7 +122,7 @@ static void blend(const TrackBlend *b, uint8_t asked, uint8_t kept, const float 
     if (!b->forgets) {
         lambda = 1.0f - part;
         f8 more = lambda + part * b->fades * clamped((apart - b->chance) / b->chance);
-        f8 astray = clamped((apart - TRACK_ASTRAY) / TRACK_ASTRAY);
+        f8 astray = clamped((apart - TRACK_ASTRAY) / TRACK_ASTRAY) * b->way;
         more = choose(more > astray, more, astray);
         lambda = choose(size_of(now) < TRACK_BOUND, more, lambda);
     }
@@ -405,7 +405,7 @@ INLINE void renew_chunk(const TrackNode *told, const float at[3][CHUNK], int n, 
         // trilinear in distance and slope together: exact for what is quadratic
         q += 0.5f * (along - told_at(told + i, offsetof(TrackNode, along)));
         wide slope = wide_sqrt(length2), steady = (wide)load_words(words + i);
-        wide had = wide_min(wide_load(phi + i), (wide){0});
+        wide had = wide_min(wide_load(phi + i), wide_all(TRACK_ABOVE));
         wide part_new = renewed(p, first + i, pace, dim);
         wide kept = (1 - part_new) * (had + change) + part_new * q;
         wide_int known = (steady >= 0.0f) & (wide_abs(q) < 1.0f);

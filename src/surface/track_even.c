@@ -197,16 +197,17 @@ void track_beside(BrimSim *s, const float *field) {
     tiles_for(s, find_beside, &e);
 }
 
-void track_even(BrimSim *s, const float *field, const uint8_t *sure, float keep, int cells) {
+void track_even(BrimSim *s, const float *field, const uint8_t *sure, float keep, int layers,
+                float cut) {
     Even e = {.field = field,
               .sure = sure,
-              .cut = (float)cells,
+              .cut = cut,
               .keep = keep,
               .reached = s->kept,
               .next = s->beside};
     tiles_for(s, find_around, &e);
     tiles_for(s, begin_tile, &e);
-    for (int pass = 0; pass < cells; pass++) {
+    for (int pass = 0; pass < layers; pass++) {
         tiles_for(s, pass_tile, &e);
         fields_swap(s, FIELD_even, FIELD_even_next);
         swap_masks(&e);

@@ -8,8 +8,8 @@
 #define TRACK_RENEWED 0.1f
 /// Particles deeper than this have no normal, cells.
 #define TRACK_DEPTH 1.75f
-/// Cells as far as which the surface is made a distance for particles.
-#define TRACK_FAR 3.0f
+/// Distance, cells, where it is not known: more than nodes have that tell a slope at TRACK_DEPTH.
+#define TRACK_FAR 4.0f
 
 /// alpha, eq. (20): 1 for slow particles, 0 for fast ones.
 typedef struct TrackFade {
@@ -36,6 +36,7 @@ typedef struct TrackAround {
 /// How memory fades in a step.
 typedef struct TrackBlend {
     float fades;  ///< part of what is beyond chance
+    float way;    ///< part of what is astray
     float chance; ///< what it and positions may differ by, cells
     bool forgets; ///< there is no memory
 } TrackBlend;

@@ -5,6 +5,9 @@
 
 /// Planes are distances already; cells.
 static const float PLANES_KEPT = 1.1f;
+/// Layers of cells with distances below those beside the surface: particles of TRACK_DEPTH ask a
+/// node below them for its slope.
+enum { LAYERS = 3 };
 enum { EDGE = TILE + 2, WIDE_EDGE = TILE + 4 };
 
 /// Rows of a tile with particles that are to know a normal. => near [z], bit y; returns whether any
@@ -60,6 +63,6 @@ void track_particles(BrimSim *s, double dt) {
     float time = (float)dt;
     if (s->grid.tile_count == 0) return;
     track_beside(s, s->tracked);
-    track_even(s, s->tracked, s->asked, PLANES_KEPT, (int)TRACK_FAR);
+    track_even(s, s->tracked, s->asked, PLANES_KEPT, LAYERS, TRACK_FAR);
     tiles_for(s, renew_tile, &time);
 }

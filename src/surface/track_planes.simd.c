@@ -49,7 +49,7 @@ INLINE void sum_cell(const LevelSetNear *near, const TrackSeen *seen, const Cell
     for (uint32_t i = first; i < end; i += 8) {
         f8 phi = load8(seen->phi + i), steady = load8(seen->steady + i);
         i8x here = (lanes < (int)(end - i)) & (phi > -TRACK_DEPTH), has = here & (steady >= 0.0f);
-        f8 off = where(phi < 0.0f, phi), spread = {0};
+        f8 off = choose(phi < TRACK_ABOVE, phi, (f8){0} + TRACK_ABOVE), spread = {0};
         for (int a = 0; a < dim; a++) {
             f8 place = load8(near->x[a] + i) * near->inv_dx - cell->middle[a];
             f8 normal = load8(seen->normal[a] + i);

@@ -61,7 +61,9 @@ static bool is_open(const BrimSim *s, const float at[3]) {
 static bool meet(const BrimSim *s, const Start *start, const float from[3], const float way[3],
                  float *distance, float normal[3]) {
     float at[3] = {from[0], from[1], from[2]}, gone = 0, d = distance_at(start, at);
-    for (int k = 0; k < MOST_STEPS && d < -1e-4f * s->dx && gone < REACH * s->dx; k++) {
+    // a first step in any case, or what lies on a surface would meet that in all directions
+    for (int k = 0; k < MOST_STEPS && gone < REACH * s->dx; k++) {
+        if (k > 0 && d >= -1e-4f * s->dx) break;
         float by = fmaxf(-d, 0.02f * s->dx); // distances inside unions may be too small
         for (int a = 0; a < s->dim; a++) at[a] += by * way[a];
         gone += by, d = distance_at(start, at);
