@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A vertex stays this part of an edge away from its ends, so that no triangle has no area.
-static const float SNAP = 0.01f;
-
 void tile_mesh_free(TileMesh *t) {
     free(t->cut[0]); // the others are in the same memory
     free(t->rank[0]);
@@ -64,7 +61,7 @@ static float cross(const Nodes *n, const MeshScale *s, const int wet[3], const i
             *sides |= VERTEX_SOLID;
         }
     }
-    return t < SNAP ? SNAP : t > 1 - SNAP ? 1 - SNAP : t;
+    return t < MESH_SNAP ? MESH_SNAP : t > 1 - MESH_SNAP ? 1 - MESH_SNAP : t;
 }
 
 /// Takes a vertex beside a node above a thin film down to the film's surface.
@@ -75,7 +72,7 @@ static void lower_to_film(const Nodes *n, const MeshScale *s, const int wet[3], 
     for (int a = 0; a < 3; a++)
         above += plane[a] * (at[a] - node_position(s, a, n->tile[a] * s->edge + wet[a]));
     // not all the way to the solid, where its other face is
-    float least = SNAP / (float)s->resolution, down = plane[3] + above - fmaxf(film, least);
+    float least = MESH_SNAP / (float)s->resolution, down = plane[3] + above - fmaxf(film, least);
     for (int a = 0; a < 3 && down > 0; a++) {
         at[a] -= down * plane[a];
         at[a] = at[a] < 0 ? 0 : at[a] > (float)s->cells[a] ? (float)s->cells[a] : at[a];
@@ -99,9 +96,9 @@ static void refine(const Nodes *n, const Block *block, const NodeInput *in, int 
     float t = (at[axis] - from) / (to - from);
     if (!nodes_sparse(n, block, in, at, &phi)) return;
     float a = n->phi[(wet[2] * edge + wet[1]) * edge + wet[0]];
-    float b = n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]];
+    float b = fmaxf(n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]], 0);
     t = phi < 0 ? t + phi / (phi - b) * (1 - t) : a / (a - phi) * t;
-    t = t < SNAP ? SNAP : t > 1 - SNAP ? 1 - SNAP : t;
+    t = t < MESH_SNAP ? MESH_SNAP : t > 1 - MESH_SNAP ? 1 - MESH_SNAP : t;
     at[axis] = from + t * (to - from);
 }
 
@@ -118,23 +115,26 @@ static float slope(const Nodes *n, const MeshScale *s, const int node[3], int ax
 
 /// A vertex that stays away from its edge's end is off the surface where that passes the end. It
 /// goes back to it across the edge: still apart from the vertices of other edges, and a calm level
-/// that lies on nodes is flat whichever side of it chance puts them.
+/// that lies on nodes is flat.
 static void settle(const Nodes *n, const MeshScale *s, int axis, const int wet[3], const int dry[3],
                    float at[3]) {
     int edge = s->edge + 1;
     float a = n->phi[(wet[2] * edge + wet[1]) * edge + wet[0]];
-    float b = n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]], t = a / (a - b);
-    if (!(b >= 0) || (t >= SNAP && t <= 1 - SNAP)) return;
+    float b = n->phi[(dry[2] * edge + dry[1]) * edge + dry[0]], t = b < 0 ? 1 : a / (a - b);
+    if (t >= MESH_SNAP && t <= 1 - MESH_SNAP) return;
     float from = node_position(s, axis, n->tile[axis] * s->edge + wet[axis]);
     float to = node_position(s, axis, n->tile[axis] * s->edge + dry[axis]);
-    float off = at[axis] - (from + t * (to - from)), normal[3], length2 = 0;
+    float normal[3], length2 = 0;
     for (int k = 0; k < 3; k++) {
         normal[k] = slope(n, s, t < 0.5f ? wet : dry, k);
         length2 += normal[k] * normal[k];
     }
     if (!(length2 > 0)) return;
+    // both ends may be below the surface, one by less than counts
+    float off = (at[axis] - (from + t * (to - from))) * normal[axis];
+    if (b < 0) off = (a + (at[axis] - from) / (to - from) * (b - a)) / (float)s->resolution;
     for (int k = 0; k < 3; k++) {
-        at[k] -= off * normal[axis] * normal[k] / length2;
+        at[k] -= off * normal[k] / length2;
         at[k] = at[k] < 0 ? 0 : at[k] > (float)s->cells[k] ? (float)s->cells[k] : at[k];
     }
 }

@@ -45,6 +45,9 @@ enum {
 
 /// Half the distance between the two layers of nodes at a side, as a part of the node spacing.
 #define MESH_SIDE 0.0625f
+/// A vertex stays this part of an edge away from its ends, so that no triangle has no area; and a
+/// node is in the water from as far below its surface on.
+#define MESH_SNAP 0.01f
 
 /// What the surface is made of, in cells.
 typedef struct MeshScale {

@@ -210,9 +210,16 @@ void nodes_thin(const Nodes *n, const Block *block, const NodeInput *in, float a
     sheet_thin(block, in, &sums, phi, at);
 }
 
+static bool beside_solid(const Nodes *n, const MeshScale *s, int x, int y, int z) {
+    float plane[4];
+    return n->near_solid && node_plane(n, s, x, y, z, plane);
+}
+
 /// (kind, solid, block) => phi, in. Returns whether some nodes are in the water and some not.
 static bool node_levels(Nodes *n, const Block *block, const NodeInput *input) {
     const MeshScale *s = input->scale;
+    // nearer to the surface than that vertices stay away from a node, and chance would decide
+    const float least = -MESH_SNAP / (float)s->resolution;
     int edge = s->edge + 1, i = 0;
     bool any_in = false, any_out = false;
     for (int z = 0; z < edge; z++)
@@ -226,6 +233,7 @@ static bool node_levels(Nodes *n, const Block *block, const NodeInput *input) {
                 if (n->kind[i] == NODE_ACTIVE && !outside)
                     n->phi[i] = active_phi(n, block, input, x, y, z, &n->film[i]);
                 n->in[i] = n->phi[i] < 0 && !outside;
+                if (n->in[i] && n->phi[i] >= least) n->in[i] = beside_solid(n, s, x, y, z);
                 if (n->in[i] && n->near_solid) n->in[i] = n->solid[ring_index(s, x, y, z)] > 0;
                 any_in |= n->in[i], any_out |= !n->in[i];
             }
