@@ -29,9 +29,3 @@ static inline wide normals_unpack(wide_int word, wide n[3], const int dim) {
     n[0] = x / length, n[1] = y / length, n[2] = z / length;
     return wide_from_int((word & 63) - 1) * (1.0f / NORMAL_PARTS);
 }
-
-static inline wide_int load_words(const uint32_t *p) {
-    wide_int v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}

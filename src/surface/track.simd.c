@@ -170,6 +170,12 @@ INLINE bool any_words(const uint32_t *word, int n) {
     return any != 0;
 }
 
+/// Words of some particles, else 0: those beyond a tile's are of another one, whose task may write
+/// them now.
+INLINE wide_int some_words(const uint32_t *word, wide_int valid) {
+    return (wide_int)wide_load_some((const float *)(const void *)word, valid);
+}
+
 INLINE float unpack_dim(const Span *p, const TrackFade *fade, float *const normal[3],
                         const int dim) {
     uint32_t *words = (uint32_t *)(void *)p->attr[ATTR_NORMAL];
@@ -177,7 +183,8 @@ INLINE float unpack_dim(const Span *p, const TrackFade *fade, float *const norma
     for (int i = 0; i < p->count; i += WIDE) {
         int n = p->count - i;
         wide v[3], speed = {0};
-        wide_int word = load_words(words + i), none = word == 0;
+        const wide_int valid = wide_lanes() < n;
+        wide_int word = some_words(words + i, valid), none = word == 0;
         if (wide_bits(~none) == 0) {
             for (int a = 0; a < dim; a++) store_some(normal[a] + i, (wide){0}, n);
             store_some((float *)(void *)words + i, wide_all(-1), n);
@@ -194,7 +201,7 @@ INLINE float unpack_dim(const Span *p, const TrackFade *fade, float *const norma
         wide steady = wide_select(none, wide_all(-1), alpha * part);
         for (int a = 0; a < dim; a++) store_some(normal[a] + i, v[a], n);
         store_some((float *)(void *)words + i, steady, n);
-        wide_int counts = (steady > 0.0f) & (wide_lanes() < n);
+        wide_int counts = (steady > 0.0f) & valid;
         fastest = wide_max(fastest, wide_select(counts, pace, wide_all(-1)));
     }
     float most = -1;
@@ -251,9 +258,10 @@ INLINE void strain_row(const Span *p, const Slopes *slopes, int first, int end, 
     float *phi = p->attr[ATTR_PHI];
     for (int i = first; i < end; i += WIDE) {
         wide v[3] = {0}, turned[3] = {0}, e = {0};
-        wide_int word = load_words(words + i), none = word == 0;
+        const wide_int valid = wide_lanes() < end - i;
+        wide_int word = some_words(words + i, valid), none = word == 0;
         if (wide_bits(~none) == 0) continue;
-        wide x = wide_load(p->attr[ATTR_X] + i) * p->inv_dx - corner;
+        wide x = wide_load_some(p->attr[ATTR_X] + i, valid) * p->inv_dx - corner;
         wide_int cell = wide_to_int(wide_clamp(x, (wide){0}, wide_all(TILE - 0.5f)));
         normals_unpack(word, v, dim);
         for (int a = 0; a < dim; a++)
@@ -262,7 +270,7 @@ INLINE void strain_row(const Span *p, const Slopes *slopes, int first, int end, 
         for (int b = 0; b < dim; b++) v[b] += e * v[b] - turned[b];
         e = wide_clamp(e, wide_all(-0.5f), wide_all(0.5f));
         wide_int next = pack(v, dim) | (word & 63);
-        wide had = wide_load(phi + i);
+        wide had = wide_load_some(phi + i, valid);
         store_some(phi + i, wide_select(none, had, had + e * had), end - i);
         store_words(words + i, next & ~none, end - i);
     }
@@ -404,8 +412,9 @@ INLINE void renew_chunk(const TrackNode *told, const float at[3][CHUNK], int n, 
         }
         // trilinear in distance and slope together: exact for what is quadratic
         q += 0.5f * (along - told_at(told + i, offsetof(TrackNode, along)));
-        wide slope = wide_sqrt(length2), steady = (wide)load_words(words + i);
-        wide had = wide_min(wide_load(phi + i), wide_all(TRACK_ABOVE));
+        const wide_int valid = wide_lanes() < n - i;
+        wide slope = wide_sqrt(length2), steady = (wide)some_words(words + i, valid);
+        wide had = wide_min(wide_load_some(phi + i, valid), wide_all(TRACK_ABOVE));
         wide part_new = renewed(p, first + i, pace, dim);
         wide kept = (1 - part_new) * (had + change) + part_new * q;
         wide_int known = (steady >= 0.0f) & (wide_abs(q) < 1.0f);
