@@ -25,7 +25,7 @@ void body_free(Body *b) {
     distance_work_free(&b->distance);
     free(b->rest), free(b->row), free(b->places), free(b->velocity), free(b->normal),
         free(b->vertex_area);
-    free(b->rest_normal), free(b->fold), free(b->folded);
+    free(b->rest_normal), free(b->fold), free(b->folded), free(b->touches);
     clusters_free(&b->clusters);
     free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->limit),
@@ -37,7 +37,7 @@ void body_free(Body *b) {
 size_t body_bytes(const Body *b) {
     size_t r = b->elastic ? (size_t)b->elastic->r : 0;
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
-           b->surface.vertex_count * (56 + 8 * r) + b->surface.triangle_count * 12 +
+           b->surface.vertex_count * (57 + 8 * r) + b->surface.triangle_count * 12 +
            clusters_bytes(&b->clusters) +
            (b->folds ? b->surface.vertex_count * (sizeof(Fold) + 13) : 0) +
            distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
@@ -167,6 +167,7 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->normal = memory_zero(n * sizeof *b->normal);
     b->velocity = memory_zero(n * sizeof *b->velocity);
     b->vertex_area = memory_zero(n * sizeof *b->vertex_area);
+    b->touches = memory_zero(n * sizeof *b->touches);
     b->force = memory_zero(dofs * sizeof(double)), b->pressure = memory_zero(dofs * sizeof(double));
     b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
     b->limit = memory_zero(dofs * sizeof(double)), b->shear = memory_zero(dofs * sizeof(double));
@@ -177,8 +178,9 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
     bool ok = b->rest && b->row && b->places && b->velocity && b->normal && b->vertex_area &&
-              b->force && b->pressure && b->head && b->contact && b->limit && b->shear && b->hand &&
-              b->step && b->pulled && b->residual && b->change && b->work && b->extra && row;
+              b->touches && b->force && b->pressure && b->head && b->contact && b->limit &&
+              b->shear && b->hand && b->step && b->pulled && b->residual && b->change && b->work &&
+              b->extra && row;
     if (ok) fill_volume(b);
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];
@@ -203,49 +205,52 @@ void body_spare(Body *b, const Shape *pin) {
 
 // --------------------------------------------------------------------------------------- place
 
-/// [r][dim] => [dim][r]
-static void by_component(const Body *b, const double *from, double *to) {
+void body_by_component(const Body *b, const double *from, double *to) {
     int r = b->elastic->r, dim = b->dim;
     for (int i = 0; i < r; i++)
         for (int a = 0; a < dim; a++) to[a * r + i] = from[i * dim + a];
 }
 
+int body_pieces(const Body *b) {
+    return team_parts(b->surface.vertex_count, BODY_PIECE);
+}
+
+void body_mix(const Body *b, int index, const double *numbers, BodyPiece *p) {
+    size_t r = (size_t)b->elastic->r, left;
+    p->from = (size_t)index * BODY_PIECE, left = b->surface.vertex_count - p->from;
+    p->count = left < BODY_PIECE ? left : BODY_PIECE, p->stride = padded(p->count);
+    sum_kernels()->mix((int)p->stride, b->dim, (int)r, b->places + p->from * r, numbers, p->x);
+}
+
 /// A piece of the vertices moves, or gets its velocities.
 typedef struct Mix {
     Body *body;
-    const SumKernels *kernels;
     const double *by; ///< [dim][r] displacements or velocities
     bool places;
 } Mix;
-enum { VERTICES = 128 };
 
-static void mix_piece(void *context, int piece, int thread) {
+static void mix_piece(void *context, int index, int thread) {
     const Mix *m = context;
     Body *b = m->body;
-    size_t r = (size_t)b->elastic->r, from = (size_t)piece * VERTICES;
-    size_t count =
-        b->surface.vertex_count - from < VERTICES ? b->surface.vertex_count - from : VERTICES;
-    double x[3 * VERTICES];
-    int most = (int)padded(count);
+    BodyPiece p;
     (void)thread;
-    m->kernels->mix(most, b->dim, (int)r, b->places + from * r, m->by, x);
-    for (size_t i = 0; i < count; i++)
+    body_mix(b, index, m->by, &p);
+    for (size_t i = 0; i < p.count; i++)
         for (int a = 0; a < b->dim; a++) {
-            double d = x[(size_t)a * (size_t)most + i];
+            double d = p.x[(size_t)a * p.stride + i];
             if (m->places)
-                b->surface.vertices[from + i][a] = (float)(b->rest[from + i][a] + d);
+                b->surface.vertices[p.from + i][a] = (float)(b->rest[p.from + i][a] + d);
             else
-                b->velocity[from + i][a] = (float)d;
+                b->velocity[p.from + i][a] = (float)d;
         }
 }
 
 /// Numbers [r][dim] => places or velocities of the vertices.
 static void mix_vertices(Body *b, const double *numbers, bool places) {
     double by[ELASTIC_DOFS_MOST];
-    Mix m = {b, sum_kernels(), by, places};
-    by_component(b, numbers, by);
-    team_for(b->elastic->params.team, team_parts(b->surface.vertex_count, VERTICES), 2, mix_piece,
-             &m);
+    Mix m = {b, by, places};
+    body_by_component(b, numbers, by);
+    team_for(b->elastic->params.team, body_pieces(b), 2, mix_piece, &m);
 }
 
 void body_speeds(Body *b) {

@@ -38,6 +38,7 @@ typedef struct Body {
     float *vertex_area;   ///< [vertices] of the surface at rest, m2 (2D: m); 0 where held
     double surface_area;  ///< of all of them
     double friction;      ///< Coulomb's coefficient against walls, solids, other bodies and itself
+    bool *touches;        ///< [vertices] scratch
     float low[3], high[3];
     double rotation[9], centre[3]; ///< x = rotation (X - rest centre) + centre; rigid: exactly
 
@@ -93,6 +94,21 @@ size_t body_bytes(const Body *body);
 bool body_place(Body *body);
 /// The velocities of the surface alone.
 void body_speeds(Body *body);
+
+enum { BODY_PIECE = 128 };
+/// What numbers of the body make of a piece of its vertices, displacements or velocities.
+typedef struct BodyPiece {
+    size_t from, count; ///< vertices
+    size_t stride;      ///< from one component to the next
+    double x[3 * BODY_PIECE];
+} BodyPiece;
+
+/// How many pieces there are.
+int body_pieces(const Body *body);
+/// numbers [dim][r] => piece, summed function by function.
+void body_mix(const Body *body, int index, const double *numbers, BodyPiece *piece);
+/// numbers [r][dim] => [dim][r]
+void body_by_component(const Body *body, const double *numbers, double *out);
 
 /// Signed distance, m; see SolidBody.
 void body_distance(const void *body, int n, const float *x, const float *y, const float *z,

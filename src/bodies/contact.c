@@ -275,22 +275,58 @@ static bool near_anything(const BrimSim *s, int me) {
     return false;
 }
 
-bool contact_visit(BrimSim *s, bool walls, const TouchVisit *to) {
-    const Bodies *bodies = s->bodies;
-    for (int k = 0; k < bodies->count; k++) {
-        const Body *b = &bodies->body[k];
-        const Elastic *e = b->elastic;
-        if (!near_anything(s, k)) continue;
-        for (size_t n = 0; n < b->surface.vertex_count; n++) {
-            const float *row = b->row + n * (size_t)e->r;
-            Vertex x = {
-                .body = k, .vertex = n, .at = b->surface.vertices[n], .dn = contact_time(e)};
-            if (!(b->vertex_area[n] > 0)) continue;
-            for (int i = 0; i < e->r; i++)
-                for (int a = 0; a < b->dim; a++) x.v[a] += row[i] * e->v[i * b->dim + a];
-            if (!touch_vertex(s, walls, &x, to)) return false;
-        }
+static bool is_touched(BrimSim *s, const Vertex *x, const Touch *t, void *context) {
+    return false;
+}
+
+typedef struct Ask {
+    BrimSim *s;
+    int body;
+    bool walls;
+    const double *v; ///< [dim][r]
+} Ask;
+
+/// Which vertices of a piece touch anything.
+static void ask_piece(void *context, int index, int thread) {
+    const Ask *ask = context;
+    const Body *b = &ask->s->bodies->body[ask->body];
+    BodyPiece p;
+    (void)thread;
+    body_mix(b, index, ask->v, &p);
+    for (size_t i = 0; i < p.count; i++) {
+        size_t n = p.from + i;
+        Vertex x = {.body = ask->body,
+                    .vertex = n,
+                    .at = b->surface.vertices[n],
+                    .dn = contact_time(b->elastic)};
+        for (int a = 0; a < b->dim; a++) x.v[a] = p.x[(size_t)a * p.stride + i];
+        b->touches[n] = b->vertex_area[n] > 0 &&
+                        !touch_vertex(ask->s, ask->walls, &x, &(TouchVisit){is_touched, NULL});
     }
+}
+
+/// All touches of a body, in the order of its vertices.
+static bool visit_body(BrimSim *s, int body, bool walls, const TouchVisit *to) {
+    const Body *b = &s->bodies->body[body];
+    const Elastic *e = b->elastic;
+    double v[ELASTIC_DOFS_MOST];
+    Ask ask = {s, body, walls, v};
+    body_by_component(b, e->v, v);
+    team_for(s->team, body_pieces(b), 1, ask_piece, &ask);
+    for (size_t n = 0; n < b->surface.vertex_count; n++) {
+        const float *row = b->row + n * (size_t)e->r;
+        Vertex x = {.body = body, .vertex = n, .at = b->surface.vertices[n], .dn = contact_time(e)};
+        if (!b->touches[n]) continue;
+        for (int i = 0; i < e->r; i++)
+            for (int a = 0; a < b->dim; a++) x.v[a] += row[i] * e->v[i * b->dim + a];
+        if (!touch_vertex(s, walls, &x, to)) return false;
+    }
+    return true;
+}
+
+bool contact_visit(BrimSim *s, bool walls, const TouchVisit *to) {
+    for (int k = 0; k < s->bodies->count; k++)
+        if (near_anything(s, k) && !visit_body(s, k, walls, to)) return false;
     return true;
 }
 

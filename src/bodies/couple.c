@@ -26,16 +26,11 @@ static const double UPHILL = 0.3;
 /// Passes: at least, and until they settle at most; how often one is shortened.
 enum { MORE = 4, PASSES = 2, PASSES_MOST = 16, HALVINGS = 8 };
 
-/// [dim][r] => [r][dim], and back.
+/// [dim][r] => [r][dim]
 static void by_number(const Body *body, const double *from, double *to) {
     int r = body->elastic->r, dim = body->dim;
     for (int i = 0; i < r; i++)
         for (int a = 0; a < dim; a++) to[i * dim + a] = from[a * r + i];
-}
-static void by_component(const Body *body, const double *from, double *to) {
-    int r = body->elastic->r, dim = body->dim;
-    for (int i = 0; i < r; i++)
-        for (int a = 0; a < dim; a++) to[a * r + i] = from[i * dim + a];
 }
 
 /// Z x: see PoissonTerm.
@@ -55,7 +50,7 @@ static double apply(void *context, const float *x, float *out) {
         Body *body = &b->body[k];
         double v[ELASTIC_DOFS_MOST];
         dot += b->mass * dense_dot(body->pulled, body->step, body->elastic->dofs);
-        by_component(body, body->step, v);
+        body_by_component(body, body->step, v);
         walls_push(body, b->mass, v, out);
     }
     b->ms += timer_ms() - begin;
@@ -218,7 +213,7 @@ static bool iterate(BrimSim *s) {
         double v[ELASTIC_DOFS_MOST];
         memcpy(body->work, body->elastic->v, (size_t)body->elastic->dofs * sizeof *body->work);
         elastic_take(body->elastic, body->step);
-        by_component(body, body->elastic->v, v);
+        body_by_component(body, body->elastic->v, v);
         walls_push(body, 1, v, b->flow);
     }
     return true;
@@ -283,7 +278,7 @@ static void finish(BrimSim *s) {
             f[i] = body->force[i] + body->contact[i] + body->hand[i] + body->pressure[i] +
                    body->shear[i];
         elastic_end(e, f, b->count == 1 && body->cell_count == 0 && !body->touching);
-        by_component(body, e->v, v);
+        body_by_component(body, e->v, v);
         walls_push(body, 1, v, b->flow);
     }
 }
