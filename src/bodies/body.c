@@ -25,7 +25,8 @@ void body_free(Body *b) {
     distance_work_free(&b->distance);
     free(b->rest), free(b->row), free(b->places), free(b->velocity), free(b->normal),
         free(b->vertex_area);
-    free(b->rest_normal), free(b->fold), free(b->folded), free(b->touches);
+    free(b->rest_normal), free(b->fold), free(b->sight), free(b->way), free(b->drift),
+        free(b->folded), free(b->touches);
     clusters_free(&b->clusters);
     free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->limit),
@@ -39,7 +40,7 @@ size_t body_bytes(const Body *b) {
     return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
            b->surface.vertex_count * (57 + 8 * r) + b->surface.triangle_count * 12 +
            clusters_bytes(&b->clusters) +
-           (b->folds ? b->surface.vertex_count * (sizeof(Fold) + 13) : 0) +
+           (b->folds ? b->surface.vertex_count * (sizeof(Fold) + 41) : 0) +
            distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
            b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->wall_room) + b->work_room * 8;
 }
@@ -133,20 +134,6 @@ static void fill_volume(Body *b) {
     }
 }
 
-/// What finding folds needs of the rest shape. False when out of memory.
-static bool prepare_folds(Body *b) {
-    const Trimesh *m = &b->surface;
-    size_t n = m->vertex_count;
-    if (!b->folds) return true;
-    b->rest_normal = memory_new(n * sizeof *b->rest_normal);
-    b->fold = memory_new(n * sizeof *b->fold);
-    b->folded = memory_new(n * sizeof *b->folded);
-    if (!b->rest_normal || !b->fold || !b->folded) return false;
-    find_normals(b);
-    memcpy(b->rest_normal, b->normal, n * sizeof *b->rest_normal);
-    return clusters_new(m, team_threads(b->elastic->params.team), &b->clusters);
-}
-
 /// Up to whole SUM_PLACES.
 static size_t padded(size_t count) {
     return (count + SUM_PLACES - 1) / SUM_PLACES * SUM_PLACES;
@@ -191,7 +178,7 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
                     (float)row[k];
     }
     free(row);
-    if (ok) vertex_areas(b), ok = prepare_folds(b);
+    if (ok) vertex_areas(b), find_normals(b), ok = folds_new(b);
     return ok ? BRIM_OK : fail(error, BRIM_ERROR_MEMORY, "no memory for a body's surface");
 }
 

@@ -51,7 +51,9 @@ typedef struct Body {
     Clusters clusters;       ///< of its surface
     Fold *fold;              ///< [vertices] where it may do so in this step, the first fold_count
     size_t fold_count;
-    bool *folded; ///< [vertices] scratch
+    float *sight;                 ///< [vertices] m: see folds_new
+    float (*way)[3], (*drift)[3]; ///< [vertices] scratch: see ClusterPose
+    bool *folded;                 ///< [vertices] scratch
 
     BodyPin *pin; ///< bodies with pins that move
     int pin_count;

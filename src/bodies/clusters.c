@@ -10,6 +10,8 @@ enum { VERTICES = 8 };
 void clusters_free(Clusters *c) {
     free(c->vertex), free(c->first_vertex), free(c->faces), free(c->first_faces);
     free(c->vertex_box), free(c->face_box), free(c->vertex_cone), free(c->face_cone), free(c->near);
+    free(c->vertex_rest), free(c->face_rest), free(c->vertex_way), free(c->face_way);
+    free(c->vertex_drift), free(c->face_drift), free(c->sight);
     *c = (Clusters){0};
 }
 
@@ -17,7 +19,7 @@ size_t clusters_bytes(const Clusters *c) {
     size_t count = (size_t)c->count;
     if (count == 0) return 0;
     return c->first_vertex[count] * sizeof *c->vertex + c->first_faces[count] * sizeof *c->faces +
-           count * (3 * sizeof *c->face_box + 2 * sizeof *c->face_cone + 8);
+           count * (9 * sizeof *c->face_box + 2 * sizeof *c->face_cone + 8);
 }
 
 // --------------------------------------------------------------------------------------- at rest
@@ -91,6 +93,30 @@ static bool deal_triangles(Clusters *c, const Trimesh *m) {
     return c->faces;
 }
 
+static const ClusterBox NOWHERE = {{INFINITY, INFINITY, INFINITY, 0},
+                                   {-INFINITY, -INFINITY, -INFINITY, 0}};
+
+static void widen(ClusterBox *box, const float low[3], const float high[3]) {
+    for (int a = 0; a < 3; a++) {
+        box->low[a] = low[a] < box->low[a] ? low[a] : box->low[a];
+        box->high[a] = high[a] > box->high[a] ? high[a] : box->high[a];
+    }
+}
+
+/// Bounds of what stands at a cluster's vertices, x, and at the corners of its faces.
+static void bound(const Clusters *c, int k, const Trimesh *m, const float (*x)[3],
+                  ClusterBox *vertices, ClusterBox *faces) {
+    ClusterBox v = NOWHERE, f = NOWHERE;
+    for (uint32_t i = c->first_vertex[k]; i < c->first_vertex[k + 1]; i++)
+        widen(&v, x[c->vertex[i]], x[c->vertex[i]]);
+    for (uint32_t n = c->first_faces[k]; n < c->first_faces[k + 1]; n++)
+        for (int i = 0; i < FACES && c->faces[n].triangle[i] != NO_FACE; i++) {
+            const uint32_t *t = m->triangles[c->faces[n].triangle[i]];
+            for (int corner = 0; corner < 3; corner++) widen(&f, x[t[corner]], x[t[corner]]);
+        }
+    *vertices = v, *faces = f;
+}
+
 bool clusters_new(const Trimesh *m, int threads, Clusters *c) {
     size_t n = m->vertex_count, count = 1;
     while (count * VERTICES < n) count *= 2;
@@ -102,27 +128,28 @@ bool clusters_new(const Trimesh *m, int threads, Clusters *c) {
     c->face_box = memory_new(2 * count * sizeof *c->face_box);
     c->vertex_cone = memory_new(count * sizeof *c->vertex_cone);
     c->face_cone = memory_new(count * sizeof *c->face_cone);
+    c->vertex_rest = memory_new(count * sizeof *c->vertex_rest);
+    c->face_rest = memory_new(count * sizeof *c->face_rest);
+    c->vertex_way = memory_new(count * sizeof *c->vertex_way);
+    c->face_way = memory_new(count * sizeof *c->face_way);
     c->near = memory_new((size_t)threads * count * sizeof *c->near);
-    if (!c->near || !c->vertex || !c->first_vertex || !c->first_faces || !c->vertex_box ||
-        !c->face_box || !c->vertex_cone || !c->face_cone)
+    c->vertex_drift = memory_new(count * sizeof *c->vertex_drift);
+    c->face_drift = memory_new(count * sizeof *c->face_drift);
+    c->sight = memory_new((size_t)threads * count * sizeof *c->sight);
+    if (!c->sight || !c->vertex_drift || !c->face_drift || !c->vertex_rest || !c->face_rest ||
+        !c->vertex_way || !c->face_way || !c->near || !c->vertex || !c->first_vertex ||
+        !c->first_faces || !c->vertex_box || !c->face_box || !c->vertex_cone || !c->face_cone)
         return false;
     for (uint32_t i = 0; i < n; i++) c->vertex[i] = i;
     halve(c->vertex, 0, (uint32_t)n, c->count, (const float(*)[3])m->vertices, c->first_vertex);
     c->first_vertex[count] = (uint32_t)n;
-    return deal_triangles(c, m);
+    if (!deal_triangles(c, m)) return false;
+    for (int k = 0; k < c->count; k++)
+        bound(c, k, m, (const float(*)[3])m->vertices, &c->vertex_rest[k], &c->face_rest[k]);
+    return true;
 }
 
 // ------------------------------------------------------------------------------------------- now
-
-static const ClusterBox NOWHERE = {{INFINITY, INFINITY, INFINITY, 0},
-                                   {-INFINITY, -INFINITY, -INFINITY, 0}};
-
-static void widen(ClusterBox *box, const float low[3], const float high[3]) {
-    for (int a = 0; a < 3; a++) {
-        box->low[a] = low[a] < box->low[a] ? low[a] : box->low[a];
-        box->high[a] = high[a] > box->high[a] ? high[a] : box->high[a];
-    }
-}
 
 /// Of no length: 0.
 static void make_unit(float v[3]) {
@@ -195,9 +222,11 @@ static void place_vertices(Clusters *c, int k, const Trimesh *m, const float (*n
     c->vertex_box[k] = box, c->vertex_cone[k] = cone;
 }
 
-void clusters_place(Clusters *c, int cluster, const Trimesh *m, const float (*normal)[3], int dim) {
-    place_faces(c, cluster, m, dim);
-    place_vertices(c, cluster, m, normal);
+void clusters_place(Clusters *c, int k, const ClusterPose *pose) {
+    bound(c, k, pose->surface, pose->way, &c->vertex_way[k], &c->face_way[k]);
+    bound(c, k, pose->surface, pose->drift, &c->vertex_drift[k], &c->face_drift[k]);
+    place_faces(c, k, pose->surface, pose->dim);
+    place_vertices(c, k, pose->surface, pose->normal);
 }
 
 void clusters_join(Clusters *c) {

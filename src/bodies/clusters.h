@@ -3,6 +3,7 @@
 #pragma once
 #include "solid/triangle.h"
 #include "solid/trimesh.h"
+#include <math.h>
 
 enum { FACES = 4 };
 static const uint32_t NO_FACE = UINT32_MAX;
@@ -36,9 +37,13 @@ typedef struct Clusters {
     uint32_t *first_faces;  ///< [count + 1]
     /// [2 count] a tree: the halves of box i are 2 i and 2 i + 1, the clusters come last.
     ClusterBox *face_box;
-    ClusterBox *vertex_box;               ///< [count]
-    ClusterCone *vertex_cone, *face_cone; ///< [count]
-    int32_t *near;                        ///< [threads][count] scratch for clusters_near
+    ClusterBox *vertex_box;                ///< [count]
+    ClusterCone *vertex_cone, *face_cone;  ///< [count]
+    ClusterBox *vertex_rest, *face_rest;   ///< [count] at rest
+    ClusterBox *vertex_way, *face_way;     ///< [count] how far they are from there: see place
+    ClusterBox *vertex_drift, *face_drift; ///< [count] and how fast
+    int32_t *near;                         ///< [threads][count] scratch for clusters_near
+    float *sight;                          ///< [threads][count] and for what they are asked
 } Clusters;
 
 /// Of a surface at rest. False when out of memory.
@@ -46,9 +51,16 @@ bool clusters_new(const Trimesh *surface, int threads, Clusters *out);
 void clusters_free(Clusters *c);
 size_t clusters_bytes(const Clusters *c);
 
-/// Brings one cluster's faces and bounds to where the surface is; normals of its vertices.
-void clusters_place(Clusters *c, int cluster, const Trimesh *surface, const float (*normal)[3],
-                    int dim);
+/// A surface as it is now, beside a moved and turned copy of itself at rest.
+typedef struct ClusterPose {
+    const Trimesh *surface;
+    const float (*normal)[3];           ///< [vertices]
+    const float (*way)[3], (*drift)[3]; ///< [vertices] how far they are from the copy and how fast
+    int dim;
+} ClusterPose;
+
+/// Brings one cluster's faces and bounds to where the surface is.
+void clusters_place(Clusters *c, int cluster, const ClusterPose *pose);
 /// And then what holds several.
 void clusters_join(Clusters *c);
 
@@ -82,6 +94,25 @@ static inline bool seeker_within(const Seeker *s, const ClusterBox *box) {
 static inline bool seeker_turned(const Seeker *s, const ClusterCone *cone) {
     return s->turn <= cone->angle ||
            dot3f(s->axis, cone->axis) <= s->cosine * cone->cosine + s->sine * cone->sine;
+}
+
+/// Least distance of two boxes.
+static inline float boxes_apart(const ClusterBox *a, const ClusterBox *b) {
+    Float4 above = *(const Float4 *)b->low - *(const Float4 *)a->high;
+    Float4 below = *(const Float4 *)a->low - *(const Float4 *)b->high;
+    Float4 gap = not_below(above) + not_below(below);
+    gap *= gap;
+    return sqrtf(gap[0] + gap[1] + gap[2]);
+}
+
+/// Largest difference of what two boxes hold.
+static inline float boxes_differ(const ClusterBox *a, const ClusterBox *b) {
+    Float4 one = *(const Float4 *)b->high - *(const Float4 *)a->low;
+    Float4 two = *(const Float4 *)a->high - *(const Float4 *)b->low;
+    Int4 more = one > two;
+    Float4 most = (Float4)(((Int4)one & more) | ((Int4)two & ~more));
+    most *= most;
+    return sqrtf(most[0] + most[1] + most[2]);
 }
 
 /// Whether one of a cluster's faces may be what it looks for.

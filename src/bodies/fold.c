@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "bodies/body.h"
 #include "bodies/contact.h"
+#include "elastic/dense.h"
 #include "solid/triangle.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,33 +25,94 @@ static const double OPPOSITE = 0.5;
 static const double ASIDE = 0.25;
 /// Cells apart at rest from which two places count.
 static const double APART = 1;
+/// Cells up to which it is known what a vertex sees at rest.
+static const double SIGHT = 2.5;
 
 typedef struct Search {
     Body *body;
     double reach, deepest; ///< m, of the distance now, and below 0
     Seeker vertex;         ///< what each looks for
     float slack;           ///< m, of that, for rounding
+    float meet, twice;     ///< m, from which on places do not touch; s, twice the step
     double apart, folds;   ///< m, least distance at rest: across the outside, through the body
 } Search;
 
-/// How far the surface is from a turned copy of its rest shape, and how fast it moves beside the
-/// body's mean velocity, m and m/s.
-static void deviation(const Body *b, double *away, double *fastest) {
-    size_t n = b->surface.vertex_count;
-    double mean[3] = {0}, far2 = 0, fast2 = 0;
-    for (size_t i = 0; i < n; i++)
-        for (int a = 0; a < b->dim; a++) mean[a] += b->velocity[i][a] / (double)n;
-    for (size_t i = 0; i < n; i++) {
-        double d2 = 0, v2 = 0;
-        for (int a = 0; a < b->dim; a++) {
-            double d = b->surface.vertices[i][a] - b->centre[a], v = b->velocity[i][a] - mean[a];
-            for (int c = 0; c < b->dim; c++)
-                d -= b->rotation[3 * a + c] * (b->rest[i][c] - b->elastic->rest_centre[c]);
-            d2 += d * d, v2 += v * v;
-        }
-        far2 = fmax(far2, d2), fast2 = fmax(fast2, v2);
+/// The spin of places with an inertia and an angular momentum of unit masses.
+static void mean_spin(double inertia[9], const double momentum[3], int dim, double spin[3]) {
+    const double least = 1e-12 * (inertia[0] + inertia[4] + inertia[8]); // places may be on a line
+    for (int a = 0; a < 3; a++) spin[a] = 0, inertia[4 * a] += least;
+    if (dim == 2) {
+        spin[2] = momentum[2] / inertia[8];
+    } else if (dense_cholesky(inertia, 3, 3)) {
+        memcpy(spin, momentum, 3 * sizeof *spin);
+        dense_solve(inertia, 3, spin);
     }
-    *away = sqrt(far2), *fastest = sqrt(fast2);
+}
+
+/// The rigid motion of a surface: x, middle of its vertices, moves with v and turns by spin.
+typedef struct Rigid {
+    double x[3], v[3], spin[3];
+} Rigid;
+
+static Rigid rigid_motion(const Body *b) {
+    size_t n = b->surface.vertex_count;
+    Rigid m = {0};
+    double inertia[9] = {0}, momentum[3] = {0};
+    for (size_t i = 0; i < n; i++)
+        for (int a = 0; a < b->dim; a++)
+            m.x[a] += b->surface.vertices[i][a] / (double)n,
+                m.v[a] += b->velocity[i][a] / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double x[3] = {0}, v[3] = {0}, l[3];
+        for (int a = 0; a < b->dim; a++)
+            x[a] = b->surface.vertices[i][a] - m.x[a], v[a] = b->velocity[i][a] - m.v[a];
+        cross3(x, v, l);
+        double square = dot3(x, x);
+        for (int a = 0; a < 3; a++) {
+            momentum[a] += l[a];
+            for (int c = 0; c < 3; c++) inertia[3 * a + c] += (a == c ? square : 0) - x[a] * x[c];
+        }
+    }
+    mean_spin(inertia, momentum, b->dim, m.spin);
+    return m;
+}
+
+typedef struct Deviation {
+    Body *body;
+    Rigid motion;
+    TeamLargest way2, speed2; ///< of all vertices
+} Deviation;
+
+static void deviate(void *context, int index, int thread) {
+    Deviation *m = context;
+    Body *b = m->body;
+    size_t from = (size_t)index * BODY_PIECE, end = from + BODY_PIECE;
+    double way2 = 0, speed2 = 0;
+    if (end > b->surface.vertex_count) end = b->surface.vertex_count;
+    for (size_t i = from; i < end; i++) {
+        double x[3] = {0}, turn[3], way[3] = {0}, speed[3] = {0};
+        for (int a = 0; a < b->dim; a++) x[a] = b->surface.vertices[i][a] - m->motion.x[a];
+        cross3(m->motion.spin, x, turn);
+        for (int a = 0; a < b->dim; a++) {
+            way[a] = b->surface.vertices[i][a] - b->centre[a];
+            for (int c = 0; c < b->dim; c++)
+                way[a] -= b->rotation[3 * a + c] * (b->rest[i][c] - b->elastic->rest_centre[c]);
+            speed[a] = b->velocity[i][a] - m->motion.v[a] - turn[a];
+        }
+        for (int a = 0; a < 3; a++) b->way[i][a] = (float)way[a], b->drift[i][a] = (float)speed[a];
+        way2 = fmax(way2, dot3(way, way)), speed2 = fmax(speed2, dot3(speed, speed));
+    }
+    // up, for a float may be less
+    team_raise(&m->way2, (float)(way2 * (1 + 1e-6)));
+    team_raise(&m->speed2, (float)(speed2 * (1 + 1e-6)));
+}
+
+/// How far the surface is from a turned copy of its rest shape, and how fast it moves beside a
+/// rigid motion, which brings no two places together, m and m/s. => (way, drift)
+static void deviation(Body *b, double *away, double *fastest) {
+    Deviation m = {.body = b, .motion = rigid_motion(b)};
+    team_for(b->elastic->params.team, body_pieces(b), 4, deviate, &m);
+    *away = sqrt((double)team_largest(&m.way2)), *fastest = sqrt((double)team_largest(&m.speed2));
 }
 
 /// Where the place at rest is now.
@@ -161,15 +223,92 @@ static bool apart_at_rest(const Search *s, uint32_t vertex, uint32_t triangle) {
     return looks > LOOKS * s->apart || far2 >= s->folds * s->folds;
 }
 
-/// The nearest place that a vertex may touch, in some clusters.
+// ------------------------------------------------------------------------------------ at rest
+
+/// How far from a vertex at rest the nearest place of a triangle is that may see it, and it that,
+/// across the outside, as in may_touch; INFINITY: none.
+static double seen_at_rest(const Body *b, uint32_t vertex, uint32_t triangle) {
+    const uint32_t *t = b->surface.triangles[triangle];
+    const float(*at)[3] = (const float(*)[3])b->surface.vertices;
+    const double *x = b->rest[vertex], apart = APART * b->dx;
+    double way[3][3], far2 = 0, looks = 0, looked = 0;
+    for (int k = 0; k < 3; k++) {
+        double along = 0;
+        for (int a = 0; a < 3; a++) {
+            way[k][a] = b->rest[t[k]][a] - x[a];
+            along += way[k][a] * b->rest_normal[vertex][a];
+        }
+        far2 = fmax(far2, dot3(way[k], way[k])), looks = fmax(looks, along);
+    }
+    if (far2 < apart * apart || looks < LOOKS * apart) return INFINITY;
+    for (int k = 0; k < 3; k++)
+        for (int corner = 0; corner < 3; corner++) {
+            double back = 0;
+            for (int a = 0; a < 3; a++) back -= way[k][a] * b->rest_normal[t[corner]][a];
+            looked = fmax(looked, back);
+        }
+    const double most = fmin(looks, looked) / LOOKS; // places that see one another are nearer
+    if (most < apart) return INFINITY;
+    double far = fmax(apart, sqrt(triangle_distance2(x, at[t[0]], at[t[1]], at[t[2]])));
+    return far <= most ? far : INFINITY;
+}
+
+/// What vertices of a cluster see at rest.
+static void see_from(void *context, int cluster, int thread) {
+    Body *b = context;
+    const Clusters *c = &b->clusters;
+    int32_t *near = c->near + (ptrdiff_t)thread * c->count;
+    const float most = (float)SIGHT * b->dx;
+    Seeker all = clusters_seeker(c, cluster, most, 0);
+    int count = clusters_near(c, &all, near);
+    for (uint32_t i = c->first_vertex[cluster]; i < c->first_vertex[cluster + 1]; i++) {
+        uint32_t v = c->vertex[i];
+        double sight = most;
+        for (int n = 0; n < count; n++)
+            for (uint32_t k = c->first_faces[near[n]]; k < c->first_faces[near[n] + 1]; k++)
+                for (int f = 0; f < FACES && c->faces[k].triangle[f] != NO_FACE; f++)
+                    sight = fmin(sight, seen_at_rest(b, v, c->faces[k].triangle[f]));
+        b->sight[v] = (float)sight;
+    }
+}
+
+static void place_cluster(void *context, int cluster, int thread) {
+    Body *b = context;
+    ClusterPose pose = {&b->surface, (const float(*)[3])b->normal, (const float(*)[3])b->way,
+                        (const float(*)[3])b->drift, b->dim};
+    clusters_place(&b->clusters, cluster, &pose);
+}
+
+bool folds_new(Body *b) {
+    size_t n = b->surface.vertex_count;
+    Team *team = b->elastic->params.team;
+    if (!b->folds) return true;
+    b->rest_normal = memory_new(n * sizeof *b->rest_normal);
+    b->fold = memory_new(n * sizeof *b->fold);
+    b->sight = memory_new(n * sizeof *b->sight);
+    b->way = memory_zero(n * sizeof *b->way), b->drift = memory_zero(n * sizeof *b->drift);
+    b->folded = memory_new(n * sizeof *b->folded);
+    if (!b->rest_normal || !b->fold || !b->sight || !b->way || !b->drift || !b->folded)
+        return false;
+    memcpy(b->rest_normal, b->normal, n * sizeof *b->rest_normal);
+    if (!clusters_new(&b->surface, team_threads(team), &b->clusters)) return false;
+    team_for(team, b->clusters.count, 16, place_cluster, b);
+    clusters_join(&b->clusters);
+    team_for(team, b->clusters.count, 4, see_from, b);
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------- now
+
+/// The nearest place that a vertex may touch, in some clusters: see keep_near.
 static bool nearest_fold(const Search *s, Seeker *seeker, uint32_t vertex, const int32_t *near,
-                         int count, Fold *out) {
+                         const float *sight, int count, Fold *out) {
     const Clusters *c = &s->body->clusters;
     double best = s->reach;
     bool found = false;
     *out = (Fold){.triangle = UINT32_MAX};
     for (int n = 0; n < count; n++) {
-        if (!clusters_meet(c, seeker, near[n])) continue;
+        if (s->body->sight[vertex] > sight[n] || !clusters_meet(c, seeker, near[n])) continue;
         for (uint32_t i = c->first_faces[near[n]]; i < c->first_faces[near[n] + 1]; i++) {
             unsigned met = faces_met(&c->faces[i], seeker);
             for (int k = 0; met; k++, met >>= 1) {
@@ -183,14 +322,41 @@ static bool nearest_fold(const Search *s, Seeker *seeker, uint32_t vertex, const
     return found;
 }
 
-/// Those of the vertices of a cluster.
+/// How far apart at rest a vertex of a cluster and a face of another were at most, if they may come
+/// so near within the step that they could touch: as folds_find says of the whole body.
+static float meet_from(const Search *s, int cluster, int other) {
+    const Clusters *c = &s->body->clusters;
+    return s->meet + boxes_differ(&c->vertex_way[cluster], &c->face_way[other]) +
+           s->twice * boxes_differ(&c->vertex_drift[cluster], &c->face_drift[other]);
+}
+
+/// Keeps of the clusters within reach those that vertices of one may touch: what they saw at rest,
+/// or what lay a fold away, and near enough. sight: so far vertices must have seen there, at most.
+static int keep_near(const Search *s, int cluster, int32_t *near, int count, float *sight) {
+    const Clusters *c = &s->body->clusters;
+    int kept = 0;
+    float least = INFINITY;
+    for (uint32_t i = c->first_vertex[cluster]; i < c->first_vertex[cluster + 1]; i++)
+        least = fminf(least, s->body->sight[c->vertex[i]]);
+    for (int n = 0; n < count; n++) {
+        const float most = meet_from(s, cluster, near[n]);
+        const bool fold = s->folds <= (double)most;
+        if (!fold && least > most) continue;
+        if (boxes_apart(&c->vertex_rest[cluster], &c->face_rest[near[n]]) > most) continue;
+        sight[kept] = fold ? INFINITY : most, near[kept++] = near[n];
+    }
+    return kept;
+}
+
+/// Folds of the vertices of a cluster.
 static void find_in(void *context, int cluster, int thread) {
     const Search *s = context;
     Body *b = s->body;
     const Clusters *c = &b->clusters;
     int32_t *near = c->near + (ptrdiff_t)thread * c->count;
     Seeker all = clusters_seeker(c, cluster, s->vertex.reach, s->vertex.turn);
-    int count = clusters_near(c, &all, near);
+    float *sight = c->sight + (ptrdiff_t)thread * c->count;
+    int count = keep_near(s, cluster, near, clusters_near(c, &all, near), sight);
     for (uint32_t i = c->first_vertex[cluster]; i < c->first_vertex[cluster + 1]; i++) {
         uint32_t v = c->vertex[i];
         b->folded[v] = false;
@@ -199,14 +365,8 @@ static void find_in(void *context, int cluster, int thread) {
         memcpy(one.axis, b->normal[v], sizeof one.axis);
         memcpy(one.box.low, b->surface.vertices[v], 3 * sizeof(float));
         memcpy(one.box.high, one.box.low, sizeof one.box.high);
-        b->folded[v] = nearest_fold(s, &one, v, near, count, &b->fold[v]);
+        b->folded[v] = nearest_fold(s, &one, v, near, sight, count, &b->fold[v]);
     }
-}
-
-static void place_cluster(void *context, int cluster, int thread) {
-    Body *b = ((const Search *)context)->body;
-    (void)thread;
-    clusters_place(&b->clusters, cluster, &b->surface, (const float(*)[3])b->normal, b->dim);
 }
 
 void folds_find(const BrimSim *s, Body *b) {
@@ -227,7 +387,8 @@ void folds_find(const BrimSim *s, Body *b) {
                      .slack = slack,
                      .vertex = {.turn = turn, .cosine = cosf(turn), .sine = sinf(turn)}};
     search.vertex.reach = (float)search.reach + slack;
-    team_for(s->team, b->clusters.count, 16, place_cluster, &search);
+    search.meet = (float)(0.5 * apart + skin) + slack, search.twice = 2 * (float)time;
+    team_for(s->team, b->clusters.count, 16, place_cluster, b);
     clusters_join(&b->clusters);
     team_for(s->team, b->clusters.count, 4, find_in, &search);
     for (uint32_t i = 0; i < b->surface.vertex_count; i++)

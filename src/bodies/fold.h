@@ -12,6 +12,8 @@ typedef struct Fold {
     double start;     ///< m, distance at the start of the step
 } Fold;
 
+/// What finding folds needs of the shape at rest, with the normals there. False when out of memory.
+bool folds_new(Body *body);
 /// Finds the folds that may touch within the step that begins: after elastic_begin, with the
 /// velocities of the surface those of the step before.
 void folds_find(const BrimSim *s, Body *body);
