@@ -28,7 +28,8 @@ void body_free(Body *b) {
     free(b->rest_normal), free(b->fold), free(b->sight), free(b->way), free(b->drift),
         free(b->folded), free(b->touches);
     clusters_free(&b->clusters);
-    free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->cell_work);
+    free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->wall_area),
+        free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->limit),
         free(b->hand), free(b->shear), free(b->grip), free(b->step), free(b->pulled),
         free(b->residual), free(b->change), free(b->extra), free(b->work);
@@ -42,7 +43,8 @@ size_t body_bytes(const Body *b) {
            clusters_bytes(&b->clusters) +
            (b->folds ? b->surface.vertex_count * (sizeof(Fold) + 41) : 0) +
            distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
-           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->wall_room) + b->work_room * 8;
+           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->wall_room) + 24 * b->area_room +
+           b->work_room * 8;
 }
 
 // ------------------------------------------------------------------------------------- surface
@@ -214,12 +216,14 @@ typedef struct Mix {
     Body *body;
     const double *by; ///< [dim][r] displacements or velocities
     bool places;
+    TeamLargest square; ///< of velocities
 } Mix;
 
 static void mix_piece(void *context, int index, int thread) {
-    const Mix *m = context;
+    Mix *m = context;
     Body *b = m->body;
     BodyPiece p;
+    float most = 0;
     (void)thread;
     body_mix(b, index, m->by, &p);
     for (size_t i = 0; i < p.count; i++)
@@ -230,24 +234,24 @@ static void mix_piece(void *context, int index, int thread) {
             else
                 b->velocity[p.from + i][a] = (float)d;
         }
-}
-
-/// Numbers [r][dim] => places or velocities of the vertices.
-static void mix_vertices(Body *b, const double *numbers, bool places) {
-    double by[ELASTIC_DOFS_MOST];
-    Mix m = {b, by, places};
-    body_by_component(b, numbers, by);
-    team_for(b->elastic->params.team, body_pieces(b), 2, mix_piece, &m);
-}
-
-void body_speeds(Body *b) {
-    float most = 0;
-    mix_vertices(b, b->elastic->v, false);
-    for (size_t i = 0; i < b->surface.vertex_count; i++) {
+    for (size_t i = p.from; i < p.from + p.count && !m->places; i++) {
         const float *v = b->velocity[i], square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
         if (square > most) most = square;
     }
-    b->fastest = sqrtf(most);
+    team_raise(&m->square, most);
+}
+
+/// Numbers [r][dim] => places or velocities of the vertices. Returns the largest square of these.
+static float mix_vertices(Body *b, const double *numbers, bool places) {
+    double by[ELASTIC_DOFS_MOST];
+    Mix m = {b, by, places, 0};
+    body_by_component(b, numbers, by);
+    team_for(b->elastic->params.team, body_pieces(b), 2, mix_piece, &m);
+    return team_largest(&m.square);
+}
+
+void body_speeds(Body *b) {
+    b->fastest = sqrtf(mix_vertices(b, b->elastic->v, false));
 }
 
 static void place_vertices(Body *b) {

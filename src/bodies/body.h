@@ -62,8 +62,9 @@ typedef struct Body {
     BodyCell *cell;
     float *cell_row;         ///< [cells][r] the functions at the wall
     uint32_t *wall_triangle; ///< triangles, by cell
+    double (*wall_area)[3];  ///< [triangles] normal times area
     double *cell_work;       ///< [dim][cells] scratch of B and B^T
-    size_t cell_count, cell_room, row_room, wall_room, work_room;
+    size_t cell_count, cell_room, row_room, wall_room, area_room, work_room;
     double *force;       ///< [r][dim] all but elastic ones, N: of the step
     double *pressure;    ///< [r][dim] of the liquid's pressure in the middle of cells, N
     double *head;        ///< [r][dim] of what it differs from that on the wall, N; in force too

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "bodies/body.h"
 #include "bodies/contact.h"
-#include "elastic/dense.h"
 #include "solid/triangle.h"
 #include <math.h>
 #include <stdlib.h>
@@ -37,50 +36,10 @@ typedef struct Search {
     double apart, folds;   ///< m, least distance at rest: across the outside, through the body
 } Search;
 
-/// The spin of places with an inertia and an angular momentum of unit masses.
-static void mean_spin(double inertia[9], const double momentum[3], int dim, double spin[3]) {
-    const double least = 1e-12 * (inertia[0] + inertia[4] + inertia[8]); // places may be on a line
-    for (int a = 0; a < 3; a++) spin[a] = 0, inertia[4 * a] += least;
-    if (dim == 2) {
-        spin[2] = momentum[2] / inertia[8];
-    } else if (dense_cholesky(inertia, 3, 3)) {
-        memcpy(spin, momentum, 3 * sizeof *spin);
-        dense_solve(inertia, 3, spin);
-    }
-}
-
-/// The rigid motion of a surface: x, middle of its vertices, moves with v and turns by spin.
-typedef struct Rigid {
-    double x[3], v[3], spin[3];
-} Rigid;
-
-static Rigid rigid_motion(const Body *b) {
-    size_t n = b->surface.vertex_count;
-    Rigid m = {0};
-    double inertia[9] = {0}, momentum[3] = {0};
-    for (size_t i = 0; i < n; i++)
-        for (int a = 0; a < b->dim; a++)
-            m.x[a] += b->surface.vertices[i][a] / (double)n,
-                m.v[a] += b->velocity[i][a] / (double)n;
-    for (size_t i = 0; i < n; i++) {
-        double x[3] = {0}, v[3] = {0}, l[3];
-        for (int a = 0; a < b->dim; a++)
-            x[a] = b->surface.vertices[i][a] - m.x[a], v[a] = b->velocity[i][a] - m.v[a];
-        cross3(x, v, l);
-        double square = dot3(x, x);
-        for (int a = 0; a < 3; a++) {
-            momentum[a] += l[a];
-            for (int c = 0; c < 3; c++) inertia[3 * a + c] += (a == c ? square : 0) - x[a] * x[c];
-        }
-    }
-    mean_spin(inertia, momentum, b->dim, m.spin);
-    return m;
-}
-
 typedef struct Deviation {
     Body *body;
-    Rigid motion;
-    TeamLargest way2, speed2; ///< of all vertices
+    double velocity[3], spin[3]; ///< of the body as a whole
+    TeamLargest way2, speed2;    ///< of all vertices
 } Deviation;
 
 static void deviate(void *context, int index, int thread) {
@@ -91,13 +50,13 @@ static void deviate(void *context, int index, int thread) {
     if (end > b->surface.vertex_count) end = b->surface.vertex_count;
     for (size_t i = from; i < end; i++) {
         double x[3] = {0}, turn[3], way[3] = {0}, speed[3] = {0};
-        for (int a = 0; a < b->dim; a++) x[a] = b->surface.vertices[i][a] - m->motion.x[a];
-        cross3(m->motion.spin, x, turn);
+        for (int a = 0; a < b->dim; a++) x[a] = b->surface.vertices[i][a] - b->centre[a];
+        cross3(m->spin, x, turn);
         for (int a = 0; a < b->dim; a++) {
-            way[a] = b->surface.vertices[i][a] - b->centre[a];
+            way[a] = x[a];
             for (int c = 0; c < b->dim; c++)
                 way[a] -= b->rotation[3 * a + c] * (b->rest[i][c] - b->elastic->rest_centre[c]);
-            speed[a] = b->velocity[i][a] - m->motion.v[a] - turn[a];
+            speed[a] = b->velocity[i][a] - m->velocity[a] - turn[a];
         }
         for (int a = 0; a < 3; a++) b->way[i][a] = (float)way[a], b->drift[i][a] = (float)speed[a];
         way2 = fmax(way2, dot3(way, way)), speed2 = fmax(speed2, dot3(speed, speed));
@@ -110,7 +69,10 @@ static void deviate(void *context, int index, int thread) {
 /// How far the surface is from a turned copy of its rest shape, and how fast it moves beside a
 /// rigid motion, which brings no two places together, m and m/s. => (way, drift)
 static void deviation(Body *b, double *away, double *fastest) {
-    Deviation m = {.body = b, .motion = rigid_motion(b)};
+    Deviation m = {.body = b};
+    double momentum[3], centre[3];
+    elastic_centre(b->elastic, centre, m.velocity);
+    elastic_spin(b->elastic, momentum, m.spin);
     team_for(b->elastic->params.team, body_pieces(b), 4, deviate, &m);
     *away = sqrt((double)team_largest(&m.way2)), *fastest = sqrt((double)team_largest(&m.speed2));
 }

@@ -12,6 +12,8 @@ enum { WIDE = 2 };
 #endif
 typedef double wide __attribute__((vector_size(8 * WIDE), aligned(8), may_alias));
 typedef float narrow __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
+typedef double d4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float f4x __attribute__((vector_size(16), aligned(4), may_alias));
 
 enum { MANY = 2 }; // registers of columns, each once for each axis: they stay while all rows go by
 
@@ -28,6 +30,17 @@ INLINE void pull_columns(const int dim, size_t count, const int many, int stride
             *(wide *)(out + (ptrdiff_t)a * stride + WIDE * w) = sum[a][w];
 }
 
+/// Four columns.
+INLINE void pull_four(const int dim, size_t count, int stride, const double *factor,
+                      const float *rows, double *out) {
+    d4 sum[3] = {{0}};
+    for (size_t n = 0; n < count; n++, rows += stride) {
+        const d4 row = __builtin_convertvector(*(const f4x *)rows, d4);
+        for (int a = 0; a < dim; a++) sum[a] += factor[(size_t)a * count + n] * row;
+    }
+    for (int a = 0; a < dim; a++) *(d4 *)(out + (ptrdiff_t)a * stride) = sum[a];
+}
+
 INLINE void pull_of(const int dim, size_t count, int width, int stride, const double *factor,
                     const float *rows, double *out) {
     int i = 0;
@@ -35,6 +48,7 @@ INLINE void pull_of(const int dim, size_t count, int width, int stride, const do
         pull_columns(dim, count, MANY, stride, factor, rows + i, out + i);
     for (; i + WIDE <= width; i += WIDE)
         pull_columns(dim, count, 1, stride, factor, rows + i, out + i);
+    for (; i + 4 <= width; i += 4) pull_four(dim, count, stride, factor, rows + i, out + i);
     for (; i < width; i++)
         for (int a = 0; a < dim; a++) {
             double sum = 0;
@@ -51,9 +65,6 @@ static void pull(int dim, size_t count, int width, int stride, const double *fac
     else
         pull_of(2, count, width, stride, factor, rows, out);
 }
-
-typedef double d4 __attribute__((vector_size(32), aligned(8), may_alias));
-typedef float f4x __attribute__((vector_size(16), aligned(4), may_alias));
 
 /// A few rows at a time: their sums do not wait for one another.
 INLINE void push_rows(const int dim, const int many, size_t count, int width, const float *rows,

@@ -212,9 +212,11 @@ static int32_t cell_at(const BrimSim *s, const double place[3]) {
     return near < 0 ? -1 : s->bodies->at[near] - 1;
 }
 
-/// The cell of a body's own list that a triangle pushes, -1: none. own [cells of all bodies]
-static int32_t cell_of(const BrimSim *s, const Body *body, size_t triangle, const int32_t *own) {
-    double x[3][3], area[3];
+/// The cell of a body's own list that a triangle pushes, -1: none. own [cells of all bodies]; area
+/// [3]: the triangle's, too
+static int32_t cell_of(const BrimSim *s, const Body *body, size_t triangle, const int32_t *own,
+                       double *area) {
+    double x[3][3];
     corners_at(body, triangle, 0, x);
     area_of(s->dim, x, area);
     double size = sqrt(dot3(area, area));
@@ -243,13 +245,16 @@ static void find_cells(void *context, int piece, int thread) {
     size_t from = (size_t)piece * TRIANGLES, end = from + TRIANGLES;
     if (end > f->body->surface.triangle_count) end = f->body->surface.triangle_count;
     (void)thread;
-    for (size_t t = from; t < end; t++) f->cell[t] = cell_of(f->s, f->body, t, f->own);
+    for (size_t t = from; t < end; t++)
+        f->cell[t] = cell_of(f->s, f->body, t, f->own, f->body->wall_area[t]);
 }
 
 /// Lists the triangles of each of a body's cells, by a counting sort.
 static bool sort_triangles(const BrimSim *s, Body *body, int32_t *own) {
     size_t triangles = body->surface.triangle_count, cells = body->cell_count;
     if (!memory_fit((void **)&body->wall_triangle, &body->wall_room, sizeof *body->wall_triangle,
+                    triangles) ||
+        !memory_fit((void **)&body->wall_area, &body->area_room, sizeof *body->wall_area,
                     triangles))
         return false;
     int32_t *cell = malloc((triangles + 1) * sizeof *cell);
@@ -300,8 +305,8 @@ typedef struct Follow {
 /// What a triangle's area changes until the middle of the step, out of the cell.
 static void area_change(const Follow *f, uint32_t triangle, float change[3]) {
     const Body *b = f->body;
-    double x[3][3], now[3], then[3];
-    corners_at(b, triangle, 0, x), area_of(b->dim, x, now);
+    const double *now = b->wall_area[triangle];
+    double x[3][3], then[3];
     corners_at(b, triangle, f->half, x), area_of(b->dim, x, then);
     for (int a = 0; a < 3; a++) change[a] = (float)((now[a] - then[a]) * f->scale);
 }

@@ -354,13 +354,33 @@ static void turn_back(const Elastic *e, double *x) {
     if (!e->pinned) turn_vectors(e, back, x);
 }
 
-/// A of the kept stiffness => of the pose looked at, what belongs to function i.
-static void turn_rows(void *context, int i, int thread) {
-    const Elastic *e = context;
+typedef struct Gather {
+    Elastic *e;
+    const double *extra; ///< NULL: none
+} Gather;
+
+/// A of the pose looked at, what belongs to function i: of the kept stiffness, turned, and what is
+/// extra. Its upper half, which is all that a factor is made of.
+static void gather_rows(void *context, int i, int thread) {
+    const Gather *g = context;
+    Elastic *e = g->e;
+    const double dn = e->dn, tau = e->params.tau;
+    const int n = e->dofs, from = i * e->dim, end = from + e->dim;
     (void)thread;
-    for (int j = 0; j < e->r; j++) {
-        size_t at = (size_t)(i * e->dim) * (size_t)e->dofs + (size_t)(j * e->dim);
-        turn_block(e, i > 0 ? e->turn : NULL, j > 0 ? e->turn : NULL, e->a + at);
+    for (int row = from; row < end; row++) {
+        const size_t at = (size_t)row * (size_t)n;
+        for (int j = from; j < n; j++)
+            e->a[at + j] = 0.25 * dn * dn * e->k[at + j] + 0.5 * tau * dn * dn * e->brake[at + j];
+        for (int j = from; j < n && e->beyond > 0; j++) e->a[at + j] += e->lag[at + j];
+        e->a[at + row] += 1;
+    }
+    if (!g->extra) return;
+    for (int j = i; j < e->r && !e->pinned; j++)
+        turn_block(e, i > 0 ? e->turn : NULL, j > 0 ? e->turn : NULL,
+                   e->a + (size_t)from * (size_t)n + (size_t)(j * e->dim));
+    for (int row = from; row < end; row++) {
+        const size_t at = (size_t)row * (size_t)n;
+        for (int j = from; j < n; j++) e->a[at + j] += g->extra[at + j];
     }
 }
 
@@ -447,12 +467,7 @@ bool elastic_prepare(Elastic *e, const double *f, const double *extra, double *s
                   (e->v[i] - e->w[i]);
     e->residual = length(step, n);
     if (e->plain && !extra) return true;
-    for (int i = 0; i < n * n; i++)
-        e->a[i] = 0.25 * dn * dn * e->k[i] + 0.5 * tau * dn * dn * e->brake[i];
-    for (int i = 0; i < n * n && e->beyond > 0; i++) e->a[i] += e->lag[i];
-    for (int i = 0; i < n; i++) e->a[i * (n + 1)] += 1;
-    if (extra && !e->pinned) team_for(e->params.team, e->r, 8, turn_rows, e);
-    for (int i = 0; extra && i < n * n; i++) e->a[i] += extra[i];
+    team_for(e->params.team, e->r, 8, gather_rows, &(Gather){e, extra});
     e->plain = !extra, e->factored = false;
     return true;
 }

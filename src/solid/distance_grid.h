@@ -38,7 +38,8 @@ bool distance_grid_unsigned(DistanceGrid *grid, const Trimesh *mesh);
 /// Layers of a grid, along its last axis, in slabs that cost about the same to work on.
 typedef struct DistanceSlabs {
     int count;
-    int first[65]; ///< layers of each, to that of the next
+    int first[65];            ///< layers of each, to that of the next
+    const int32_t (*span)[2]; ///< [triangles] layers that each reaches: first, last; NULL: unknown
 } DistanceSlabs;
 
 /// inside [nodes] => 1 or 0, by rays along each axis that vote; along one of them for a mesh that

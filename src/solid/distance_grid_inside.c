@@ -183,9 +183,12 @@ static void cast_slab(void *context, int slab, int thread) {
     r.high = (float)node_at(g, r.slab_axis, r.last + 1);
     r.per_metre = 1 / (double)g->spacing;
     clear(&r);
-    for (size_t t = 0; t < c->mesh->triangle_count; t++)
+    const int32_t(*span)[2] = c->slabs.span;
+    for (size_t t = 0; t < c->mesh->triangle_count; t++) {
+        if (span && (span[t][0] > r.last || span[t][1] < r.first)) continue;
         g->n[2] == 1 ? cross_segment(&r, c->mesh, c->mesh->triangles[t])
                      : cross_triangle(&r, c->mesh, c->mesh->triangles[t]);
+    }
     vote(&r, c->inside);
     (void)thread;
 }

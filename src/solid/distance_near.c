@@ -19,14 +19,14 @@ enum {
 
 void distance_work_free(DistanceWork *w) {
     free(w->nearest), free(w->value), free(w->triangle), free(w->crossings), free(w->inside);
-    free(w->frame);
+    free(w->frame), free(w->span);
     *w = (DistanceWork){0};
 }
 
 size_t distance_work_bytes(const DistanceWork *w) {
     return w->room[0] * sizeof *w->nearest + w->room[1] * sizeof *w->value +
            w->room[2] * sizeof *w->triangle + w->room[3] * sizeof *w->crossings + w->room[4] +
-           w->room[5] * sizeof *w->frame;
+           w->room[5] * sizeof *w->frame + w->room[6] * sizeof *w->span;
 }
 
 size_t distance_grid_fit(DistanceGrid *g, int dim, double spacing, int margin) {
@@ -50,7 +50,8 @@ static bool make_room(DistanceGrid *g, DistanceWork *w, size_t nodes, size_t tri
            memory_fit((void **)&w->triangle, &w->room[2], sizeof *w->triangle, nodes) &&
            memory_fit((void **)&w->crossings, &w->room[3], sizeof *w->crossings, nodes) &&
            memory_fit((void **)&w->inside, &w->room[4], 1, nodes) &&
-           memory_fit((void **)&w->frame, &w->room[5], sizeof *w->frame, triangles);
+           memory_fit((void **)&w->frame, &w->room[5], sizeof *w->frame, triangles) &&
+           memory_fit((void **)&w->span, &w->room[6], sizeof *w->span, triangles);
 }
 
 // --------------------------------------------------------------------------------- to the surface
@@ -131,8 +132,11 @@ static void find_frames(void *context, int part, int thread) {
     const Near *s = context;
     size_t end = (size_t)(part + 1) * TRIANGLES;
     if (end > s->mesh->triangle_count) end = s->mesh->triangle_count;
-    for (size_t t = (size_t)part * TRIANGLES; t < end; t++)
-        s->work->frame[t] = frame_of(s->grid, s->mesh, s->mesh->triangles[t]);
+    for (size_t t = (size_t)part * TRIANGLES; t < end; t++) {
+        TriangleFrame *f = &s->work->frame[t];
+        *f = frame_of(s->grid, s->mesh, s->mesh->triangles[t]);
+        s->work->span[t][0] = f->low[s->axis], s->work->span[t][1] = f->high[s->axis];
+    }
     (void)thread;
 }
 
@@ -147,13 +151,13 @@ static bool find_slabs(Near *s, int threads) {
     int *change = calloc((size_t)s->layers + 1, sizeof *change);
     if (!change) return false;
     for (size_t t = 0; t < s->mesh->triangle_count; t++) {
-        const TriangleFrame *f = &s->work->frame[t];
-        if (f->low[s->axis] > f->high[s->axis]) continue;
-        change[f->low[s->axis]]++, change[f->high[s->axis] + 1]--;
-        all += f->high[s->axis] + 1 - f->low[s->axis];
+        const int32_t *span = s->work->span[t];
+        if (span[0] > span[1]) continue;
+        change[span[0]]++, change[span[1] + 1]--;
+        all += span[1] + 1 - span[0];
     }
     all += (int64_t)LAYER_COST * s->layers;
-    slabs->count = 0, slabs->first[0] = 0;
+    slabs->count = 0, slabs->first[0] = 0, slabs->span = (const int32_t(*)[2])s->work->span;
     int most = SLABS_A_THREAD * threads;
     if (most > SLABS_MOST) most = SLABS_MOST;
     for (int layer = 0; layer < s->layers; layer++) {
@@ -194,6 +198,7 @@ static void offer_slab(void *context, int slab, int thread) {
     memset(s->work->nearest + begin, 0, count * sizeof *s->work->nearest);
     const DistanceRows rows = rows_of(s);
     for (size_t t = 0; t < s->mesh->triangle_count; t++) {
+        if (s->work->span[t][0] > last || s->work->span[t][1] < first) continue;
         const TriangleFrame *f = &s->work->frame[t];
         int low[2] = {f->low[1], f->low[2]}, high[2] = {f->high[1], f->high[2]}, a = s->axis - 1;
         if (low[a] < first) low[a] = first;

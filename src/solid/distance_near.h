@@ -70,8 +70,9 @@ typedef struct DistanceWork {
     int32_t *crossings;
     uint8_t *inside;
     TriangleFrame *frame; ///< [triangles]
+    int32_t (*span)[2];   ///< [triangles] layers of nodes within reach
     size_t grid_room;     ///< of the grid's values
-    size_t room[6];
+    size_t room[7];
 } DistanceWork;
 
 void distance_work_free(DistanceWork *work);
