@@ -323,7 +323,6 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
         folds_find(s, &b->body[k]);
         outer_forces(s, &b->body[k], g, kick);
     }
-    if (*memory) return false;
     double before = 0, solving = 0;
     b->ms = 0;
     for (int pass = 0; pass < PASSES || (pass < PASSES_MOST && !settled(b)); pass++) {

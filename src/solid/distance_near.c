@@ -67,7 +67,6 @@ typedef struct Near {
     int grain;           ///< of loops over them
     DistanceSlabs slabs; ///< of triangles to offer
     uint8_t *live[2]; ///< [rows][live_row] what of eights of nodes the last pass changed; this one
-    uint8_t *due;     ///< [threads][live_row] eights of a row to work on
     size_t live_row;  ///< bytes of a row, whole words; before each is a word of zeros
     uint8_t *busy;    ///< [layers] whether any changed in this pass
 } Near;
