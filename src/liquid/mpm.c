@@ -143,17 +143,13 @@ static void load_nodes(const BrimSim *s, int slot, const float *field, int part,
 static void scatter_force(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
     const SubStep *sub = context;
-    const int count = MPM_EDGE * MPM_EDGE * depth_of(s);
     float *block = block_of(s, slot), *nodes = s->scratch[thread].block[0];
-    float force[4 * MPM_BLOCK];
     Span p = sim_span(s, slot, MPM_HALO);
     load_nodes(s, slot, s->node_mass, 0, nodes);
     for (int n = 1; n < sub->stress.parts; n++)
         load_nodes(s, slot, s->node_velocity[n - 1], n, nodes);
-    memset(force, 0, 4 * (size_t)count * sizeof *force);
-    mpm_kernels_for(s->isa)->force(&p, &sub->stress, nodes, force);
-    for (int n = 1; n <= s->dim; n++)
-        for (int i = 0; i < count; i++) block[n * MPM_BLOCK + i] = force[4 * i + n];
+    clear_block(s, block, 1, s->dim + 1);
+    mpm_kernels_for(s->isa)->force(&p, &sub->stress, nodes, block);
     mirror_walls(s, slot, block, 1, s->dim + 1, true);
 }
 
@@ -187,34 +183,47 @@ static bool in_open_cell(const BrimSim *s, const float at[3]) {
     return i >= 0 && solid_volume_of(s, i) == 0;
 }
 
-/// Moves a particle as far as nothing is in its way.
-static void shift_particle(const BrimSim *s, const Span *p, int i, const float way[3],
-                           const Reach *reach) {
-    float at[3] = {0}, was[3] = {0}, slope[3];
-    for (int a = 0; a < s->dim; a++) {
-        was[a] = p->attr[ATTR_X + a][i];
-        float to = was[a] + way[a];
-        at[a] = to < reach->low[a] ? reach->low[a] : to < reach->high[a] ? to : reach->high[a];
+/// Moves particles along an axis, from `from` on. more: acceleration, m/s^2
+static void push_axis(BrimSim *s, const SubStep *sub, const Span *p, uint32_t first, int from,
+                      int n, int axis, float (*more)[MPM_MEANS], const Reach *reach) {
+    const float most = sub->most * s->dx, time = sub->time;
+    const float low = reach->low[axis], high = reach->high[axis];
+    float *restrict x = p->attr[ATTR_X + axis] + from, *restrict v = p->attr[ATTR_VX + axis] + from;
+    float *restrict given = s->mpm.push[axis] + first + (uint32_t)from;
+    for (int i = 0; i < n; i++) {
+        float part = time * more[axis][i];
+        v[i] += part, given[i] += part;
+        float way = time * given[i];
+        way = way < -most ? -most : way < most ? way : most;
+        float to = x[i] + way;
+        x[i] = to < low ? low : to < high ? to : high;
     }
-    if (reach->solid && !in_open_cell(s, at)) {
-        const float distance = solid_lookup(s, at, slope);
-        if (distance < 0 && distance < solid_lookup(s, was, slope)) return;
-    }
-    for (int a = 0; a < s->dim; a++) p->attr[ATTR_X + a][i] = at[a];
 }
 
-/// What nodes give to a tile's particles goes to their velocities and positions.
-static void push_some(BrimSim *s, const SubStep *sub, const Span *p, uint32_t first, int i,
-                      const float more[4], const Reach *reach) {
-    float way[3] = {0}, most = sub->most * s->dx;
+/// Whether a particle has gone into a solid, or deeper into it.
+static bool has_entered(const BrimSim *s, const float was[3], const float at[3]) {
+    float slope[3];
+    if (in_open_cell(s, at)) return false;
+    const float distance = solid_lookup(s, at, slope);
+    return distance < 0 && distance < solid_lookup(s, was, slope);
+}
+
+/// What nodes give to some of a tile's particles goes to their velocities and positions, as far as
+/// nothing is in the way.
+static void push_some(BrimSim *s, const SubStep *sub, const Span *p, uint32_t first, int from,
+                      int n, float (*more)[MPM_MEANS], const Reach *reach) {
+    float was[3][MPM_MEANS];
     for (int a = 0; a < s->dim; a++) {
-        float *given = &s->mpm.push[a][first + (uint32_t)i], part = sub->time * more[a + 1];
-        p->attr[ATTR_VX + a][i] += part;
-        *given += part;
-        way[a] = sub->time * *given;
-        way[a] = way[a] < -most ? -most : way[a] < most ? way[a] : most;
+        float *x = p->attr[ATTR_X + a] + from;
+        if (reach->solid) memcpy(was[a], x, (size_t)n * sizeof *x);
+        push_axis(s, sub, p, first, from, n, a, more, reach);
     }
-    shift_particle(s, p, i, way, reach);
+    for (int i = 0; i < n && reach->solid; i++) {
+        float old[3] = {0}, at[3] = {0};
+        for (int a = 0; a < s->dim; a++) old[a] = was[a][i], at[a] = p->attr[ATTR_X + a][from + i];
+        if (!has_entered(s, old, at)) continue;
+        for (int a = 0; a < s->dim; a++) p->attr[ATTR_X + a][from + i] = old[a];
+    }
 }
 
 /// Velocities and positions of a tile's particles. (node_push) => x, v, push
@@ -222,7 +231,7 @@ static void push_particles(BrimSim *s, int slot, int thread, void *context) {
     if (s->scatter_at[slot] < 0) return;
     const int count = MPM_EDGE * MPM_EDGE * depth_of(s);
     float *nodes = s->scratch[thread].block[0];
-    float push[4 * MPM_BLOCK], more[MPM_MEANS][4];
+    float push[4 * MPM_BLOCK], more[3][MPM_MEANS];
     Span p = sim_span(s, slot, MPM_HALO);
     Reach reach = {.solid = solid_near(s, slot)};
     domain_box(s, reach.low, reach.high);
@@ -234,8 +243,7 @@ static void push_particles(BrimSim *s, int slot, int thread, void *context) {
     for (int from = 0; from < p.count; from += MPM_MEANS) {
         int n = p.count - from < MPM_MEANS ? p.count - from : MPM_MEANS;
         mpm_kernels_for(s->isa)->mean(&p, push, from, more);
-        for (int i = 0; i < n; i++)
-            push_some(s, context, &p, tile_first(&s->particles, slot), from + i, more[i], &reach);
+        push_some(s, context, &p, tile_first(&s->particles, slot), from, n, more, &reach);
     }
 }
 

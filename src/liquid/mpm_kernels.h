@@ -16,15 +16,16 @@ typedef struct MpmStress {
 } MpmStress;
 
 /// Blocks [component][node] of MPM_BLOCK nodes each, or [node][4] where it says so: what goes to or
-/// comes from four nodes along x is then one vector of 16. Component 0 of that is not used.
+/// comes from four nodes along x is then one vector of 16.
 typedef struct MpmKernels {
     /// Adds mass and, with parts > 1, momentum of particles. => block
     void (*mass)(const Span *p, float mass, int parts, float *block);
-    /// Adds the forces of particles. (nodes: mass, velocity in m/s) => force [node][4], cells^3/s^2
+    /// Adds the forces of particles. (nodes: mass, velocity in m/s) => force, components from 1 on,
+    /// cells^3/s^2
     void (*force)(const Span *p, const MpmStress *stress, const float *nodes, float *force);
-    /// Means of four components where MPM_MEANS particles from `first` on are, or all that are
-    /// left. (nodes [node][4]) => out
-    void (*mean)(const Span *p, const float *nodes, int first, float (*out)[4]);
+    /// Means of a vector where MPM_MEANS particles from `first` on are, or all that are left.
+    /// (nodes [node][4], component 0 does not count) => out [axis]
+    void (*mean)(const Span *p, const float *nodes, int first, float (*out)[MPM_MEANS]);
 } MpmKernels;
 
 BRIM_KERNELS(MpmKernels, mpm_kernels)
