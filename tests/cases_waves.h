@@ -16,9 +16,9 @@ static const struct {
     Wave wave;
 } wu_2001[3] = {{20, {1.4444, 0.5418}}, {200, {1.7571, 0.08673}}, {2000, {1.7688, 0.00950}}};
 
-/// The same of half of that basin with so many cells along it. step: s
-static inline BrimResult viscous_wave(int cells, double re, double step, BrimTracking tracking,
-                                      Wave *wave, BrimError *error) {
+/// The same of half of that basin with so many cells along it, of one seed. step: s
+static inline BrimResult viscous_wave_of(int cells, double re, double step, BrimTracking tracking,
+                                         uint32_t seed, Wave *wave, BrimError *error) {
     SloshHeights heights;
     Case c = case_slosh(cells, 1, 0.02, &heights);
     BrimSim *sim;
@@ -29,6 +29,7 @@ static inline BrimResult viscous_wave(int cells, double re, double step, BrimTra
     c.def.transfer = BRIM_TRANSFER_APIC;
     c.def.step = step;
     c.def.tracking = tracking;
+    c.def.seed = seed;
     BrimResult r = case_create(&c, &sim, error);
     while (r == BRIM_OK && brim_sim_time(sim) < 8) {
         double centre[3];
@@ -41,4 +42,19 @@ static inline BrimResult viscous_wave(int cells, double re, double step, BrimTra
     brim_sim_destroy(&sim);
     free(ring);
     return r;
+}
+
+/// The mean over seeds 1 to `seeds`. Viscosity takes 7 % in 8 s of a wave of two cells (Re 2000), 5
+/// % of which are 0.007 cells: the level set of a few particles a cell is uneven by more.
+static inline BrimResult viscous_wave(int cells, double re, double step, BrimTracking tracking,
+                                      int seeds, Wave *wave, BrimError *error) {
+    Wave sum = {0};
+    for (int seed = 1; seed <= seeds; seed++) {
+        Wave one;
+        BrimResult r = viscous_wave_of(cells, re, step, tracking, (uint32_t)seed, &one, error);
+        if (r != BRIM_OK) return r;
+        sum.frequency += one.frequency / seeds, sum.decay += one.decay / seeds;
+    }
+    *wave = sum;
+    return BRIM_OK;
 }

@@ -373,7 +373,7 @@ TEST(a_viscous_wave_keeps_period_and_decay) {
     for (int cells = 96; cells <= 112; cells += 8) {
         Wave wave;
         BrimError error;
-        CHECK_OK(viscous_wave(cells, 200, 0.025, BRIM_TRACKING_OFF, &wave, &error), error);
+        CHECK_OK(viscous_wave(cells, 200, 0.025, BRIM_TRACKING_OFF, 1, &wave, &error), error);
         CHECK_NEAR(wave.frequency / wu_2001[1].wave.frequency, 1, 0.01);
         sum += wave.decay / wu_2001[1].wave.decay;
     }
