@@ -46,6 +46,26 @@ def enclosed(columns, triangles):
                z[a] * (x[b] * y[c] - y[b] * x[c]) for a, b, c in triangles) / 6
 
 
+def large(columns, triangles, least):
+    """Which vertices are of a piece that has at least so many."""
+    piece = list(range(len(columns["x"])))
+
+    def first(v):
+        while piece[v] != v:
+            piece[v] = piece[piece[v]]
+            v = piece[v]
+        return v
+
+    for corners in triangles:
+        for v in corners[1:]:
+            piece[first(v)] = first(corners[0])
+    of = [first(v) for v in range(len(piece))]
+    size = [0] * len(piece)
+    for p in of:
+        size[p] += 1
+    return [size[p] >= least for p in of]
+
+
 def vti(path, name):
     """One field of a file, its extent and the edge of a cell."""
     head, raw = open(path, "rb").read().split(b'<AppendedData encoding="raw">\n_', 1)
