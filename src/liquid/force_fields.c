@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "walls/solid_masks.h"
 #include "warp/space.h"
 #include <math.h>
 #include <stdlib.h>
@@ -268,14 +269,27 @@ static void push_face(const BrimSim *s, const ForceField *f, const Pushing *w, i
     if (push.rate > 0) *u += (push.to - *u) * -expm1f(-share * push.rate * w->kick);
 }
 
+TileMask pushed_faces(const BrimSim *s, int slot, int axis) {
+    const Grid *g = &s->grid;
+    TileMask m = mask_load(g, s->known[s->warp ? 0 : axis], slot);
+    if (s->warp || !solid_here(s, slot)) return m;
+    TileMask liquid = mask_load(g, s->liquid, slot), off = mask_side_faces(g, slot, axis);
+    TileMask below = mask_neighbour(g, s->liquid, slot, axis, -1);
+    TileMask shut = shut_faces(s, slot, 2 * axis);
+    for (int z = 0; z < g->tile_depth; z++)
+        m.slice[z] |= (liquid.slice[z] | below.slice[z]) & ~off.slice[z] & ~shut.slice[z];
+    return m;
+}
+
 static void push_tile(BrimSim *s, int slot, int thread, void *context) {
     const Pushing *w = context;
     TileCoord c = s->grid.coord[slot];
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
-    for (int a = 0; a < s->dim; a++)
+    for (int a = 0; a < s->dim; a++) {
+        const TileMask pushed = pushed_faces(s, slot, a);
         for (int cell = 0; cell < s->grid.tile_cells; cell++) {
             size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell;
-            if (!(s->known[s->warp ? 0 : a][at >> 3] >> (cell & 7) & 1)) continue;
+            if (!mask_has(&pushed, cell)) continue;
             float p[3] = {(float)(tile[0] + (cell & 7)) + 0.5f,
                           (float)(tile[1] + (cell >> 3 & 7)) + 0.5f,
                           (float)(tile[2] + (cell >> 6)) + 0.5f};
@@ -288,6 +302,7 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
                 if (s->forces[i].acts)
                     push_face(s, &s->forces[i], w, a, slot, cell, p, &s->velocity[a][at]);
         }
+    }
 }
 
 /// Vector and strength at a time. False when one is not a number.

@@ -35,7 +35,7 @@
     S(SURFACE, surface, "(x) => level set and liquid cells")                                       \
     S(COMBINE, combine,                                                                            \
       "band: velocity carried along and that of particles are joined by eq. (3) or (2)")           \
-    S(FORCES, forces, "gravity on known faces")                                                    \
+    S(FORCES, forces, "gravity and other forces")                                                  \
     S(VISCOSITY, viscosity, "friction within the liquid")                                          \
     S(FRICTION, friction, "friction at walls")                                                     \
     S(TENSION, tension, "surface tension, as a pull on the faces between liquid and air")          \

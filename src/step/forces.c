@@ -2,23 +2,7 @@
 #include "base/error.h"
 #include "liquid/force_fields.h"
 #include "step/stages.h"
-#include "walls/solid_masks.h"
 #include <math.h>
-
-/// Rows of a tile's faces along an axis that forces act on: the known ones, and those of liquid
-/// whose velocity no particle of its own tells, as in a sliver beside a thin wall or in a gap:
-/// pressure acts there as well, and alone it would drive them. On a warped grid its known cells.
-static TileMask pushed_faces(const BrimSim *s, int slot, int axis) {
-    const Grid *g = &s->grid;
-    TileMask m = mask_load(g, s->known[s->warp ? 0 : axis], slot);
-    if (s->warp || !solid_here(s, slot)) return m;
-    TileMask liquid = mask_load(g, s->liquid, slot), off = mask_side_faces(g, slot, axis);
-    TileMask below = mask_neighbour(g, s->liquid, slot, axis, -1);
-    TileMask shut = shut_faces(s, slot, 2 * axis);
-    for (int z = 0; z < g->tile_depth; z++)
-        m.slice[z] |= (liquid.slice[z] | below.slice[z]) & ~off.slice[z] & ~shut.slice[z];
-    return m;
-}
 
 /// Adds to the velocity on a tile's faces. context: what, along each axis, m/s
 static void push_tile(BrimSim *s, int slot, int thread, void *context) {
