@@ -165,7 +165,7 @@ double step_for_waves(const BrimSim *s) {
 double step_at_rest(const BrimSim *s) {
     if (s->def.step > 0) return s->def.step;
     double longest = s->def.step_max > 0 ? s->def.step_max : 1 / s->def.frame_rate;
-    return fmin(fmin(longest, step_for_tension(s)), step_for_waves(s));
+    return fmax(fmin(fmin(longest, step_for_tension(s)), step_for_waves(s)), s->def.step_min);
 }
 
 double choose_dt(const BrimSim *s, double time, int frame) {
