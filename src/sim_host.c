@@ -39,6 +39,13 @@ BrimVec3 brim_sim_gravity(const BrimSim *sim) {
     return sim ? gravity_at(sim, sim->time) : (BrimVec3){0, 0, 0};
 }
 
+static void surface_again(BrimSim *s) {
+    if (s->warp)
+        warp_surface(s, NULL);
+    else
+        find_surface(s);
+}
+
 BrimResult brim_sim_set_gravity(BrimSim *sim, BrimVec3 gravity, BrimError *error) {
     NEED(sim, error);
     BrimResult r = sim_check_intact(sim, error);
@@ -52,8 +59,8 @@ BrimResult brim_sim_set_gravity(BrimSim *sim, BrimVec3 gravity, BrimError *error
     sim->host.gravity_x = gravity.x, sim->host.gravity_y = gravity.y,
     sim->host.gravity_z = gravity.z;
     changed(sim, hash_bytes(change(sim, "gravity"), &gravity, sizeof gravity));
-    // the surface on a floor goes by gravity: as a simulation that is saved now will find it
-    if (sim->primed && !sim->warp) find_foreign(sim), find_surface(sim);
+    // the surface at floors and walls goes by gravity: as a simulation that is saved now finds it
+    if (sim->primed) find_foreign(sim), surface_again(sim);
     return BRIM_OK;
 }
 
@@ -115,13 +122,6 @@ BrimResult brim_sim_add_liquid(BrimSim *sim, const BrimLiquidDef *liquid, int64_
 }
 
 // ---------------------------------------------------------------------------------- solids
-
-static void surface_again(BrimSim *s) {
-    if (s->warp)
-        warp_surface(s, NULL);
-    else
-        find_surface(s);
-}
 
 /// Samples all tiles again after a solid came or started to move.
 static BrimResult solids_changed(BrimSim *s, BrimError *error) {

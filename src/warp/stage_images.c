@@ -8,7 +8,7 @@ static const double SLANT_MOST = 2;
 
 void warp_find_level(BrimSim *s) {
     WarpState *w = s->warp;
-    const BrimVec3 g = gravity_at(s, s->velocity_time + 0.5 * s->projection.kick_now);
+    const BrimVec3 g = gravity_at(s, s->walls.time); // the end of the step, here and when resumed
     const double v[3] = {(double)g.x, (double)g.y, s->dim == 3 ? (double)g.z : 0};
     const double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     for (int a = 0; a < 3; a++) {

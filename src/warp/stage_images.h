@@ -7,7 +7,7 @@
 #pragma once
 #include "warp/stage.h"
 
-/// (gravity of the step) => down, slanted
+/// (gravity at the end of the step) => down, slanted
 void warp_find_level(BrimSim *s);
 /// t of the domain's sides across an axis, at a point of reference space, cells. False: it is n.
 bool warp_slant(const BrimSim *s, int axis, const double xi[3], double t[3]);
