@@ -35,8 +35,8 @@ const Stage warped_stages[] = {
      "density compression block_at scatter_at full below rigid weighed errors push_at push "
      "push_depth pushed"},
     {AT_SPREAD, "spread", BRIM_STAGE_DENSITY, stage_spread, moves,
-     "tile_solid solid_at shut cut open solid_volume below rigid density weighed push_at push "
-     "push_depth",
+     "tile_solid solid_at shut cut open solid_volume solid_part below rigid density weighed "
+     "push_at push push_depth",
      "weighed_at errors potential coefficient diagonal rhs"},
     {AT_SHIFT, "shift", BRIM_STAGE_DENSITY, stage_shift, moves,
      "scatter_at tile_solid solid_at shut cut solid_phi open fine_at solid_fine hidden rigid "
