@@ -153,8 +153,6 @@ TEST(viscosity_drags_along_what_touches_a_moving_wall) {
     brim_sim_destroy(&s);
 }
 
-/// A cylinder in a channel at Re 20 (Schaefer and Turek 1996, 2D-1): drag 5.5795 rho U^2 d / 2.
-/// Half of it is friction.
 enum { DRUM = 48 };
 static const double DRUM_X = 24.2, DRUM_Y = 23.7, DRUM_IN = 9.8, DRUM_OUT = 21.3;
 
@@ -210,6 +208,8 @@ TEST(viscosity_between_cylinders_is_couettes) {
     }
 }
 
+/// A cylinder in a channel at Re 20 (Schaefer and Turek 1996, 2D-1): drag 5.5795 rho U^2 d / 2.
+/// Half of it is friction.
 TEST(viscosity_drags_a_cylinder_as_the_benchmark_says) {
     enum { N = 21 };
     const double height = 0.41, dx = height / N, top = 0.3;

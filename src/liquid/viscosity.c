@@ -197,8 +197,7 @@ static float cross_drag(const BrimSim *s, int a, int slot, int cell) {
 }
 
 /// What solids got from the faces beside them, and how much less per speed of their own that would
-/// be.
-/// => viscous_drag, viscous_grip
+/// be. => viscous_drag, viscous_grip
 static void drag_tile(BrimSim *s, int slot, int thread, void *context) {
     const int64_t first = (int64_t)slot * s->grid.tile_cells, near = solid_cell(s, first);
     if (near < 0) return;

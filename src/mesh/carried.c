@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/// As TRACK_ASTRAY, cells. More, since a frame does not say whether water rests: the lattice of a
+/// pool's particles lies up to a quarter of a cell off its level, which with their scatter passes
+/// 0.3 here and there.
 static const float CARRIED_ASTRAY = 0.4f;
 
 static const BrimAttribute *attribute(const BrimParticles *p, const char *name, bool whole) {

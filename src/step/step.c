@@ -190,8 +190,8 @@ static BrimResult prime(BrimSim *s, BrimError *error) {
     BrimResult result = stage_measure(s, error);
     if (result != BRIM_OK) return result;
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
-    reach_everywhere(
-        s); // or the tiles after settling would be others in a simulation that was loaded
+    // or the tiles after settling would be others in a simulation that was loaded
+    reach_everywhere(s);
     result = density_settle(s, error);
     if (result != BRIM_OK) return result;
     s->dt = s->dt_next = choose_dt(s, s->time, s->frame);
