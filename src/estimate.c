@@ -7,7 +7,7 @@
 #include "forecast.h"
 #include "sim.h"
 #include "solid/trimesh.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // What the parts of the library that make and keep simulations share.
 #pragma once
-#include "step/emit.h"
+#include "emit/emit.h"
 
 /// A simulation with its solids, sources and drains, but without particles. `shapes` receives one
 /// shape for each region of liquid; free them with sim_free_shapes.

@@ -6,7 +6,7 @@
 #include "io/stats.h"
 #include "live/settings.h"
 #include "sim.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "step/system.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"

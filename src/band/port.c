@@ -5,8 +5,8 @@
 // are so all the time, at work or not: one that opens finds its particles there.
 #include "band/band.h"
 #include "base/memory.h"
-#include "step/emit.h"
-#include "step/stream.h"
+#include "emit/emit.h"
+#include "emit/stream.h"
 #include "warp/space.h"
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "grid/mask.h"
 #include "particles/seed.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "walls/solid_masks.h"
 #include "warp/space.h"
 #include <math.h>

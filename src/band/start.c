@@ -1,7 +1,7 @@
 // Band: how a simulation begins. Liquid deeper than the band gets no particles.
 #include "band/band.h"
 #include "base/memory.h"
-#include "step/emit.h"
+#include "emit/emit.h"
 #include <string.h>
 
 /// Cells in which a region's lattice has a point => liquid; how many in `lattice_points`. Regions

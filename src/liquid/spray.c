@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "step/stages.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

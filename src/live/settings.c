@@ -3,7 +3,7 @@
 #include "live/settings.h"
 #include "base/error.h"
 #include "scene/fields.h"
-#include "step/emit.h"
+#include "emit/emit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

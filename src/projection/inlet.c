@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "particles/seed.h"
 #include "step/stages.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "walls/cut.h"
 #include <math.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "projection/mixed.h"
 #include "projection/weight.h"
 #include "step/stages.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "step/system.h"
 #include "volume/density.h"
 #include "walls/solid_masks.h"

@@ -1,6 +1,6 @@
 // Stage 4: particles move with the flow.
 #include "base/error.h"
-#include "step/convey.h"
+#include "emit/convey.h"
 #include "step/stages.h"
 #include "walls/sight.h"
 #include "walls/solid_fine.h"

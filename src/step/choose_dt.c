@@ -2,7 +2,7 @@
 #include "bodies/immersed.h"
 #include "liquid/force_fields.h"
 #include "step/stages.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "warp/stage.h"
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "bodies/immersed.h"
 #include "grid/mask.h"
 #include "projection/inlet.h"
-#include "step/convey.h"
+#include "emit/convey.h"
 #include "walls/solid_masks.h"
 #include "warp/stage.h"
 #include "warp/stage_band.h"

@@ -63,7 +63,7 @@ typedef struct Source {
     double fine;           ///< the same in parts of points
     bool blocked;          ///< walls inside its shape stand in the stream's way
 
-    // what changes with time (step/stream.h)
+    // what changes with time (emit/stream.h)
     Solid *mover; ///< the shape, where it moves; NULL: it stays
     Formula *velocity_at[3], *flow_at;
     float direction[3], pace; ///< of the lattice as the shape sees it; that the section is of
@@ -78,7 +78,7 @@ typedef struct ConveyedPlace {
     int32_t source;
 } ConveyedPlace;
 
-/// Particles inside sources (step/convey.h).
+/// Particles inside sources (emit/convey.h).
 typedef struct Conveyed {
     ConveyedPlace *place; ///< of the particles on some tiles
     int64_t *first;       ///< [tiles] that of the tile's first particle, -1: all go with the flow

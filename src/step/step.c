@@ -9,7 +9,7 @@
 #include "bodies/immersed.h"
 #include "step/guard.h"
 #include "step/stages.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "volume/settle.h"
 #include "walls/solid_fine.h"
 #include "warp/stage.h"

@@ -8,7 +8,7 @@
 #include "band/band.h"
 #include "base/error.h"
 #include "projection/inlet.h"
-#include "step/convey.h"
+#include "emit/convey.h"
 #include "step/scatter.h"
 #include "step/system.h"
 #include "volume/settle.h"

@@ -3,7 +3,7 @@
 #include "band/rise.h"
 #include "base/memory.h"
 #include "grid/mask.h"
-#include "step/emit.h"
+#include "emit/emit.h"
 #include "walls/solid_masks.h"
 #include "warp/space.h"
 #include "warp/stage.h"

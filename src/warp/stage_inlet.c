@@ -2,7 +2,7 @@
 // for the pressure, and for velocities beside it.
 #include "base/memory.h"
 #include "projection/inlet.h"
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "warp/nodal_cell.h"
 #include "warp/space.h"
 #include "warp/stage.h"

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "particles/seed.h"
 #include "sim.h"
-#include "step/emit.h"
+#include "emit/emit.h"
 #include "step/stages.h"
 #include "warp/nodal_cell.h"
 #include "warp/space.h"

@@ -1,9 +1,9 @@
-#include "step/stream.h"
+#include "emit/stream.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "emit/emit.h"
 #include "grid/mask.h"
-#include "step/emit.h"
 #include <math.h>
 #include <string.h>
 

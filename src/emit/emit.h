@@ -1,4 +1,4 @@
-// Seeding and sources, as far as creating a simulation needs them.
+// Where liquid comes from and goes to: seeding, sources, drains.
 #pragma once
 #include "step/stages.h"
 
@@ -24,6 +24,11 @@ float emit_spacing(const BrimSim *s);
 double emit_rate(const BrimSim *s, const Source *source);
 /// Adds the lattice points of the region shapes[index] to those of each cell, on tiles that exist.
 void emit_cells(BrimSim *s, const Shape *const *shapes, int index, uint32_t *points);
+/// Emits what entered the source's shape in the part of the step during which it runs. False when
+/// out of memory.
+bool emit_source(BrimSim *s, Source *source);
+/// Marks what goes through drains in this step => keys
+void drains_empty(BrimSim *s);
 /// Formulas of a liquid's velocity.
 BrimResult flow_new(LiquidFlow *flow, const BrimLiquidDef *def, int dim, BrimError *error);
 void flow_free(LiquidFlow *flow);

@@ -1,8 +1,8 @@
-#include "step/convey.h"
+#include "emit/convey.h"
 #include "base/memory.h"
+#include "emit/stream.h"
 #include "projection/inlet.h"
 #include "step/stages.h"
-#include "step/stream.h"
 #include <math.h>
 #include <stdlib.h>
 
