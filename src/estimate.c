@@ -4,10 +4,10 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "bodies/bodies.h"
+#include "emit/stream.h"
 #include "forecast.h"
 #include "sim.h"
 #include "solid/trimesh.h"
-#include "emit/stream.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

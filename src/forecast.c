@@ -1,6 +1,6 @@
 #include "forecast.h"
-#include "sim.h"
 #include "emit/stream.h"
+#include "sim.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -8,9 +8,9 @@
 // hold.
 #include "band/rise.h"
 #include "base/hash.h"
+#include "emit/stream.h"
 #include "grid/mask.h"
 #include "particles/seed.h"
-#include "emit/stream.h"
 #include "walls/solid_masks.h"
 #include "warp/space.h"
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "liquid/spray.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "step/stages.h"
 #include "emit/stream.h"
+#include "step/stages.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

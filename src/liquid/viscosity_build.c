@@ -1,6 +1,6 @@
 #include "liquid/viscosity_build.h"
-#include "step/stages.h"
 #include "emit/stream.h"
+#include "step/stages.h"
 #include "walls/solid_masks.h"
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // reads them at each step and has what they need.
 #include "live/settings.h"
 #include "base/error.h"
-#include "scene/fields.h"
 #include "emit/emit.h"
+#include "scene/fields.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

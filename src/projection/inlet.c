@@ -12,9 +12,9 @@
 // so a wall lets the stream in, and liquid behind the source does not feel it.
 #include "projection/inlet.h"
 #include "base/memory.h"
+#include "emit/stream.h"
 #include "particles/seed.h"
 #include "step/stages.h"
-#include "emit/stream.h"
 #include "walls/cut.h"
 #include <math.h>
 #include <stdlib.h>

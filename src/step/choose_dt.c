@@ -1,8 +1,8 @@
 // Stage 1: how long the step is.
 #include "bodies/immersed.h"
+#include "emit/stream.h"
 #include "liquid/force_fields.h"
 #include "step/stages.h"
-#include "emit/stream.h"
 #include "warp/stage.h"
 #include <math.h>
 

@@ -2,8 +2,8 @@
 // are full: they hold what they measure in space on the mesh as it is.
 #include "band/rise.h"
 #include "base/memory.h"
-#include "grid/mask.h"
 #include "emit/emit.h"
+#include "grid/mask.h"
 #include "walls/solid_masks.h"
 #include "warp/space.h"
 #include "warp/stage.h"

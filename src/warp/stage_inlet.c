@@ -1,8 +1,8 @@
 // Sources that begin at a side of the domain: the side is a wall through which their stream comes,
 // for the pressure, and for velocities beside it.
 #include "base/memory.h"
-#include "projection/inlet.h"
 #include "emit/stream.h"
+#include "projection/inlet.h"
 #include "warp/nodal_cell.h"
 #include "warp/space.h"
 #include "warp/stage.h"
