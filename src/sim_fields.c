@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "projection/weight.h"
 #include "sim.h"
+#include "walls/lookup.h"
 #include "warp/space.h"
 #include "warp/stage.h"
 #include <math.h>
@@ -403,11 +404,10 @@ static void measure_points(void *context, int index, int thread) {
     size_t first = (size_t)index * POINTS_PART, end = first + POINTS_PART;
     for (size_t i = first; i < end && i < p->count; i++) {
         const float at[3] = {p->x[i], p->y[i], s->dim == 3 ? p->z[i] : 0};
-        float gradient[3];
         int64_t cell = grid_cell(&s->grid, space_cell(s->space, at[0]), space_cell(s->space, at[1]),
                                  space_cell(s->space, at[2]));
         bool sampled = cell >= 0 && s->walls.solid_count && !s->warp; // there nodes are elsewhere
-        p->out[i] = sampled ? solid_lookup(s, at, gradient) : distance_of_shapes(s, at);
+        p->out[i] = sampled ? solid_value(s, at) : distance_of_shapes(s, at);
     }
 }
 

@@ -78,7 +78,8 @@ void band_mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *next
 
 /// Paths of a tile's cells that would cross a wall stay on their side of it, and the level set is
 /// carried along from that side alone. (back, phi) => back, phi [cells]; phi as carried along
-void band_keep_sides(const BrimSim *s, int slot, float back[3][BAND_CELLS], float *phi);
+void band_keep_sides(const BrimSim *s, int slot, float back[3][BAND_CELLS], float *phi,
+                     float *block);
 
 /// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
 /// => hidden_part

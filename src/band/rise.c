@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "particles/seed.h"
+#include "walls/lookup.h"
 #include "walls/sight.h"
 #include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
@@ -163,9 +164,9 @@ static bool origin(const Lattice *l, int cell, const float at[3], float from[3])
 }
 
 static bool in_solid(const Lattice *l, const float at[3]) {
-    float x[3] = {0}, gradient[3];
+    float x[3] = {0};
     for (int a = 0; a < l->s->dim; a++) x[a] = ((float)l->tile[a] + at[a]) * l->s->dx;
-    return solid_lookup(l->s, x, gradient) < 0;
+    return solid_value(l->s, x) < 0;
 }
 
 /// Whether a wall stands between a point, m, and the middle of a cell of the tile, for which the
@@ -191,7 +192,7 @@ static bool keep_side(const Lattice *l, int cell, const float at[3], float from[
     }
     if (parted(l, x, own, none)) return false;
     go_with_walls(s, start, (float)s->dt, end);
-    float clear = clear_way(s, x, end);
+    float clear = clear_way(s, x, solid_value(s, x), end, solid_value(s, end));
     for (int a = 0; a < s->dim; a++) {
         way[a] = end[a] - start[a];
         end[a] += (1 - clear) * (x[a] - end[a]);

@@ -293,7 +293,7 @@ static void follow_tile(BrimSim *s, int slot, int thread, void *context) {
         carry(s, slot, halo, s->phi, scratch->block[3], PLACE_CELL, BAND_ALL_PAIRS,
               (const float(*)[BAND_CELLS])back, LEVEL_SET_CUT, phi);
     }
-    if (!deep && fine_near(s, slot)) band_keep_sides(s, slot, back, phi);
+    if (!deep && fine_near(s, slot)) band_keep_sides(s, slot, back, phi, scratch->block[4]);
     uint32_t pairs = wanted_pairs(s, phi);
     band_mask_tile(s, slot, phi, next);
     // Paths are read a cell around tiles into which particles rise: none can near slow deep ones.

@@ -3,6 +3,7 @@
 #include "emit/stream.h"
 #include "projection/inlet.h"
 #include "step/stages.h"
+#include "walls/lookup.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ static bool conveys(const BrimSim *s, const Source *source) {
 
 /// Whether a way leads past solids and sides: none comes nearer than half a cell on it.
 static bool is_clear(const BrimSim *s, int slot, const float from[3], const float way[3]) {
-    float length = 0, g[3], x[3] = {0};
+    float length = 0, x[3] = {0};
     for (int a = 0; a < s->dim; a++) {
         float end = from[a] + way[a], size = (float)s->grid.cells[a] * s->dx, gap = 0.5f * s->dx;
         if (way[a] < 0 && end < gap && !s->sides.open[2 * a]) return false;
@@ -24,10 +25,10 @@ static bool is_clear(const BrimSim *s, int slot, const float from[3], const floa
     if (length == 0 || (length < TILE * s->dx * TILE * s->dx && !solid_near(s, slot))) return true;
     if (!s->walls.solid_count) return true;
     int steps = (int)ceilf(2 * sqrtf(length) * s->inv_dx);
-    float start = solid_lookup(s, from, g);
+    float start = solid_value(s, from);
     for (int k = 1; k <= steps; k++) {
         for (int a = 0; a < s->dim; a++) x[a] = from[a] + way[a] * (float)k / (float)steps;
-        float d = solid_lookup(s, x, g);
+        float d = solid_value(s, x);
         if (d < 0.5f * s->dx && d < start) return false;
     }
     return true;

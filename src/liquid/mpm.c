@@ -10,6 +10,7 @@
 #include "liquid/mpm_kernels.h"
 #include "step/scatter.h"
 #include "step/stages.h"
+#include "walls/lookup.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,10 +203,9 @@ static void push_axis(BrimSim *s, const SubStep *sub, const Span *p, uint32_t fi
 
 /// Whether a particle has gone into a solid, or deeper into it.
 static bool has_entered(const BrimSim *s, const float was[3], const float at[3]) {
-    float slope[3];
     if (in_open_cell(s, at)) return false;
-    const float distance = solid_lookup(s, at, slope);
-    return distance < 0 && distance < solid_lookup(s, was, slope);
+    const float distance = solid_value(s, at);
+    return distance < 0 && distance < solid_value(s, was);
 }
 
 /// What nodes give to some of a tile's particles goes to their velocities and positions, as far as

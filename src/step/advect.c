@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "emit/convey.h"
 #include "step/stages.h"
+#include "walls/lookup.h"
 #include "walls/sight.h"
 #include "walls/solid_fine.h"
 #include <math.h>
@@ -93,44 +94,6 @@ void wall_lookup(const BrimSim *s, const float at[3], float v[3]) {
     faces_lookup(s, true, at, v);
 }
 
-/// The tile with nodes at half cells that a point lies in, -1: none.
-static int fine_slot_at(const BrimSim *s, const float at[3]) {
-    if (!s->walls.fine_count) return -1;
-    int cell[3] = {0};
-    for (int a = 0; a < s->dim; a++) cell[a] = space_cell(s->space, at[a]);
-    int64_t i = grid_cell(&s->grid, cell[0], cell[1], cell[2]);
-    int slot = i < 0 ? -1 : (int)(i / s->grid.tile_cells);
-    return slot >= 0 && fine_here(s, slot) ? slot : -1;
-}
-
-float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]) {
-    float f[3] = {0}, value = 0;
-    int cell[3] = {0};
-    int fine = fine_slot_at(s, at);
-    float per_cell = fine >= 0 ? 2 : 1; // nodes along an axis
-    for (int a = 0; a < s->dim; a++) {
-        float x = space_to_grid(s->space, at[a]) * per_cell;
-        cell[a] = (int)floorf(x);
-        f[a] = x - (float)cell[a];
-        gradient[a] = 0;
-    }
-    for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {
-        int x = cell[0] + (n & 1), y = cell[1] + (n >> 1 & 1), z = cell[2] + (n >> 2);
-        int64_t i = fine >= 0 ? -1 : grid_cell(&s->grid, x, y, z);
-        float phi = i < 0 ? s->dx : solid_distance_at(s, i), w = 1;
-        if (fine >= 0) phi = fine_lookup(s, fine, x, y, z);
-        for (int a = 0; a < s->dim; a++) w *= n >> a & 1 ? f[a] : 1 - f[a];
-        value += w * phi;
-        for (int a = 0; a < s->dim; a++) {
-            float g = n >> a & 1 ? phi : -phi;
-            for (int b = 0; b < s->dim; b++)
-                if (b != a) g *= n >> b & 1 ? f[b] : 1 - f[b];
-            gradient[a] += g * per_cell;
-        }
-    }
-    return value;
-}
-
 /// As leave_solid of the kernels, value by value.
 static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const float from[3],
                                float at[3]) {
@@ -142,7 +105,7 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
         for (int a = 0; a < s->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
         float ahead = 0; // as in the kernels
         for (int a = 0; a < s->dim; a++) ahead += g[a] * (at[a] - from[a]);
-        if (ahead > 0 && fine_slot_at(s, at) >= 0) opposed = -1;
+        if (ahead > 0 && fine_at_point(s, at)) opposed = -1;
         if (push == 0)
             across = d < 0 && before > -FROM_OUTSIDE * s->dx &&
                      (opposed < 0 || length * s->inv_dx * s->inv_dx < SLOPE_MIN * SLOPE_MIN);

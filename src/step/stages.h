@@ -72,8 +72,6 @@ bool band_distance_room(BrimSim *s);
 bool solid_near(const BrimSim *s, int slot);
 /// Whether a solid may be nearer than so many cells to a place in a tile.
 bool solid_within(const BrimSim *s, int slot, float cells);
-/// Distance to the solids at a point by looking nodes up one by one, m, and its gradient.
-float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]);
 /// The box that particles stay in, m: drawn in at walls; beyond open sides they may go a cell.
 void domain_box(const BrimSim *s, float low[3], float high[3]);
 /// (x) => key: the cell that each particle is in now, or KEY_LEFT beyond an open side.

@@ -2,6 +2,7 @@
 // the faces around them, which the solve then takes as a wall that moves.
 #include "grid/mask.h"
 #include "volume/density.h"
+#include "walls/lookup.h"
 #include "walls/solid_fine.h"
 #include <math.h>
 #include <string.h>

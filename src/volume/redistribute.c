@@ -2,6 +2,7 @@
 // spot are moved alike by any displacement and would never part (section 3.2 of the density paper).
 #include "base/hash.h"
 #include "volume/density.h"
+#include "walls/lookup.h"
 #include "walls/solid_fine.h"
 #include "walls/solid_masks.h"
 #include <math.h>
@@ -41,14 +42,14 @@ static const float middle[3] = {0.5f, 0.5f, 0.5f};
 static bool find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t particles,
                            SubCells *sub) {
     TileCoord c = s->grid.coord[slot];
-    float at[3], gradient[3];
+    float at[3];
     sub->corner[0] = c.x * TILE + (cell & 7), sub->corner[1] = c.y * TILE + (cell >> 3 & 7);
     sub->corner[2] = c.z * TILE + (cell >> 6);
     sub->edge = 1;
     sub->some = false;
     if (solid_here(s, slot)) {
         point_in(s, sub, 0, middle, at);
-        sub->some = solid_lookup(s, at, gradient) < s->dx; // not farther than the cell's corners
+        sub->some = solid_value(s, at) < s->dx; // not farther than the cell's corners
     }
     if (sub->some && fine_here(s, slot) && other_parts(s, slot, cell)) return false;
     uint32_t most = sub->some ? s->dim == 3 ? 10 : 32 : UINT16_MAX;
@@ -57,7 +58,7 @@ static bool find_sub_cells(const BrimSim *s, int slot, int cell, uint32_t partic
     sub->count = sub->some ? 0 : all;
     for (uint32_t i = 0; i < all && sub->some; i++) {
         point_in(s, sub, i, middle, at);
-        if (solid_lookup(s, at, gradient) >= 0) sub->open[sub->count++] = (uint16_t)i;
+        if (solid_value(s, at) >= 0) sub->open[sub->count++] = (uint16_t)i;
     }
     return true;
 }
@@ -76,9 +77,9 @@ static void spread_cell(BrimSim *s, int slot, int cell, uint32_t first, uint32_t
         uint64_t h =
             hash_3(s->def.seed, particle_words(p, ATTR_ID)[first + i], (uint64_t)s->step + 1);
         const float part[3] = {hash_unit(h, 0), hash_unit(h, 1), hash_unit(hash_mix(h), 0)};
-        float at[3], gradient[3];
+        float at[3];
         point_in(s, &sub, number, part, at);
-        if (sub.some && solid_lookup(s, at, gradient) < 0) point_in(s, &sub, number, middle, at);
+        if (sub.some && solid_value(s, at) < 0) point_in(s, &sub, number, middle, at);
         for (int a = 0; a < s->dim; a++) p->attr[ATTR_X + a][first + i] = at[a];
     }
     for (int a = 0; a < s->dim; a++) share_mean(p->attr[ATTR_VX + a] + first, count);

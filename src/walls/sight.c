@@ -1,5 +1,6 @@
 #include "walls/sight.h"
 #include "step/stages.h"
+#include "walls/lookup.h"
 #include <math.h>
 
 /// A way ends where it is so deep in a solid, cells: half of what nodes at half cells show of the
@@ -8,15 +9,14 @@ static const float DEEP = 0.125f;
 /// Least stride, cells: a part of such a wall.
 static const float STRIDE = 0.25f;
 
-float clear_way(const BrimSim *s, const float from[3], const float to[3]) {
-    float length = 0, gradient[3], last = 0;
+float clear_way(const BrimSim *s, const float from[3], float start, const float to[3], float end) {
+    float length = 0, last = 0;
     for (int a = 0; a < s->dim; a++) length += (to[a] - from[a]) * (to[a] - from[a]);
     length = sqrtf(length);
-    float end = solid_lookup(s, to, gradient);
     for (float way = 0; way < length;) { // no point is farther from a wall than it is far to it
-        float at[3] = {0}, part = way / length;
+        float at[3] = {0}, part = way / length, distance = start;
         for (int a = 0; a < s->dim; a++) at[a] = from[a] + part * (to[a] - from[a]);
-        float distance = solid_lookup(s, at, gradient);
+        if (way > 0) distance = solid_value(s, at);
         if (distance < -DEEP * s->dx) return last;
         if (distance + end > length - way) return 1;
         last = part;
@@ -26,7 +26,7 @@ float clear_way(const BrimSim *s, const float from[3], const float to[3]) {
 }
 
 bool wall_between(const BrimSim *s, const float from[3], const float to[3]) {
-    return clear_way(s, from, to) < 1;
+    return clear_way(s, from, solid_value(s, from), to, solid_value(s, to)) < 1;
 }
 
 void go_with_walls(const BrimSim *s, const float at[3], float time, float end[3]) {

@@ -2,8 +2,9 @@
 #pragma once
 #include "step/state.h"
 
-/// How much of the straight way between two points, m, no solid stands in, 0 to 1.
-float clear_way(const BrimSim *s, const float from[3], const float to[3]);
+/// How much of the straight way between two points, m, no solid stands in, 0 to 1. start, end: the
+/// distances to solids there, m
+float clear_way(const BrimSim *s, const float from[3], float start, const float to[3], float end);
 
 /// Whether a solid stands between two points, m.
 bool wall_between(const BrimSim *s, const float from[3], const float to[3]);

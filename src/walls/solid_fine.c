@@ -171,11 +171,11 @@ SolidNodes solid_nodes(const BrimSim *s, int slot, int thread, int halo, float m
     return (SolidNodes){fine, true};
 }
 
-float fine_lookup(const BrimSim *s, int slot, int x, int y, int z) {
+const float *fine_nodes(const BrimSim *s, int slot, int x, int y, int z) {
     TileCoord c = s->grid.coord[slot];
     int at = (y - c.y * 2 * TILE) * FINE_EDGE + x - c.x * 2 * TILE;
     if (s->dim == 3) at += (z - c.z * 2 * TILE) * FINE_EDGE * FINE_EDGE;
-    return fine_tile(s, slot)[at];
+    return fine_tile(s, slot) + at;
 }
 
 // ---------------------------------------------------------------------- particles of other parts

@@ -38,5 +38,6 @@ void find_foreign(BrimSim *s);
 TileMask own_cells(const BrimSim *s, const uint8_t *cells, int slot);
 TileMask own_beside(const BrimSim *s, const uint8_t *cells, int slot, int axis, int step);
 
-/// Distance in m at a node of half cells in a fine tile, or on its far side.
-float fine_lookup(const BrimSim *s, int slot, int x, int y, int z);
+/// Distances in m from a node of half cells in a fine tile, or on its far side, on: [z][y][x] of
+/// edge FINE_EDGE.
+const float *fine_nodes(const BrimSim *s, int slot, int x, int y, int z);
