@@ -43,9 +43,21 @@ static float depth_in(const Body *b, const Solid *solid) {
     return most;
 }
 
+/// How deep a point lies in two solids at once, m; no more than in `one` where that is below
+/// `least`.
+static float depth_in_both(const Solid *one, const Solid *two, const float x[3], float least) {
+    float d[2];
+    solid_distance(one, 1, &x[0], &x[1], &x[2], &d[0]);
+    if (-d[0] <= least) return -d[0];
+    solid_distance(two, 1, &x[0], &x[1], &x[2], &d[1]);
+    return fminf(-d[0], -d[1]);
+}
+
 /// How thick the room is that two solids share, m, looked at by half cells: bodies that cross, or
-/// that stand at the same place, have no vertex in one another.
+/// that stand at the same place, have no vertex in one another. Distances change by no more than
+/// the way, and nearly all points of a row are passed over by that.
 static float shared_by(const BrimSim *s, const Solid *one, const Solid *two) {
+    const float sure = 0.9f; // of that, for distances that are told by a grid
     float low[2][3], high[2][3], most = 0, step = 0.5f * s->dx;
     int count[3] = {1, 1, 1};
     if (!solid_bounds(one, low[0], high[0]) || !solid_bounds(two, low[1], high[1])) return 0;
@@ -57,15 +69,13 @@ static float shared_by(const BrimSim *s, const Solid *one, const Solid *two) {
     }
     for (int k = 0; k < count[2]; k++)
         for (int j = 0; j < count[1]; j++)
-            for (int i = 0; i < count[0]; i++) {
-                float x[3] = {low[0][0] + step * ((float)i + 0.5f),
-                              low[0][1] + step * ((float)j + 0.5f),
-                              s->dim == 2 ? 0 : low[0][2] + step * ((float)k + 0.5f)};
-                float d[2];
-                solid_distance(one, 1, &x[0], &x[1], &x[2], &d[0]);
-                if (-d[0] <= most) continue;
-                solid_distance(two, 1, &x[0], &x[1], &x[2], &d[1]);
-                most = fmaxf(most, fminf(-d[0], -d[1]));
+            for (int i = 0, next; i < count[0]; i += next) {
+                const float x[3] = {low[0][0] + step * ((float)i + 0.5f),
+                                    low[0][1] + step * ((float)j + 0.5f),
+                                    s->dim == 2 ? 0 : low[0][2] + step * ((float)k + 0.5f)};
+                const float depth = depth_in_both(one, two, x, most);
+                next = 1 + (int)fminf(sure * fmaxf(most - depth, 0) / step, 1 << 12);
+                most = fmaxf(most, depth);
             }
     return 2 * most;
 }
