@@ -1,7 +1,9 @@
 // The density projection: what it measures, and that it keeps the liquid's volume.
+#include "base/hash.h"
 #include "cases.h"
 #include "test.h"
 #include "volume/density.h"
+#include "walls/cell_parts.h"
 #include "walls/solid_part.h"
 
 // ------------------------------------------------------------------------------- measuring
@@ -49,22 +51,47 @@ TEST(density_loses_no_weight_at_walls) {
     }
 }
 
+/// A wall at x = w, solid beyond it: the part of a kernel that falls from 1 to 0 over `ramp` cells
+/// about the faces of cell x, at w, w + 1/64, ...: a kernel of straight pieces.
+static double kernel_beyond(double w, int x, double ramp) {
+    double part = 0;
+    for (double at = w + 1.0 / 128; at < x + 2; at += 1.0 / 64)
+        part += fmin(fmax(0.5 + (0.5 - fabs(at - (x + 0.5))) / ramp, 0), 1) / 64;
+    return part;
+}
+
 TEST(density_knows_how_much_of_a_kernel_a_wall_takes) {
-    // A wall at x = w: part beyond it of a kernel that falls from 1 to 0 over `ramp` cells about
-    // the cell's faces, and of the cell.
-    for (int k = 2; k <= 4; k++)
-        for (double w = 0; w <= 8; w += 0.5) {
-            const double ramp = k / 4.0;
-            float node[PART_NODES * PART_NODES], kernel[64], volume[64];
-            for (int i = 0; i < PART_NODES * PART_NODES; i++)
-                node[i] = (float)(w - (i % PART_NODES - 1)); // solid where x > w
-            solid_part()->of_nodes(2, node, (float)ramp / 8, kernel, volume);
-            for (int x = 0; x < TILE; x++) {
-                double part = 0; // at w, w + 1/64, ...: a kernel of straight pieces
-                for (double at = w + 1.0 / 128; at < x + 2; at += 1.0 / 64)
-                    part += fmin(fmax(0.5 + (0.5 - fabs(at - (x + 0.5))) / ramp, 0), 1) / 64;
-                CHECK_NEAR(kernel[x], part, 1e-5);
-                CHECK_NEAR(volume[x], fmin(fmax(x + 1 - w, 0), 1), 1e-5);
+    // by nodes exact for walls at half cells; by nodes at half cells volumes at quarter cells too
+    for (int fine = 1; fine <= 2; fine++)
+        for (int k = 2; k <= 4; k++)
+            for (double w = 0; w <= 8; w += 0.5 / fine) {
+                const double ramp = k / 4.0;
+                const SolidPartKernels *kernels = solid_part_kernels_for(BRIM_ISA_BASE);
+                const int edge = fine == 1 ? PART_NODES : HALF_EDGE;
+                float node[HALF_EDGE * HALF_EDGE], kernel[64], volume[64];
+                for (int i = 0; i < edge * edge; i++) // solid where x > w
+                    node[i] = (float)(w - ((double)(i % edge) / fine - 1));
+                (fine == 1 ? kernels->of_nodes : kernels->of_halves)(2, node, (float)ramp / 8,
+                                                                     kernel, volume);
+                for (int x = 0; x < TILE; x++) {
+                    if (2 * w == floor(2 * w))
+                        CHECK_NEAR(kernel[x], kernel_beyond(w, x, ramp), 1e-5);
+                    CHECK_NEAR(volume[x], fmin(fmax(x + 1 - w, 0), 1), 1e-5);
+                }
+            }
+}
+
+TEST(density_kernels_of_walls_are_the_same_bits_on_every_processor) {
+    static float half[HALF_NODES], kernel[2][512], volume[2][512];
+    for (int i = 0; i < HALF_NODES; i++) half[i] = 2 * hash_unit(hash_3(7, (uint64_t)i, 0), 0) - 1;
+    for (int dim = 2; dim <= 3; dim++)
+        for (int fine = 0; fine < 2; fine++) {
+            for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+                const int to = isa > BRIM_ISA_BASE;
+                const SolidPartKernels *k = solid_part_kernels_for(isa_choose((BrimIsa)isa));
+                (fine ? k->of_halves : k->of_nodes)(dim, half, 0.08f, kernel[to], volume[to]);
+                CHECK(!to || memcmp(kernel[0], kernel[1], sizeof kernel[0]) == 0);
+                CHECK(!to || memcmp(volume[0], volume[1], sizeof volume[0]) == 0);
             }
         }
 }

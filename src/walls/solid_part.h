@@ -14,12 +14,8 @@ typedef struct SolidPartKernels {
     /// of cells, each filled as far as a plane at the distance of its centre cuts it: exact for
     /// walls along the grid at half cells.
     void (*of_nodes)(int dim, const float *node, float side, float *kernel, float *volume);
-    /// The same from distances at half cells, of as many cells: exact for them at quarter cells.
+    /// The same from distances at half cells, of as many cells: volumes are exact for them at
+    /// quarter cells too.
     void (*of_halves)(int dim, const float *half, float side, float *kernel, float *volume);
 } SolidPartKernels;
 BRIM_KERNELS(SolidPartKernels, solid_part_kernels)
-
-/// For this processor.
-static inline const SolidPartKernels *solid_part(void) {
-    return solid_part_kernels_for(isa_choose(BRIM_ISA_AUTO));
-}

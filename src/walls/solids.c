@@ -442,16 +442,17 @@ static void measure_room(BrimSim *s, size_t base, Nodes *nodes, Halves *halves, 
     // octants of cells are empty from a quarter of a cell on; more, for rounding
     const bool empty = !halves->any && least * s->inv_dx > 0.26f;
     const size_t bytes = (size_t)s->grid.tile_cells * sizeof(float);
+    const SolidPartKernels *kernels = solid_part_kernels_for(s->isa);
     float *volume = s->solid_volume + base, *kernel = s->solid_part ? s->solid_part + base : NULL;
     if (empty) {
         memset(volume, 0, bytes);
         if (kernel) memset(kernel, 0, bytes);
     } else if (halves->any) {
         for (int i = 0; i < HALF_NODES; i++) halves->phi[i] *= s->inv_dx;
-        solid_part()->of_halves(s->dim, halves->phi, kernel_side(s), kernel, volume);
+        kernels->of_halves(s->dim, halves->phi, kernel_side(s), kernel, volume);
     } else {
         for (int i = 0; i < NODES_MAX; i++) nodes->phi[i] *= s->inv_dx;
-        solid_part()->of_nodes(s->dim, nodes->phi, kernel_side(s), kernel, volume);
+        kernels->of_nodes(s->dim, nodes->phi, kernel_side(s), kernel, volume);
     }
 }
 
