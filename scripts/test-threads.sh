@@ -21,6 +21,7 @@ scene() { # scene NAME [--set ...]
 scene dam --set domain.cells=48 --frames 2
 scene dam --set domain.cells=32 --set solver.transfer=apic --set solver.surface=flags --frames 2
 scene rotating-cuboid --set domain.cells=32 --set surface.tracking=responsive --threads 4 --frames 2
+scene dam --set domain.cells=32 --set mpm.substeps=4 --threads 16 --frames 6
 scene rotating-cuboid --set domain.cells=32 --frames 2
 scene rotating-cuboid --set domain.cells=32 --set viscosity=50 --set surface_tension=1 --frames 1
 scene inflow-cup --set domain.cells=[24,32,24] --set band.width=3 --frames 3

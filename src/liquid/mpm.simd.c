@@ -33,8 +33,10 @@ typedef struct Groups {
 INLINE void find_nodes(const Span *p, int axis, int side, Groups *g) {
     const float *from = p->attr[ATTR_X + axis] + g->first;
     const float last = (float)MPM_EDGE - 2.001f;
-    for (int i = 0; i < g->count; i += WIDE) { // arrays are padded
-        const wide x = wide_load(from + i) * p->space.inv_dx - p->corner[axis] - 0.5f;
+    for (int i = 0; i < g->count; i += WIDE) {
+        // what lies beyond is of another tile, whose task may move it now
+        const wide_int valid = wide_lanes() < g->count - i;
+        const wide x = wide_load_some(from + i, valid) * p->space.inv_dx - p->corner[axis] - 0.5f;
         wide part;
         wide_int key = split(wide_clamp(x, wide_all(1), wide_all(last)), &part), had = {0};
         if (axis > 0) memcpy(&had, g->key + i, sizeof had);
