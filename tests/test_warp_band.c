@@ -122,6 +122,27 @@ TEST(warp_band_keeps_the_volume) {
     }
 }
 
+/// The wedge below a ball that lies on the floor: dry there is no liquid in it, and wet a liquid
+/// node lies deeper in the ball than particles reach. The pressure was no number both before the
+/// water came and after.
+TEST(warp_band_flows_round_a_ball_on_the_floor) {
+    static const char *const cells[] = {"domain.cells=40", "domain.cells=43"};
+    for (int k = 0; k < 2; k++) {
+        BrimScene *scene;
+        BrimError error;
+        BrimSim *sim = start("brim: 1\ndim: 2\ndomain: {size: [1, 0.8], cells: 43}\n"
+                             "grid: {nodal: true}\nband: {width: 3}\n"
+                             "liquid:\n  - box: {low: [0, 0], high: [0.4, 0.6]}\n"
+                             "solids:\n  - sphere: {center: [0.8, 0.1], radius: 0.1}\n",
+                             &scene, &error, cells + k, 1);
+        CHECK(sim != NULL);
+        for (int frame = 0; sim && frame < 14; frame++)
+            CHECK_OK(brim_sim_advance_frame(sim, &error), error);
+        CHECK(!sim || fabs(sim->stats.volume - 1) < 0.02);
+        finish(&sim, &scene);
+    }
+}
+
 /// The same bits for any number of threads, on each instruction set, and from a checkpoint.
 TEST(warp_band_bit_for_bit) {
     static const char *const how[] = {"threads=1", "threads=3", "isa=base"};

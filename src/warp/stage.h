@@ -191,9 +191,9 @@ void warp_sum_blocks(const BrimSim *s, int slot, int numbers, const float *block
                      const int32_t *place, float *sum);
 /// Largest factor from a speed in space to one in reference space on a tile.
 float warp_tile_stretch(const BrimSim *s, int slot);
-/// Two cell-centred fields `layers` cells beyond the cells in known; next: room for as many bits.
-/// Elsewhere the first becomes not a number.
-void warp_grow(BrimSim *s, int layers, float *const field[3], float *const other[3], uint8_t *known,
-               uint8_t *next);
+/// Velocity and old two cells beyond the cells in known, and in solids as far as liquid is told
+/// there: in a wedge a liquid node may lie farther in a solid than two cells. Elsewhere they become
+/// not a number.
+void warp_grow_to_liquid(BrimSim *s);
 /// The key of the cell that a particle is in.
 void warp_key(BrimSim *s, size_t i);

@@ -175,7 +175,7 @@ BrimResult warp_pressure(BrimSim *s, BrimError *error) {
     Projection p = projection(s);
     p.scale = s->projection.kick > 0 ? s->projection.kick_now / s->projection.kick : 0;
     s->projection.kick = s->projection.kick_now;
-    warp_grow(s, 2, s->velocity, s->old, s->known[0], s->known[1]); // all cells with a liquid node
+    warp_grow_to_liquid(s);
     bool room = wet_arrange_all(s) && nodal_reserve(&w->op, &s->grid) &&
                 memory_fit((void **)&w->q, &w->q_capacity, sizeof *w->q, sim_cells(s)) &&
                 memory_fit((void **)&w->gone, &w->gone_capacity, sizeof *w->gone,

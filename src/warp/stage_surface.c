@@ -187,12 +187,13 @@ static void add_images(const BrimSim *s, const int node[3], const Plane *p, floa
     for (int a = 0; a < s->dim; a++) sum[1 + a] += more[1 + a] - 2 * along * p->normal[a];
 }
 
-/// With a band: whether all that the image of a node inside a solid sees is liquid, which may have
-/// no particles.
+/// With a band: whether all that the image of a node inside a solid sees outside of solids is
+/// liquid, which may have no particles. In the wedge below a ball on the floor it sees nothing.
 static bool image_deep(const BrimSim *s, const int node[3], const Plane *p) {
     const Grid *g = &s->grid;
     const uint8_t *full = full_cells(s);
     int low[3] = {0}, high[3] = {1, 1, 1};
+    bool any = false;
     for (int a = 0; a < s->dim; a++) {
         const int at = (int)lrintf((float)node[a] - 2 * p->distance * p->normal[a]);
         low[a] = at - SEEN < 0 ? 0 : at - SEEN;
@@ -203,8 +204,9 @@ static bool image_deep(const BrimSim *s, const int node[3], const Plane *p) {
             for (int x = low[0]; x < high[0]; x++) {
                 const int64_t i = grid_cell(g, x, y, z);
                 if (i < 0 || !(band_bit(full, i) || band_bit(s->rock, i))) return false;
+                any = any || band_bit(full, i);
             }
-    return true;
+    return any;
 }
 
 static float node_distance(const BrimSim *s, const int node[3], bool among, const Plane *plane) {

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "grid/mask.h"
 #include "step/stages.h"
+#include "warp/nodal_cell.h"
 #include "warp/stage.h"
 #include <math.h>
 #include <string.h>
@@ -325,17 +326,64 @@ static void forget_tile(BrimSim *s, int slot, int thread, void *context) {
     }
 }
 
-static void grow(BrimSim *s, int layers, Growth growth) {
+static void grow_layers(BrimSim *s, int layers, Growth *growth) {
     for (int k = 0; k < layers; k++) {
-        tiles_for(s, grow_tile, &growth);
-        memcpy(growth.known, growth.next, sim_rows(s));
+        tiles_for(s, grow_tile, growth);
+        memcpy(growth->known, growth->next, sim_rows(s));
     }
+}
+
+static void grow(BrimSim *s, int layers, Growth growth) {
+    grow_layers(s, layers, &growth);
     tiles_for(s, forget_tile, &growth);
 }
 
-void warp_grow(BrimSim *s, int layers, float *const field[3], float *const other[3], uint8_t *known,
-               uint8_t *next) {
-    grow(s, layers, (Growth){field, other, known, next, false});
+/// Cells that the pressure would ask for a velocity that they do not know.
+typedef struct Lacking {
+    const uint8_t *known;
+    TeamCount cells;
+} Lacking;
+
+/// Whether a cell beside solids has an open part.
+static bool is_open(const BrimSim *s, int slot, int cell) {
+    const size_t n = (size_t)s->grid.tile_cells, points = (size_t)1 << s->dim;
+    const float *open = s->warp->open + (size_t)(s->solid_at[slot] - 1) * n * points;
+    for (size_t k = 0; k < points; k++)
+        if (open[k * n + (size_t)cell] > 0) return true;
+    return false;
+}
+
+static void count_lacking(BrimSim *s, int slot, int thread, void *context) {
+    Lacking *lacking = context;
+    const Grid *g = &s->grid;
+    if (!s->solid_at[slot] || mask_full(g, lacking->known, slot)) return;
+    const TileMask known = mask_load(g, lacking->known, slot), inside = mask_inside(g, slot);
+    NodeBlock phi;
+    int64_t count = 0;
+    nodal_load_block(g, s->phi, LEVEL_SET_CUT, slot, &phi);
+    for (int i = 0; i < g->tile_cells; i++) {
+        bool liquid = false;
+        if (mask_has(&known, i) || !mask_has(&inside, i)) continue;
+        for (int c = 0; c < 1 << s->dim; c++)
+            liquid |= phi.at[block_index((i & 7) + (c & 1), (i >> 3 & 7) + (c >> 1 & 1),
+                                         (i >> 6) + (c >> 2))] < 0;
+        count += liquid && is_open(s, slot, i);
+    }
+    team_add(&lacking->cells, count);
+}
+
+void warp_grow_to_liquid(BrimSim *s) {
+    Growth growth = {s->velocity, s->old, s->known[0], s->known[1], false};
+    int64_t before = INT64_MAX;
+    grow_layers(s, 2, &growth);
+    while (s->walls.solid_count) {
+        Lacking lacking = {growth.known, 0};
+        tiles_for(s, count_lacking, &lacking);
+        if (lacking.cells == 0 || (int64_t)lacking.cells >= before) break;
+        before = (int64_t)lacking.cells;
+        grow_layers(s, 1, &growth);
+    }
+    tiles_for(s, forget_tile, &growth);
 }
 
 /// The fastest that flow on a tile may be in reference space, m/s. => tile_speed
