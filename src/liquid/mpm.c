@@ -303,7 +303,7 @@ static void find_tile_keys(BrimSim *s, int slot, int thread, void *context) {
 
 static bool reserve(BrimSim *s) {
     bool ok = true;
-    for (int a = 0; a < s->dim && ok; a++) {
+    for (int a = 0; a < s->dim && ok && s->particles.count; a++) {
         size_t capacity = s->mpm.capacity;
         ok = memory_fit((void **)&s->mpm.push[a], &capacity, sizeof(float), s->particles.count);
         if (ok) memset(s->mpm.push[a], 0, s->particles.count * sizeof(float));
