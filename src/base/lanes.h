@@ -1,11 +1,9 @@
 // Sixteen lanes on every instruction set, for sums over particles; for .simd.c files.
 #pragma once
-#include "base/simd.h"
+#include "base/eight.h"
 #include "base/wide.h"
 #include <stdint.h>
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { LANES = 16 };
 typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
@@ -15,30 +13,6 @@ INLINE f16 load(const float *p) {
     f16 v;
     memcpy(&v, p, sizeof v);
     return v;
-}
-
-INLINE f8 load8(const float *p) {
-    return *(const f8 *)p;
-}
-INLINE f8 where(i8x mask, f8 v) {
-    return (f8)((i8x)v & mask);
-}
-
-/// Lanes of some bits.
-INLINE i8x bit_lanes(uint8_t bits) {
-    const i8x bit = {1, 2, 4, 8, 16, 32, 64, 128};
-    return ((int32_t)bits & bit) != 0;
-}
-INLINE f8 choose(i8x mask, f8 set, f8 other) {
-    return (f8)(((i8x)set & mask) | ((i8x)other & ~mask));
-}
-INLINE f8 root(f8 v) {
-#if defined(__AVX__)
-    return (f8)_mm256_sqrt_ps((__m256)v);
-#else
-    for (int x = 0; x < 8; x++) v[x] = __builtin_sqrtf(v[x]);
-    return v;
-#endif
 }
 
 /// Each lane i and the one half of the lanes further on, until one is left.

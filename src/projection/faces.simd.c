@@ -1,28 +1,11 @@
 #include "projection/faces.h"
+#include "base/eight.h"
 #include <math.h>
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
 #pragma GCC diagnostic ignored "-Wpsabi"
-
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE f8 load(const float *p) {
-    return *(const f8 *)p;
-}
-
-INLINE void store(float *p, f8 v) {
-    *(f8 *)p = v;
-}
-
-INLINE f8 keep(f8 v, i8x lanes) {
-    return (f8)((i8x)v & lanes);
-}
-
-INLINE f8 choose(i8x lanes, f8 a, f8 b) {
-    return (f8)(((i8x)a & lanes) | ((i8x)b & ~lanes));
-}
 
 /// Some lanes of a row. The others are not touched, as another thread may be writing or reading
 /// them: 0, and left as they are.
@@ -48,36 +31,34 @@ INLINE void store_lanes(float *p, i8x lanes, f8 v) {
 
 /// A row's byte of a mask as lanes, all bits or none.
 INLINE i8x row_lanes(const TileMask *m, int row) {
-    const i8x bit = {1, 2, 4, 8, 16, 32, 64, 128};
-    i8x all = (i8x){} + (int32_t)(m->slice[row >> 3] >> (8 * (row & 7)) & 0xff);
-    return (all & bit) == bit;
+    return bit_lanes(mask_bits(m, row));
 }
 
 /// The row's neighbours along an axis; row = z * 8 + y.
 INLINE f8 before_x(const TileView *v, int row) {
-    f8 x = load(v->self + row * 8), first = {v->side[0][row * 8 + 7]};
+    f8 x = load8(v->self + row * 8), first = {v->side[0][row * 8 + 7]};
     return __builtin_shufflevector(first, x, 0, 8, 9, 10, 11, 12, 13, 14);
 }
 
 INLINE f8 behind_x(const TileView *v, int row) {
-    f8 x = load(v->self + row * 8), last = {v->side[1][row * 8]};
+    f8 x = load8(v->self + row * 8), last = {v->side[1][row * 8]};
     return __builtin_shufflevector(x, last, 1, 2, 3, 4, 5, 6, 7, 8);
 }
 
 INLINE f8 before_y(const TileView *v, int row) {
-    return load(row & 7 ? v->self + row * 8 - 8 : v->side[2] + row * 8 + 56);
+    return load8(row & 7 ? v->self + row * 8 - 8 : v->side[2] + row * 8 + 56);
 }
 
 INLINE f8 behind_y(const TileView *v, int row) {
-    return load((row & 7) < 7 ? v->self + row * 8 + 8 : v->side[3] + row * 8 - 56);
+    return load8((row & 7) < 7 ? v->self + row * 8 + 8 : v->side[3] + row * 8 - 56);
 }
 
 INLINE f8 before_z(const TileView *v, int row) {
-    return load(row >> 3 ? v->self + row * 8 - 64 : v->side[4] + row * 8 + 448);
+    return load8(row >> 3 ? v->self + row * 8 - 64 : v->side[4] + row * 8 + 448);
 }
 
 INLINE f8 behind_z(const TileView *v, int row) {
-    return load(row >> 3 < 7 ? v->self + row * 8 + 64 : v->side[5] + row * 8 - 448);
+    return load8(row >> 3 < 7 ? v->self + row * 8 + 64 : v->side[5] + row * 8 - 448);
 }
 
 /// Runs a statement for each row of which the mask holds a cell.
@@ -171,16 +152,16 @@ INLINE f8 beside_lanes(const TileView *v, int row, i8x lanes, const int n) {
     const float *self = v->self + row * 8, *side = v->side[n] + row * 8;
     if (n == 0) {
         f8 first = {lanes[0] ? side[7] : 0};
-        return __builtin_shufflevector(first, load(self), 0, 8, 9, 10, 11, 12, 13, 14);
+        return __builtin_shufflevector(first, load8(self), 0, 8, 9, 10, 11, 12, 13, 14);
     }
     if (n == 1) {
         f8 last = {lanes[7] ? side[0] : 0};
-        return __builtin_shufflevector(load(self), last, 1, 2, 3, 4, 5, 6, 7, 8);
+        return __builtin_shufflevector(load8(self), last, 1, 2, 3, 4, 5, 6, 7, 8);
     }
-    if (n == 2) return row & 7 ? load(self - 8) : load_lanes(side + 56, lanes);
-    if (n == 3) return (row & 7) < 7 ? load(self + 8) : load_lanes(side - 56, lanes);
-    if (n == 4) return row >> 3 ? load(self - 64) : load_lanes(side + 448, lanes);
-    return row >> 3 < 7 ? load(self + 64) : load_lanes(side - 448, lanes);
+    if (n == 2) return row & 7 ? load8(self - 8) : load_lanes(side + 56, lanes);
+    if (n == 3) return (row & 7) < 7 ? load8(self + 8) : load_lanes(side - 56, lanes);
+    if (n == 4) return row >> 3 ? load8(self - 64) : load_lanes(side + 448, lanes);
+    return row >> 3 < 7 ? load8(self + 64) : load_lanes(side - 448, lanes);
 }
 
 /// Sum over the neighbours that are in `near`, and how many.
@@ -189,8 +170,8 @@ INLINE void sum_known(const TileView *v, const TileMask near[6], int row, f8 *su
 #pragma GCC unroll 6
     for (int n = 0; n < 2 * dim; n++) {
         i8x lanes = row_lanes(&near[n], row);
-        *sum += keep(beside_lanes(v, row, lanes, n), lanes);
-        *count += keep((f8){} + 1.0f, lanes);
+        *sum += where(lanes, beside_lanes(v, row, lanes, n));
+        *count += where(lanes, (f8){} + 1.0f);
     }
 }
 #endif
@@ -220,10 +201,10 @@ static float finish(const TileMask *valued, int depth, float ratio, float *v, fl
     i8x most = {};
     for (int row = 0; row < 8 * depth; row++) {
         i8x lanes = row_lanes(valued, row);
-        f8 value = choose(lanes, load(v + row * 8), (f8){} + NAN);
-        store(v + row * 8, value);
-        if (old) store(old + row * 8, value - ratio * load(old + row * 8));
-        most = larger(most, keep(value, lanes));
+        f8 value = choose(lanes, load8(v + row * 8), (f8){} + NAN);
+        store8(v + row * 8, value);
+        if (old) store8(old + row * 8, value - ratio * load8(old + row * 8));
+        most = larger(most, where(lanes, value));
     }
     return largest(most);
 }
@@ -243,7 +224,7 @@ INLINE f8 beside(const TileView *v, int row, const int n) {
 /// surface_part of a row.
 INLINE f8 theta(f8 inside, f8 outside) {
     f8 depth = choose(-inside > DEPTH_MIN, -inside, (f8){} + DEPTH_MIN);
-    return depth / (depth + keep(outside, outside > 0.0f));
+    return depth / (depth + where(outside > 0.0f, outside));
 }
 
 /// What flows out of the cells of a row, m/s.
@@ -251,9 +232,9 @@ INLINE f8 row_outflow(const Around *around, const TileView velocity[3], int row,
     f8 sum = {};
 #pragma GCC unroll 3
     for (int a = 0; a < dim; a++) {
-        f8 low = load(velocity[a].self + row * 8), high = beside(&velocity[a], row, 2 * a + 1);
-        sum -= keep(low, ~row_lanes(&around->side[2 * a], row));
-        sum += keep(high, ~row_lanes(&around->side[2 * a + 1], row));
+        f8 low = load8(velocity[a].self + row * 8), high = beside(&velocity[a], row, 2 * a + 1);
+        sum -= where(~row_lanes(&around->side[2 * a], row), low);
+        sum += where(~row_lanes(&around->side[2 * a + 1], row), high);
     }
     return sum;
 }
@@ -262,18 +243,18 @@ INLINE void build_row(const Around *around, const TileView velocity[3], const Ti
                       float scale, const SystemTile *out, int row, const int dim) {
     const i8x liquid = row_lanes(&around->liquid, row);
     const f8 one = (f8){} + 1.0f;
-    f8 diagonal = {}, inside = phi ? load(phi->self + row * 8) : one;
+    f8 diagonal = {}, inside = phi ? load8(phi->self + row * 8) : one;
 #pragma GCC unroll 6
     for (int n = 0; n < 2 * dim; n++) {
         i8x wet = row_lanes(&around->wet[n], row);
         f8 weight = one;
         if (phi) weight = choose(wet, one, one / theta(inside, beside(phi, row, n)));
-        diagonal += keep(weight, ~row_lanes(&around->side[n], row));
-        if (!(n & 1)) store(out->coefficient[n >> 1] + row * 8, keep(one, wet & liquid));
+        diagonal += where(~row_lanes(&around->side[n], row), weight);
+        if (!(n & 1)) store8(out->coefficient[n >> 1] + row * 8, where(wet & liquid, one));
     }
-    store(out->diagonal + row * 8, keep(diagonal, liquid));
-    store(out->rhs + row * 8, keep(-row_outflow(around, velocity, row, dim), liquid));
-    store(out->pressure + row * 8, keep(load(out->pressure + row * 8) * scale, liquid));
+    store8(out->diagonal + row * 8, where(liquid, diagonal));
+    store8(out->rhs + row * 8, where(liquid, -row_outflow(around, velocity, row, dim)));
+    store8(out->pressure + row * 8, where(liquid, load8(out->pressure + row * 8) * scale));
 }
 
 INLINE void build_dim(const Around *around, const TileView velocity[3], const TileView *phi,
@@ -283,10 +264,10 @@ INLINE void build_dim(const Around *around, const TileView velocity[3], const Ti
             build_row(around, velocity, phi, scale, out, row, dim);
             continue;
         }
-        store(out->diagonal + row * 8, (f8){});
-        store(out->rhs + row * 8, (f8){});
-        store(out->pressure + row * 8, (f8){});
-        for (int a = 0; a < dim; a++) store(out->coefficient[a] + row * 8, (f8){});
+        store8(out->diagonal + row * 8, (f8){});
+        store8(out->rhs + row * 8, (f8){});
+        store8(out->pressure + row * 8, (f8){});
+        for (int a = 0; a < dim; a++) store8(out->coefficient[a] + row * 8, (f8){});
     }
 }
 
@@ -302,18 +283,18 @@ INLINE void subtract_axis(const Around *around, const TileMask *faces, int depth
     EACH_ROW(faces, depth, {
         i8x here = row_lanes(&around->liquid, row), below = row_lanes(&around->wet[2 * axis], row);
         i8x lanes = row_lanes(faces, row);
-        f8 high = keep(load(pressure->self + row * 8), here);
-        f8 low = keep(beside(pressure, row, 2 * axis), below);
+        f8 high = where(here, load8(pressure->self + row * 8));
+        f8 low = where(below, beside(pressure, row, 2 * axis));
         f8 difference = high - low;
         if (phi) {
-            f8 mine = load(phi->self + row * 8), its = beside(phi, row, 2 * axis);
+            f8 mine = load8(phi->self + row * 8), its = beside(phi, row, 2 * axis);
             f8 part = theta(choose(here, mine, its), choose(here, its, mine));
             difference = choose(here & below, difference, difference / part);
         }
-        f8 before = load(velocity + row * 8);
-        store(velocity + row * 8, choose(lanes, before - difference, before));
+        f8 before = load8(velocity + row * 8);
+        store8(velocity + row * 8, choose(lanes, before - difference, before));
         if (gradient)
-            store(gradient + row * 8, choose(lanes, difference, load(gradient + row * 8)));
+            store8(gradient + row * 8, choose(lanes, difference, load8(gradient + row * 8)));
     })
 }
 
@@ -382,17 +363,18 @@ INLINE void carry_pair(const TileView *v, const TileMask near[6], const TileMask
 INLINE f8 steps_on(const TileView *v, int row, const int n, const int steps) {
     if (steps == 1) return beside(v, row, n);
     const float *self = v->self + row * 8, *side = v->side[n] + row * 8;
-    if (n == 0) return __builtin_shufflevector(load(side), load(self), 6, 7, 8, 9, 10, 11, 12, 13);
-    if (n == 1) return __builtin_shufflevector(load(self), load(side), 2, 3, 4, 5, 6, 7, 8, 9);
+    if (n == 0)
+        return __builtin_shufflevector(load8(side), load8(self), 6, 7, 8, 9, 10, 11, 12, 13);
+    if (n == 1) return __builtin_shufflevector(load8(self), load8(side), 2, 3, 4, 5, 6, 7, 8, 9);
     const int step = n < 4 ? 8 : 64, at = n < 4 ? row & 7 : row >> 3, up = n & 1 ? 2 : -2;
     const bool inside = n & 1 ? at < 6 : at > 1;
-    return load(inside ? self + up * step : side + (up - 4 * up) * step);
+    return load8(inside ? self + up * step : side + (up - 4 * up) * step);
 }
 
 /// Of the gradients in direction n, continued by those behind them.
 INLINE f8 continued(const TileView *v, int row, const TileMask *beyond, const int n) {
     const f8 pull = steps_on(v, row, n, 1), most = (f8)((i8x)pull & 0x7fffffff);
-    f8 more = keep(pull - steps_on(v, row, n, 2), row_lanes(beyond, row));
+    f8 more = where(row_lanes(beyond, row), pull - steps_on(v, row, n, 2));
     more = choose(more > most, most, more);
     return pull + choose(more < -most, -most, more);
 }
@@ -407,11 +389,11 @@ INLINE void carry_row(const TileView *v, const TileMask near[6], const TileMask 
         for (int n = 0; n < 2 * dim; n++) {
             if (!((const uint8_t *)near[n].slice)[row]) continue;
             const i8x lanes = row_lanes(&near[n], row);
-            sum += keep(continued(v, row, &beyond[n], n), lanes);
-            count += keep((f8){} + 1.0f, lanes);
+            sum += where(lanes, continued(v, row, &beyond[n], n));
+            count += where(lanes, (f8){} + 1.0f);
         }
     }
-    store_lanes(velocity + row * 8, row_lanes(faces, row), load(velocity + row * 8) - sum / count);
+    store_lanes(velocity + row * 8, row_lanes(faces, row), load8(velocity + row * 8) - sum / count);
 }
 
 #endif
@@ -436,7 +418,7 @@ static float outflow(const Around *around, const TileView velocity[3], int dim) 
     EACH_ROW(&around->liquid, dim == 3 ? TILE : 1, {
         f8 out = dim == 3 ? row_outflow(around, velocity, row, 3)
                           : row_outflow(around, velocity, row, 2);
-        most = larger(most, keep(out, row_lanes(&around->liquid, row)));
+        most = larger(most, where(row_lanes(&around->liquid, row), out));
     })
     return largest(most);
 }
@@ -445,7 +427,7 @@ static float outflow(const Around *around, const TileView velocity[3], int dim) 
 
 /// The mean of a component's square over cells, from the values on their two faces.
 INLINE f8 mean_square(f8 a, f8 b) {
-    f8 low = choose(a == a, a, keep(b, b == b)), high = choose(b == b, b, low);
+    f8 low = choose(a == a, a, where(b == b, b)), high = choose(b == b, b, low);
     return (low * low + low * high + high * high) * (1.0f / 3.0f);
 }
 
@@ -453,14 +435,14 @@ INLINE f8 row_speeds(const TileView velocity[3], int row, const int dim) {
     f8 sum = {};
 #pragma GCC unroll 3
     for (int a = 0; a < dim; a++)
-        sum += mean_square(load(velocity[a].self + row * 8), beside(&velocity[a], row, 2 * a + 1));
+        sum += mean_square(load8(velocity[a].self + row * 8), beside(&velocity[a], row, 2 * a + 1));
     return sum;
 }
 
 static void speeds(const TileView velocity[3], const TileMask *cells, int dim, float *out) {
     EACH_ROW(cells, dim == 3 ? TILE : 1, {
-        store(out + row * 8,
-              dim == 3 ? row_speeds(velocity, row, 3) : row_speeds(velocity, row, 2));
+        store8(out + row * 8,
+               dim == 3 ? row_speeds(velocity, row, 3) : row_speeds(velocity, row, 2));
     })
 }
 

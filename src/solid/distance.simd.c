@@ -1,3 +1,4 @@
+#include "base/eight.h"
 #include "base/wide.h"
 #include "solid/distance_near.h"
 #if defined(__AVX2__)
@@ -6,24 +7,12 @@
 
 /// Part of a step by which a distance must become less to be worth a pass.
 #define GAIN 0.05f
-#define INLINE static inline __attribute__((always_inline))
 
-INLINE f8 select8(i8x mask, f8 a, f8 b) {
-    return (f8)(((i8x)a & mask) | ((i8x)b & ~mask));
-}
 INLINE f8 min8(f8 a, f8 b) {
 #if defined(__AVX2__)
     return (f8)_mm256_min_ps((__m256)a, (__m256)b); // a < b ? a : b
 #else
-    return select8(a < b, a, b);
-#endif
-}
-INLINE f8 sqrt8(f8 v) {
-#if defined(__AVX2__)
-    return (f8)_mm256_sqrt_ps((__m256)v);
-#else
-    for (int i = 0; i < 8; i++) v[i] = __builtin_sqrtf(v[i]);
-    return v;
+    return choose(a < b, a, b);
 #endif
 }
 INLINE bool any8(i8x mask) {
@@ -194,22 +183,22 @@ static void offer(const TriangleFrame *t, uint32_t id, const DistanceRows *g, co
 
 /// Distance by |grad d| = 1, upwind, from the least neighbour along each axis.
 INLINE f8 eikonal(f8 a, f8 b, f8 c, float h) {
-    const f8 low = min8(a, b), high = select8(a < b, b, a), none = {0};
-    const f8 second = min8(high, c), last = select8(high < c, c, high);
-    const f8 first = min8(low, second), mid = select8(low < second, second, low);
+    const f8 low = min8(a, b), high = choose(a < b, b, a), none = {0};
+    const f8 second = min8(high, c), last = choose(high < c, c, high);
+    const f8 first = min8(low, second), mid = choose(low < second, second, low);
     const f8 one = first + h, gap = mid - first, sum = first + mid + last;
     const f8 of_two = 2 * h * h - gap * gap;
     const f8 of_three = sum * sum - 3 * (first * first + mid * mid + last * last - h * h);
-    const f8 two = 0.5f * (first + mid + sqrt8(select8(of_two > none, of_two, none)));
-    const f8 three = (sum + sqrt8(select8(of_three > none, of_three, none))) * (1.0f / 3);
-    const f8 d = select8(one > mid, two, one);
-    return select8((one > mid) & (two > last), three, d);
+    const f8 two = 0.5f * (first + mid + root(choose(of_two > none, of_two, none)));
+    const f8 three = (sum + root(choose(of_three > none, of_three, none))) * (1.0f / 3);
+    const f8 d = choose(one > mid, two, one);
+    return choose((one > mid) & (two > last), three, d);
 }
 
 /// The less of two and whose it is.
 INLINE void less(f8 *d, i8x *triangle, f8 other, i8x of) {
     const i8x nearer = other < *d;
-    *d = select8(nearer, other, *d);
+    *d = choose(nearer, other, *d);
     *triangle = (of & nearer) | (*triangle & ~nearer);
 }
 
@@ -266,7 +255,7 @@ INLINE int spread_eight(const float *const d[5], const uint32_t *const triangle[
     const f8 come = eikonal(least[0], least[1], least[2], step);
     const i8x take = far & (come < now - GAIN * step) & (come <= most);
     if (!any8(take)) return 0;
-    *(f8 *)(to + i) = select8(take, come, now);
+    *(f8 *)(to + i) = choose(take, come, now);
     *(i8x *)(to_triangle + i) = (whose & take) | (mine & ~take);
     return CHANGED_ANY | (take[0] & CHANGED_FIRST) | (take[7] & CHANGED_LAST);
 }

@@ -1,4 +1,5 @@
 // Kernels of the Poisson solver, a row of eight cells at a time. Rows without unknowns are skipped.
+#include "base/eight.h"
 #include "solve/level.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -6,18 +7,8 @@
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-#define INLINE static inline __attribute__((always_inline))
-
 typedef int32_t i4x __attribute__((vector_size(16), aligned(4), may_alias));
 typedef uint32_t u8x __attribute__((vector_size(32), aligned(4), may_alias));
-
-INLINE f8 load(const float *p) {
-    return *(const f8 *)p;
-}
-
-INLINE void store(float *p, f8 v) {
-    *(f8 *)p = v;
-}
 
 /// {first, v0 .. v6}
 INLINE f8 shift_up(float first, f8 v) {
@@ -39,10 +30,6 @@ INLINE f4 odd_lanes(f8 v) {
 
 INLINE f4 pair_sums(f8 v) {
     return even_lanes(v) + odd_lanes(v);
-}
-
-INLINE f8 keep(f8 v, i8x mask) {
-    return (f8)((i8x)v & mask);
 }
 
 // Comparisons go by the bits of floats that are not negative: not every instruction set compares
@@ -193,17 +180,17 @@ INLINE f8 apply_row(const View *v, const float *diag, f8 x, int z, int y, int i,
     f8 xm = shift_up(v->xm[i + 7], x), xp = shift_down(x, v->xp[i]);
     if (kind != MIXED) {
         f8 sum = v->a * xm + v->a * xp;
-        sum += v->a * load(n.ym) + v->a * load(n.yp);
-        if (depth > 1) sum += v->a * load(n.zm) + v->a * load(n.zp);
+        sum += v->a * load8(n.ym) + v->a * load8(n.yp);
+        if (depth > 1) sum += v->a * load8(n.zm) + v->a * load8(n.zp);
         if (kind == REGULAR) return v->diag * x - sum;
-        f8 d = load(diag + i);
-        return keep(d * x - sum, positive(d));
+        f8 d = load8(diag + i);
+        return where(positive(d), d * x - sum);
     }
-    f8 a = load(v->ax + i);
+    f8 a = load8(v->ax + i);
     f8 sum = a * xm + shift_down(a, v->axp[i]) * xp;
-    sum += load(v->ay + i) * load(n.ym) + load(n.ayp) * load(n.yp);
-    if (depth > 1) sum += load(v->az + i) * load(n.zm) + load(n.azp) * load(n.zp);
-    return load(diag + i) * x - sum;
+    sum += load8(v->ay + i) * load8(n.ym) + load8(n.ayp) * load8(n.yp);
+    if (depth > 1) sum += load8(v->az + i) * load8(n.zm) + load8(n.azp) * load8(n.zp);
+    return load8(diag + i) * x - sum;
 }
 
 INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, const float *r,
@@ -215,12 +202,12 @@ INLINE void apply_tile(const Level *l, int slot, const float *field, float *w, c
     // Float sums over the tile's rows, 64 terms at most, double from there on.
     f8 ry = {}, yw = {}, ys = {};
     EACH_ROW(rows_of(l, slot, depth, kind), depth, {
-        f8 x = load(v.x + i);
+        f8 x = load8(v.x + i);
         f8 ax = apply_row(&v, diag, x, z, y, i, depth, kind);
-        store(w + i, ax);
-        ry += load(r + i) * x;
+        store8(w + i, ax);
+        ry += load8(r + i) * x;
         yw += ax * x;
-        ys += load(s + i) * x;
+        ys += load8(s + i) * x;
     });
     *dots = (TileDots){sum_lanes(ry), sum_lanes(yw), sum_lanes(ys)};
 }
@@ -285,19 +272,19 @@ INLINE f8 residual_row(const View *v, f8 b, const float *diag, int z, int y, int
                        Kind kind) {
     Around n = around(v, z, y, i, depth);
     const bool read = kind == MIXED; // else all faces between unknowns have the same coefficient
-    f8 x = load(v->x + i), d = kind == REGULAR ? v->diag : load(diag + i);
-    f8 a = read ? load(v->ax + i) : v->a;
+    f8 x = load8(v->x + i), d = kind == REGULAR ? v->diag : load8(diag + i);
+    f8 a = read ? load8(v->ax + i) : v->a;
     Wide sum = wide(b);
     add_product(&sum, -d, x);
     add_product(&sum, a, shift_up(v->xm[i + 7], x));
     add_product(&sum, read ? shift_down(a, v->axp[i]) : a, shift_down(x, v->xp[i]));
-    add_product(&sum, read ? load(v->ay + i) : a, load(n.ym));
-    add_product(&sum, read ? load(n.ayp) : a, load(n.yp));
+    add_product(&sum, read ? load8(v->ay + i) : a, load8(n.ym));
+    add_product(&sum, read ? load8(n.ayp) : a, load8(n.yp));
     if (depth > 1) {
-        add_product(&sum, read ? load(v->az + i) : a, load(n.zm));
-        add_product(&sum, read ? load(n.azp) : a, load(n.zp));
+        add_product(&sum, read ? load8(v->az + i) : a, load8(n.zm));
+        add_product(&sum, read ? load8(n.azp) : a, load8(n.zp));
     }
-    return kind == UNIFORM ? keep(narrow(&sum), positive(d)) : narrow(&sum);
+    return kind == UNIFORM ? where(positive(d), narrow(&sum)) : narrow(&sum);
 }
 
 INLINE void residual_tile(const Level *l, int slot, const float *b, const float *field, float *r,
@@ -308,8 +295,8 @@ INLINE void residual_tile(const Level *l, int slot, const float *b, const float 
     b += at, r += at;
     f8 most = {}, most_b = {};
     EACH_ROW(rows_of(l, slot, depth, kind), depth, {
-        f8 rhs = load(b + i), rest = residual_row(&v, rhs, diag, z, y, i, depth, kind);
-        store(r + i, rest);
+        f8 rhs = load8(b + i), rest = residual_row(&v, rhs, diag, z, y, i, depth, kind);
+        store8(r + i, rest);
         most = larger(most, rest);
         most_b = larger(most_b, rhs);
     });
@@ -335,16 +322,16 @@ typedef struct Scratch {
 INLINE void clear_scratch(Scratch *t, uint64_t rows, int depth) {
     const int planes = depth > 1 ? depth + 2 : 2;
     if (rows != ALL_ROWS(depth)) {
-        for (int i = 0; i < planes * PLANE; i += 8) store(t->v + i, (f8){});
+        for (int i = 0; i < planes * PLANE; i += 8) store8(t->v + i, (f8){});
         return;
     }
     for (int i = 0; i < PLANE; i += 8) {
-        store(t->v + i, (f8){});
-        if (depth > 1) store(t->v + (depth + 1) * PLANE + i, (f8){});
+        store8(t->v + i, (f8){});
+        if (depth > 1) store8(t->v + (depth + 1) * PLANE + i, (f8){});
     }
     for (int z = 1; z <= depth; z++) {
-        store(t->v + z * PLANE, (f8){});
-        store(t->v + z * PLANE + 72, (f8){});
+        store8(t->v + z * PLANE, (f8){});
+        store8(t->v + z * PLANE + 72, (f8){});
     }
 }
 
@@ -358,32 +345,33 @@ typedef struct Faces {
 /// At the upper sides any coefficient does: the neighbour there is zero.
 INLINE f8 inner_neighbours(const Faces *f, const float *t, int z, int y, int i, int depth,
                            Kind kind) {
-    f8 x = load(t), xm = shift_up(0, x), xp = shift_down(x, 0);
+    f8 x = load8(t), xm = shift_up(0, x), xp = shift_down(x, 0);
     if (kind != MIXED) {
         f8 sum = f->a * xm + f->a * xp;
-        sum += f->a * load(t - 8) + f->a * load(t + 8);
-        return sum + (f->a * load(t - PLANE) + f->a * load(t + PLANE));
+        sum += f->a * load8(t - 8) + f->a * load8(t + 8);
+        return sum + (f->a * load8(t - PLANE) + f->a * load8(t + PLANE));
     }
-    f8 a = load(f->ax + i);
+    f8 a = load8(f->ax + i);
     f8 sum = a * xm + shift_down(a, 0) * xp;
-    sum += load(f->ay + i) * load(t - 8) + load(f->ay + i + 8 * (y < 7)) * load(t + 8);
+    sum += load8(f->ay + i) * load8(t - 8) + load8(f->ay + i + 8 * (y < 7)) * load8(t + 8);
     if (depth > 1)
-        sum += load(f->az + i) * load(t - PLANE) + load(f->az + i + 64 * (z < 7)) * load(t + PLANE);
+        sum += load8(f->az + i) * load8(t - PLANE) +
+               load8(f->az + i + 64 * (z < 7)) * load8(t + PLANE);
     return sum;
 }
 
 /// 1 / diag in the red lanes of a row with y + z = parity.
 INLINE f8 red_inverse(const Faces *f, int i, int parity, Kind kind) {
     f8 inverse = f->regular_inverse;
-    if (kind != REGULAR) inverse = load(f->inverse + i);
-    return keep(inverse, red_lanes(parity));
+    if (kind != REGULAR) inverse = load8(f->inverse + i);
+    return where(red_lanes(parity), inverse);
 }
 
 /// A row after a half sweep, from the tile in scratch: of the red cells if parity is z + y.
 INLINE f8 relaxed(const Faces *f, const float *b, const float *t, int z, int y, int i, int parity,
                   int depth, Kind kind) {
-    const f8 sum = load(b + i) + inner_neighbours(f, t, z, y, i, depth, kind);
-    return keep(load(t), ~red_lanes(parity)) + sum * red_inverse(f, i, parity, kind);
+    const f8 sum = load8(b + i) + inner_neighbours(f, t, z, y, i, depth, kind);
+    return where(~red_lanes(parity), load8(t)) + sum * red_inverse(f, i, parity, kind);
 }
 
 /// out = add + S b; `b`, `add` and `out` point to the tile, add may be NULL for zero.
@@ -401,38 +389,38 @@ INLINE void smooth_tile(const Level *l, int slot, const float *b, const float *a
     clear_scratch(&both, rows, depth);
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        store(red.v + t, load(b + i) * red_inverse(&f, i, z + y, kind));
+        store8(red.v + t, load8(b + i) * red_inverse(&f, i, z + y, kind));
     });
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
-        f8 sum = load(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth, kind);
-        store(both.v + t, load(red.v + t) + sum * red_inverse(&f, i, z + y + 1, kind));
+        f8 sum = load8(b + i) + inner_neighbours(&f, red.v + t, z, y, i, depth, kind);
+        store8(both.v + t, load8(red.v + t) + sum * red_inverse(&f, i, z + y + 1, kind));
     });
     if (l->longer) {
         for (int k = 0; k < LEVEL_LONGER; k++) {
             EACH_ROW(rows, depth, {
                 const int t = FIRST + z * PLANE + y * 8;
-                store(red.v + t, relaxed(&f, b, both.v + t, z, y, i, z + y, depth, kind));
+                store8(red.v + t, relaxed(&f, b, both.v + t, z, y, i, z + y, depth, kind));
             });
             EACH_ROW(rows, depth, {
                 const int t = FIRST + z * PLANE + y * 8;
-                store(both.v + t, relaxed(&f, b, red.v + t, z, y, i, z + y + 1, depth, kind));
+                store8(both.v + t, relaxed(&f, b, red.v + t, z, y, i, z + y + 1, depth, kind));
             });
         }
         EACH_ROW(rows, depth, {
             const int t = FIRST + z * PLANE + y * 8;
             f8 value = relaxed(&f, b, both.v + t, z, y, i, z + y, depth, kind);
-            if (add) value = load(add + i) + value;
-            store(out + i, value);
+            if (add) value = load8(add + i) + value;
+            store8(out + i, value);
         });
         return;
     }
     EACH_ROW(rows, depth, {
         const int t = FIRST + z * PLANE + y * 8;
         f8 sum = inner_neighbours(&f, both.v + t, z, y, i, depth, kind);
-        f8 value = load(both.v + t) + sum * red_inverse(&f, i, z + y, kind);
-        if (add) value = load(add + i) + value;
-        store(out + i, value);
+        f8 value = load8(both.v + t) + sum * red_inverse(&f, i, z + y, kind);
+        if (add) value = load8(add + i) + value;
+        store8(out + i, value);
     });
 }
 
@@ -449,8 +437,8 @@ INLINE void correct_tile(const Level *l, int slot, const float *b, const float *
     float r[512] __attribute__((aligned(64)));
     b += at;
     EACH_ROW(rows_of(l, slot, depth, kind), depth, {
-        f8 ax = apply_row(&v, diag, load(v.x + i), z, y, i, depth, kind);
-        store(r + i, load(b + i) - ax);
+        f8 ax = apply_row(&v, diag, load8(v.x + i), z, y, i, depth, kind);
+        store8(r + i, load8(b + i) - ax);
     });
     smooth_tile(l, slot, r, field + at, out + at, depth, kind);
 }
@@ -468,7 +456,7 @@ INLINE void restrict_tile(const Level *l, int slot, const float *b, const float 
     f8 sums[16] = {};
     b += at;
     EACH_ROW(rows_of(l, slot, depth, kind), depth, {
-        f8 r = load(b + i) - apply_row(&v, diag, load(v.x + i), z, y, i, depth, kind);
+        f8 r = load8(b + i) - apply_row(&v, diag, load8(v.x + i), z, y, i, depth, kind);
         sums[(z >> 1) * 4 + (y >> 1)] += r;
     });
     for (int k = 0; k < (depth > 1 ? 16 : 4); k++)
@@ -489,8 +477,8 @@ static void prolong(const Level *l, int slot, const float *coarse, float *out) {
         int row = __builtin_ctzll(rows), i = row * 8;
         f4 c = *(const f4 *)(coarse + (row >> 4) * 64 + (row >> 1 & 3) * 8);
         f8 twice = __builtin_shufflevector(c, c, 0, 0, 1, 1, 2, 2, 3, 3);
-        if (!regular) twice = keep(twice, positive(load(inverse + i)));
-        store(out + i, load(out + i) + twice);
+        if (!regular) twice = where(positive(load8(inverse + i)), twice);
+        store8(out + i, load8(out + i) + twice);
     }
 }
 
@@ -499,13 +487,13 @@ static float update(uint64_t rows, float alpha, float beta, const float *y, cons
     f8 most = {};
     for (; rows; rows &= rows - 1) {
         int i = __builtin_ctzll(rows) * 8;
-        f8 direction = load(y + i) + beta * load(p + i);
-        f8 image = load(w + i) + beta * load(s + i);
-        f8 rest = load(r + i) - alpha * image;
-        store(p + i, direction);
-        store(s + i, image);
-        store(x + i, load(x + i) + alpha * direction);
-        store(r + i, rest);
+        f8 direction = load8(y + i) + beta * load8(p + i);
+        f8 image = load8(w + i) + beta * load8(s + i);
+        f8 rest = load8(r + i) - alpha * image;
+        store8(p + i, direction);
+        store8(s + i, image);
+        store8(x + i, load8(x + i) + alpha * direction);
+        store8(r + i, rest);
         most = larger(most, rest);
     }
     return largest(most);
@@ -517,9 +505,9 @@ static uint64_t invert(const Level *l, int slot) {
     size_t at = (size_t)slot * (size_t)l->grid->tile_cells;
     uint64_t rows = 0;
     for (int row = 0; row < l->grid->tile_rows; row++) {
-        f8 d = load(l->diag + at + row * 8);
+        f8 d = load8(l->diag + at + row * 8);
         i8x unknown = positive(d);
-        store(l->inverse + at + row * 8, keep(1 / d, unknown));
+        store8(l->inverse + at + row * 8, where(unknown, 1 / d));
         uint64_t any = 0;
         for (int k = 0; k < 8; k += 2) any |= (uint64_t)(unknown[k] | unknown[k + 1]);
         rows |= (any & 1) << row;
@@ -537,14 +525,14 @@ typedef struct RowFaces {
 /// v: of diag.
 INLINE RowFaces row_faces(const View *v, int z, int y, int i) {
     Around n = around(v, z, y, i, TILE);
-    f8 d = load(v->x + i), ax = load(v->ax + i);
+    f8 d = load8(v->x + i), ax = load8(v->ax + i);
     i8x unknown = positive(d);
-    return (RowFaces){.a = {ax, shift_down(ax, v->axp[i]), load(v->ay + i), load(n.ayp),
-                            load(v->az + i), load(n.azp)},
+    return (RowFaces){.a = {ax, shift_down(ax, v->axp[i]), load8(v->ay + i), load8(n.ayp),
+                            load8(v->az + i), load8(n.azp)},
                       .open = {unknown & positive(shift_up(v->xm[i + 7], d)),
                                unknown & positive(shift_down(d, v->xp[i])),
-                               unknown & positive(load(n.ym)), unknown & positive(load(n.yp)),
-                               unknown & positive(load(n.zm)), unknown & positive(load(n.zp))}};
+                               unknown & positive(load8(n.ym)), unknown & positive(load8(n.yp)),
+                               unknown & positive(load8(n.zm)), unknown & positive(load8(n.zp))}};
 }
 
 INLINE bool any_bit(i8x v) {
@@ -566,10 +554,10 @@ static Uniform uniform(const Level *l, int slot) {
     EACH_ROW(l->rows[slot], TILE, {
         RowFaces f = row_faces(&v, z, y, i);
         for (int k = 0; k < 6; k++) {
-            off |= (i8x)f.a[k] ^ (i8x)keep(a, f.open[k]);
+            off |= (i8x)f.a[k] ^ (i8x)where(f.open[k], a);
             differs |= ~f.open[k];
         }
-        differs |= (i8x)load(v.x + i) ^ (i8x)diag;
+        differs |= (i8x)load8(v.x + i) ^ (i8x)diag;
     });
     if (any_bit(off)) return (Uniform){0, 0};
     return (Uniform){a[0], ~l->rows[slot] || any_bit(differs) ? 0 : diag[0]};
@@ -599,14 +587,14 @@ INLINE void links_tile(const Level *l, int slot, TileLinks *out, int depth) {
         for (int y = 0; y < 8; y++) {
             const int i = z * 64 + y * 8;
             Around n = around(&v, z, y, i, depth);
-            f8 d = load(v.x + i), a = load(v.ax + i), b = load(v.ay + i);
-            f8 faces = (a + shift_down(a, v.axp[i])) + (b + load(n.ayp));
+            f8 d = load8(v.x + i), a = load8(v.ax + i), b = load8(v.ay + i);
+            f8 faces = (a + shift_down(a, v.axp[i])) + (b + load8(n.ayp));
             set_bits(&unknown, positive(d), y);
             set_bits(&fx, positive(a), y);
             set_bits(&fy, positive(b), y);
             if (depth > 1) {
-                f8 c = load(v.az + i);
-                faces += c + load(n.azp);
+                f8 c = load8(v.az + i);
+                faces += c + load8(n.azp);
                 set_bits(&fz, positive(c), y);
             }
             set_bits(&anchored, (i8x)(LEVEL_ANCHOR * d - (d - faces)) >> 31, y);
@@ -629,15 +617,15 @@ static void links(const Level *l, int slot, TileLinks *out) {
 
 /// Sum of the two (2D) or four rows of a coarse row.
 INLINE f8 four_rows(const float *p, int depth) {
-    f8 sum = load(p) + load(p + 8);
-    if (depth > 1) sum += load(p + 64) + load(p + 72);
+    f8 sum = load8(p) + load8(p + 8);
+    if (depth > 1) sum += load8(p + 64) + load8(p + 72);
     return sum;
 }
 
 /// Coarse sums over one row (2D) or two, `step` apart.
 INLINE f4 two_rows(const float *p, int step, int depth) {
-    f8 sum = load(p);
-    if (depth > 1) sum += load(p + step);
+    f8 sum = load8(p);
+    if (depth > 1) sum += load8(p + step);
     return pair_sums(sum);
 }
 
