@@ -7,6 +7,7 @@
 
 /// Vertices of a cluster, at most.
 enum { VERTICES = 8 };
+
 void clusters_free(Clusters *c) {
     free(c->vertex), free(c->first_vertex), free(c->faces), free(c->first_faces);
     free(c->vertex_box), free(c->face_box), free(c->vertex_cone), free(c->face_cone), free(c->near);
@@ -19,7 +20,8 @@ size_t clusters_bytes(const Clusters *c) {
     size_t count = (size_t)c->count;
     if (count == 0) return 0;
     return c->first_vertex[count] * sizeof *c->vertex + c->first_faces[count] * sizeof *c->faces +
-           count * (9 * sizeof *c->face_box + 2 * sizeof *c->face_cone + 8);
+           count * (9 * sizeof *c->face_box + 2 * sizeof *c->face_cone + 8) +
+           (size_t)c->threads * count * (sizeof *c->near + sizeof *c->sight);
 }
 
 // --------------------------------------------------------------------------------------- at rest
@@ -120,7 +122,7 @@ static void bound(const Clusters *c, int k, const Trimesh *m, const float (*x)[3
 bool clusters_new(const Trimesh *m, int threads, Clusters *c) {
     size_t n = m->vertex_count, count = 1;
     while (count * VERTICES < n) count *= 2;
-    *c = (Clusters){.count = (int)count};
+    *c = (Clusters){.count = (int)count, .threads = threads};
     c->vertex = memory_new(n * sizeof *c->vertex);
     c->first_vertex = memory_new((count + 1) * sizeof *c->first_vertex);
     c->first_faces = memory_zero((count + 1) * sizeof *c->first_faces);

@@ -30,7 +30,7 @@ typedef struct ClusterCone {
 } ClusterCone;
 
 typedef struct Clusters {
-    int count;              ///< a power of two
+    int count, threads;     ///< a power of two; of scratch
     uint32_t *vertex;       ///< [vertices] by cluster
     uint32_t *first_vertex; ///< [count + 1]
     Faces *faces;           ///< by cluster
