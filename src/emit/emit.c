@@ -1,4 +1,4 @@
-// Stage 3: particles go through drains, and come from sources and from the host.
+// Stage 4: particles go through drains, and come from sources and from the host.
 #include "emit/emit.h"
 #include "warp/space.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-// Stage 4: particles move with the flow.
+// Stage 3: particles move with the flow.
 #include "base/error.h"
 #include "emit/convey.h"
 #include "step/stages.h"

@@ -1,4 +1,4 @@
-// Stage 15: what the statistics say of a step.
+// Stage 13: what the statistics say of a step.
 #include "band/band.h"
 #include "base/error.h"
 #include "bodies/immersed.h"

@@ -10,7 +10,8 @@
 #define TRACK_ABOVE 0.25f
 /// Planes that weigh less than this together tell nothing.
 #define TRACK_LEAST 1e-3f
-/// Differences between memory and positions, in cells, from which on memory fades at once, over as
-/// much; as far as this from the surface of positions, for beyond they err by as much themselves.
+/// Differences between memory and positions, in cells, from which on memory of water that moves
+/// fades at once, over as much; as far as this from the surface of positions, for beyond they err
+/// by as much themselves.
 #define TRACK_ASTRAY 0.3f
 #define TRACK_BOUND 0.5f

@@ -55,7 +55,7 @@ static bool is_cut(const Outside *o, int x, int y, int z) {
     return corners && corners != (o->dim == 3 ? 0xff : 0xf);
 }
 
-/// Whether the same is true of the cell's own corners.
+/// Whether a cell's corners outside do not all hang together.
 static bool is_divided(const Outside *o, int x, int y, int z) {
     uint8_t all = (uint8_t)nodes_of(o, x, y, z, 2), part = all & (uint8_t)-all, before;
     do before = part, part |= joined_corners(part) & all;

@@ -14,8 +14,8 @@ typedef struct Outside {
 /// phi [z][y][x], PART_NODES along each axis.
 Outside outside_nodes(int dim, const float *phi);
 
-/// Whether somewhere among the 4 x 4 x 4 nodes around a cell that a solid cuts (2D: 4 x 4) those
-/// outside do not all hang together by edges: two sides of a wall.
+/// Whether somewhere among the corners of a cell that a solid cuts, or the 4 x 4 x 4 nodes around
+/// it (2D: 4 x 4), those outside do not all hang together by edges: two sides of a wall.
 bool is_thin(const Outside *outside);
 
 /// Whether a wall so thin that it has no node in it stands on an edge of a tile's cells or of those
