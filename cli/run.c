@@ -68,7 +68,9 @@ static void json_summary(const BrimSim *sim, const Totals *t, const char *folder
         printf("%s\"%s\":", i ? "," : "", brim_stage_name((BrimStage)i));
         json_number(stdout, t->stage_ms[i] / steps);
     }
-    fputs("},\"volume_ratio\":", stdout);
+    fputs("},\"volume\":", stdout);
+    json_number(stdout, s->volume);
+    fputs(",\"volume_ratio\":", stdout);
     json_number(stdout, s->volume_ratio);
     printf(",\"particles\":%lld,\"seeded\":%lld,\"emitted\":%lld,\"drained\":%lld,\"left\":%lld,"
            "\"resampled\":%lld}\n",
