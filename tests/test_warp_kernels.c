@@ -276,27 +276,41 @@ TEST(warp_kernels_measure_as_their_twin) {
     }
 }
 
+/// Particles of the first tile or of the last one along all axes, in pairs: beyond one of the
+/// domain's sides by a hair, and by more.
+static Cloud *cloud_beyond(int dim, const WarpMap *map, bool upper) {
+    Cloud *c = cloud_new(dim, WARP_FAR);
+    c->span.count = 2 * 300;
+    for (int i = 0; i < c->span.count; i++) {
+        const int across = i / 2 % dim;
+        const float way = i & 1 ? 3.7f * unit(i, 50) : 1e-4f;
+        for (int a = 0; a < dim; a++) {
+            const float tile = upper ? (float)(map->cells[a] - TILE) : 0;
+            c->span.corner[a] = tile - WARP_FAR;
+            float x = tile + 7.999f * unit(i / 2, a);
+            if (a == across) x = upper ? (float)map->cells[a] + way : -way;
+            c->data[ATTR_X + a][i] = x * c->span.dx;
+        }
+        c->data[ATTR_VOLUME][i] = 0.1f;
+    }
+    return c;
+}
+
 /// What has left through an open side is asked for what it stands for before it goes.
 TEST(warp_particles_beyond_a_side_weigh_as_on_it) {
     EACH_CASE(dim, ratio) {
         Meshes m;
         meshes_init(&m, dim, ratio);
         WarpLattice l = warp_lattice(&m.map[0]);
-        Cloud *c = cloud_new(dim, WARP_FAR);
         float share[ROOM];
-        c->span.count = 2 * 300;
-        for (int a = 0; a < dim; a++) c->span.corner[a] = -WARP_FAR;
-        for (int i = 0; i < c->span.count; i++) { // one on a side, one beyond it
-            for (int a = 0; a < dim; a++)
-                c->data[ATTR_X + a][i] = 7.999f * unit(i / 2, a) * c->span.dx;
-            c->data[ATTR_X + i / 2 % dim][i] = (i & 1 ? -3.7f * unit(i, 50) : 0) * c->span.dx;
-            c->data[ATTR_VOLUME][i] = 0.1f;
+        for (int upper = 0; upper < 2; upper++) {
+            Cloud *c = cloud_beyond(dim, &m.map[0], upper);
+            for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
+                kernels_of(isa)->weigh(&c->span, &l, share);
+                for (int i = 0; i < c->span.count; i += 2) CHECK(share[i] == share[i + 1]);
+            }
+            free(c);
         }
-        for (int isa = BRIM_ISA_BASE; isa <= BRIM_ISA_AVX512; isa++) {
-            kernels_of(isa)->weigh(&c->span, &l, share);
-            for (int i = 0; i < c->span.count; i += 2) CHECK(share[i] == share[i + 1]);
-        }
-        free(c);
         meshes_free(&m);
     }
 }

@@ -631,7 +631,8 @@ INLINE void weigh_dim(const Span *p, const WarpLattice *l, float *out, const int
             wide x[3] = {0}, d[3], J[3][3];
             // what has left through an open side counts as on it: there is no mesh beyond
             for (int a = 0; a < dim; a++)
-                x[a] = wide_max(wide_load(at[a] + i), wide_all(-p->corner[a]));
+                x[a] = wide_clamp(wide_load(at[a] + i), wide_all(-p->corner[a]),
+                                  wide_all((float)l->cells[a] - p->corner[a]));
             map_at(l, &frame, x, d, J, true, dim);
             wide_store(det + i, determinant((const wide(*)[3])J, dim));
         }

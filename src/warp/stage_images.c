@@ -26,9 +26,10 @@ bool warp_slant(const BrimSim *s, int axis, const double xi[3], double t[3]) {
     for (int i = 0; i < s->dim; i++) // sides stay sides: only its own axis leads away from one
         for (int j = 0; j < s->dim; j++) m[i] += i != axis || j == axis ? J[i][j] * w->down[j] : 0;
     for (int i = 0; i < s->dim; i++) along += i == axis ? 0 : m[i] * m[i];
+    if (!(along > 0)) return false;
     const double slope = fabs(m[axis]) / sqrt(along), most = fmin(1, SLANT_MOST / slope);
     for (int i = 0; i < 3; i++) t[i] = i == axis ? 1 : -most * m[axis] * m[i] / along;
-    return along > 0;
+    return true;
 }
 
 // ------------------------------------------------------------------------- what a point sees
@@ -158,13 +159,6 @@ static void add_slanted(const BrimSim *s, const float at[3], const bool slanted[
     }
 }
 
-/// The slant of a side that a point is beside.
-static bool find_slant(const BrimSim *s, int axis, const float at[3], double t[3]) {
-    double xi[3];
-    for (int a = 0; a < 3; a++) xi[a] = fmin(fmax((double)at[a], 0), s->grid.cells[a]);
-    return warp_slant(s, axis, xi, t);
-}
-
 /// Whether pieces are seen in a side whose images are slanted.
 static bool is_slanted(const Piece *const p[3], const bool slanted[3]) {
     return (slanted[0] && p[0]->scale < 0) || (slanted[1] && p[1]->scale < 0) ||
@@ -179,9 +173,10 @@ void warp_sum_point(const BrimSim *s, const float at[3], float sum[4]) {
     piece[2][0] = (Piece){0};
     bool slanted[3] = {false}, any = false;
     double t[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const double xi[3] = {(double)at[0], (double)at[1], (double)at[2]};
     for (int a = 0; a < s->dim; a++) {
         pieces[a] = find_pieces(s, a, at[a], piece[a]);
-        if (pieces[a] > 1) slanted[a] = find_slant(s, a, at, t[a]);
+        if (pieces[a] > 1) slanted[a] = warp_slant(s, a, xi, t[a]);
         any = any || slanted[a];
     }
     for (int pz = 0; pz < pieces[2]; pz++)
