@@ -215,7 +215,7 @@ DensityErrors density_errors(const BrimSim *s, const float *density, const uint8
             error[cell] = e;
             sums.sum += fabsf(e);
             sums.cells++;
-            if (!(fabsf(e) <= sums.largest)) sums.largest = fabsf(e);
+            sums.largest = (float)larger_of(sums.largest, fabsf(e));
         }
     return sums;
 }

@@ -448,10 +448,12 @@ static void measure_room(BrimSim *s, size_t base, Nodes *nodes, Halves *halves, 
         memset(volume, 0, bytes);
         if (kernel) memset(kernel, 0, bytes);
     } else if (halves->any) {
-        for (int i = 0; i < HALF_NODES; i++) halves->phi[i] *= s->inv_dx;
+        const int count = s->dim == 3 ? HALF_NODES : HALF_EDGE * HALF_EDGE;
+        for (int i = 0; i < count; i++) halves->phi[i] *= s->inv_dx;
         kernels->of_halves(s->dim, halves->phi, kernel_side(s), kernel, volume);
     } else {
-        for (int i = 0; i < NODES_MAX; i++) nodes->phi[i] *= s->inv_dx;
+        const int count = s->dim == 3 ? NODES_MAX : NODES * NODES;
+        for (int i = 0; i < count; i++) nodes->phi[i] *= s->inv_dx;
         kernels->of_nodes(s->dim, nodes->phi, kernel_side(s), kernel, volume);
     }
 }
