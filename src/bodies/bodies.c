@@ -189,7 +189,10 @@ size_t bodies_bytes(const BrimSim *s) {
     const Bodies *b = s->bodies;
     if (!b) return 0;
     size_t bytes = sizeof *b + joint_bytes(&b->joint) + b->at_room * sizeof *b->at +
-                   b->cell_room[0] * sizeof *b->cell + 4 * b->cell_room[1] * sizeof(float);
+                   3 * b->before_room * sizeof *b->before;
+    bytes += b->cell_room[0] * sizeof *b->cell + b->cell_room[1] * sizeof *b->flow +
+             b->cell_room[2] * sizeof *b->sway + b->cell_room[3] * sizeof *b->out +
+             b->cell_room[4] * sizeof *b->kept;
     for (int i = 0; i < b->count; i++) bytes += sizeof b->body[i] + body_bytes(&b->body[i]);
     return bytes;
 }

@@ -36,15 +36,29 @@ void body_free(Body *b) {
     *b = (Body){0};
 }
 
+/// Up to whole SUM_PLACES.
+static size_t padded(size_t count) {
+    return (count + SUM_PLACES - 1) / SUM_PLACES * SUM_PLACES;
+}
+
 size_t body_bytes(const Body *b) {
-    size_t r = b->elastic ? (size_t)b->elastic->r : 0;
-    return (b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0) + shape_bytes(b->shape) +
-           b->surface.vertex_count * (57 + 8 * r) + b->surface.triangle_count * 12 +
-           clusters_bytes(&b->clusters) +
-           (b->folds ? b->surface.vertex_count * (sizeof(Fold) + 41) : 0) +
-           distance_grid_bytes(&b->grid) + distance_work_bytes(&b->distance) +
-           b->cell_room * sizeof(BodyCell) + 4 * (b->row_room + b->wall_room) + 24 * b->area_room +
-           b->work_room * 8;
+    const Trimesh *m = &b->surface;
+    size_t r = b->elastic ? (size_t)b->elastic->r : 0, n = m->vertex_count;
+    size_t dofs = r * (size_t)b->dim, vectors = 12, matrices = b->grip ? 2 : 1;
+    size_t bytes = b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0;
+    bytes += shape_bytes(b->shape) + clusters_bytes(&b->clusters);
+    bytes += m->vertex_capacity * sizeof *m->vertices + m->triangle_capacity * sizeof *m->triangles;
+    bytes += n * (sizeof *b->rest + sizeof *b->velocity + sizeof *b->normal +
+                  sizeof *b->vertex_area + sizeof *b->touches);
+    bytes += r * (n * sizeof *b->row + padded(n) * sizeof *b->places);
+    if (b->folds)
+        bytes += n * (sizeof *b->rest_normal + sizeof *b->fold + sizeof *b->sight + sizeof *b->way +
+                      sizeof *b->drift + sizeof *b->folded);
+    bytes += b->distance.grid_room * sizeof *b->grid.value + distance_work_bytes(&b->distance);
+    bytes += b->cell_room * sizeof *b->cell + b->row_room * sizeof *b->cell_row +
+             b->wall_room * sizeof *b->wall_triangle + b->area_room * sizeof *b->wall_area +
+             b->work_room * sizeof *b->cell_work;
+    return bytes + (vectors * dofs + matrices * dofs * dofs) * sizeof(double);
 }
 
 // ------------------------------------------------------------------------------------- surface
@@ -134,11 +148,6 @@ static void fill_volume(Body *b) {
             for (int a = 0; a < b->dim; a++)
                 b->surface.vertices[i][a] += (float)(way * b->normal[i][a]);
     }
-}
-
-/// Up to whole SUM_PLACES.
-static size_t padded(size_t count) {
-    return (count + SUM_PLACES - 1) / SUM_PLACES * SUM_PLACES;
 }
 
 BrimResult body_surface(Body *b, double spacing, BrimError *error) {

@@ -40,9 +40,9 @@ void elastic_free(Elastic **body) {
 
 size_t elastic_bytes(const Elastic *e) {
     size_t r = (size_t)e->r, n = (size_t)e->dofs;
-    size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) + 6 * n * n +
-                     stiffness_room(e) +
+    size_t numbers = (size_t)e->lattice.node_count * (r + 3) + r * (20 + r) +
                      (size_t)e->sample_count * (2 + (2 * r + (size_t)e->dim + 1) * (size_t)e->dim);
+    if (!e->projective) numbers += 6 * n * n + stiffness_room(e);
     return sizeof *e + numbers * sizeof(double) + projective_bytes(e);
 }
 

@@ -1,6 +1,7 @@
 // Stage 13: what the statistics say of a step.
 #include "band/band.h"
 #include "base/error.h"
+#include "bodies/bodies.h"
 #include "bodies/immersed.h"
 #include "emit/convey.h"
 #include "grid/mask.h"
@@ -150,6 +151,7 @@ static size_t memory_used(const BrimSim *s) {
     bytes += (size_t)s->dim * s->mpm.capacity * sizeof(float);
     if (has_spray(s)) bytes += spray_bytes(s);
     if (s->warp) bytes += warp_state_bytes(s);
+    bytes += bodies_bytes(s);
     for (int i = 0; i < s->walls.solid_count; i++) bytes += solid_bytes(s->walls.solids[i]);
     for (int i = 0; i < s->threads_most; i++)
         bytes += s->scratch[i].risen_capacity * sizeof *s->scratch[i].risen;
