@@ -6,14 +6,6 @@
 #include "particles/chunk.h"
 #include <math.h>
 
-/// Copies n <= CHUNK floats and pads to whole vectors with the first one.
-static inline void chunk_load(float *restrict out, const float *restrict in, int n) {
-    for (int i = 0; i < n; i += WIDE) {
-        const wide_int there = wide_lanes() < n - i;
-        wide_store(out + i, wide_select(there, wide_load_some(in + i, there), wide_all(in[0])));
-    }
-}
-
 // ------------------------------------------------------------------------ particles -> grid
 
 /// Floats of a block's rows, slices, components.
@@ -404,7 +396,7 @@ enum { GROUP = 16 };
 /// Sub-steps may turn out so much longer than the velocity at the start told.
 static const float LONGER = 1.5f;
 
-/// How a group of a chunk moves.
+/// How a group moves.
 typedef struct Move {
     int substeps;
     bool walls;    ///< a solid is in reach
@@ -412,19 +404,18 @@ typedef struct Move {
                    ///< moves with all sub-steps
 } Move;
 
-/// Whether solids are in reach of a group's particles: walls [CHUNK], distances in cells.
-static inline bool walls_in_reach(const float *walls, int first, int end, float reach) {
-    float nearest = walls[first];
-    for (int i = first; i < end; i++) nearest = walls[i] < nearest ? walls[i] : nearest;
+/// Whether solids are in reach of the n particles of a group: distances in cells.
+static inline bool walls_in_reach(const float walls[GROUP], int n, float reach) {
+    float nearest = walls[0];
+    for (int i = 0; i < n; i++) nearest = walls[i] < nearest ? walls[i] : nearest;
     return !(nearest > reach + 1.0f);
 }
 
 /// Cells that the fastest particle of a group crosses with the velocity that it starts with.
-static inline float start_reach(const float start[3][CHUNK], int first, int end, float scale,
-                                const int dim) {
+static inline float start_reach(const float start[3][GROUP], int n, float scale, const int dim) {
     float fastest = 0;
     for (int a = 0; a < dim; a++)
-        for (int i = first; i < end; i++) {
+        for (int i = 0; i < n; i++) {
             float speed = fabsf(start[a][i]);
             fastest = speed > fastest ? speed : fastest;
         }
@@ -432,10 +423,9 @@ static inline float start_reach(const float start[3][CHUNK], int first, int end,
 }
 
 /// The same as a length: a wall may be met at any angle.
-static inline float start_length(const float start[3][CHUNK], int first, int end, float scale,
-                                 const int dim) {
+static inline float start_length(const float start[3][GROUP], int n, float scale, const int dim) {
     float fastest2 = 0;
-    for (int i = first; i < end; i++) {
+    for (int i = 0; i < n; i++) {
         float speed2 = 0;
         for (int a = 0; a < dim; a++) speed2 += start[a][i] * start[a][i];
         fastest2 = speed2 > fastest2 ? speed2 : fastest2;
@@ -449,9 +439,8 @@ static inline int count_substeps(float reach, float stride, int most) {
 }
 
 /// All sub-steps, whatever the particles of a group may meet.
-static inline Move careful_move(const float *walls, int first, int end, const MoveParams *m) {
-    bool near = m->solid && walls_in_reach(walls, first, end, m->reach);
-    return (Move){m->substeps, near, INFINITY};
+static inline Move careful_move(const float walls[GROUP], int n, const MoveParams *m) {
+    return (Move){m->substeps, walls_in_reach(walls, n, m->reach), INFINITY};
 }
 
 /// A box in block coordinates, inside the block. Where the block ends before the domain does,
@@ -473,36 +462,42 @@ static inline MoveBox move_box(const Span *p, const MoveParams *m) {
     return box;
 }
 
-/// What the particles of a chunk begin with.
+/// A register of particles as they begin.
+typedef struct Part {
+    wide_int valid; ///< lanes that hold one
+    wide at[3], own[3], flow[3];
+    wide distance; ///< to solids where they are now, cells; only with those
+} Part;
+
+/// What the particles of a group that may meet solids begin with.
 typedef struct Begin {
-    float at[3][CHUNK], own[3][CHUNK]; ///< position in block coordinates, velocity
-    float flow[3][CHUNK];              ///< velocity of the flow
-    float walls[CHUNK];                ///< distance to solids, cells
-    float drift[3][CHUNK];             ///< way of the solid at the particle in the step, cells
+    float at[3][GROUP], own[3][GROUP]; ///< position in block coordinates, velocity
+    float flow[3][GROUP];              ///< velocity of the flow
+    float walls[GROUP];                ///< distance to solids, cells
+    float drift[3][GROUP];             ///< way of the solid at the particle in the step, cells
 } Begin;
 
-/// What became of a chunk's particles.
+/// What became of them.
 typedef struct End {
-    float at[3][CHUNK], own[3][CHUNK];
-    int32_t left[CHUNK]; ///< not 0 for those that came to the block's end
+    float at[3][GROUP], own[3][GROUP];
+    int32_t left[GROUP]; ///< not 0 for those that came to the block's end
 } End;
 
 /// As many sub-steps as the group needs by the velocities that it starts with. Near solids what
 /// counts is the way past them.
-static inline Move choose_move(const Begin *begin, int first, int end, const MoveParams *m,
-                               float inv_dx, const int dim) {
+static inline Move choose_move(const Begin *begin, int n, const MoveParams *m, float inv_dx,
+                               const int dim) {
     const float *walls = begin->walls;
-    if (!(m->stride > 0) || m->substeps == 1) return careful_move(walls, first, end, m);
-    float cells = start_reach(begin->flow, first, end, m->time * inv_dx, dim), drift = 0;
+    if (!(m->stride > 0) || m->substeps == 1) return careful_move(walls, n, m);
+    float cells = start_reach(begin->flow, n, m->time * inv_dx, dim), drift = 0;
     int free = count_substeps(cells, m->stride, m->substeps);
-    if (!m->solid) return (Move){free, false, INFINITY};
     float stride = NEAR_SOLIDS * m->stride, longest = LONGER * stride;
-    if (m->wall[0]) drift = start_length(begin->drift, first, end, 1, dim);
-    cells = start_length(begin->flow, first, end, m->time * inv_dx, dim) + drift;
+    if (m->wall[0]) drift = start_length(begin->drift, n, 1, dim);
+    cells = start_length(begin->flow, n, m->time * inv_dx, dim) + drift;
     int near = count_substeps(cells, stride, m->substeps);
     float reach = (float)near * longest;
-    if (near == m->substeps) return careful_move(walls, first, end, m);
-    if (walls_in_reach(walls, first, end, reach)) return (Move){near, true, longest};
+    if (near == m->substeps) return careful_move(walls, n, m);
+    if (walls_in_reach(walls, n, reach)) return (Move){near, true, longest};
     return (Move){free, false, (reach - drift) / (float)free};
 }
 
@@ -562,14 +557,14 @@ static inline wide_int leave_moving(wide x[3], const wide from[3], float before,
     return stuck;
 }
 
-/// Moves the particles of a group. Returns the longest way of one in a sub-step, cells.
-static inline float move_group(const Begin *begin, int first, int end, Move move,
-                               const MoveParams *m, float inv_dx, const MoveBox *box, End *out,
-                               const bool third_order, const int dim) {
+/// Moves the n particles of a group. Returns the longest way of one in a sub-step, cells.
+static inline float move_group(const Begin *begin, int n, Move move, const MoveParams *m,
+                               float inv_dx, const MoveBox *box, End *out, const bool third_order,
+                               const int dim) {
     const int edge = TILE + 2 * m->halo;
     const float scale = m->time / (float)move.substeps * inv_dx;
     float most = 0;
-    for (int i = first; i < end; i += WIDE) {
+    for (int i = 0; i < n; i += WIDE) {
         wide x[3] = {0}, v[3] = {0}, flow[3] = {0}, drift[3] = {0}, longest2 = {0};
         const bool moving = move.walls && m->wall[0];
         Wall wall = {0};
@@ -607,26 +602,45 @@ static inline float move_group(const Begin *begin, int first, int end, Move move
         const float speed = inv_dx * m->time > 0 ? 1 / (inv_dx * m->time) : 0;
         for (int a = 0; a < dim; a++) // what is held goes with what holds it
             wide_store(out->own[a] + i, wide_select(stuck, drift[a] * speed, v[a]));
-        for (int k = 0; k < WIDE && i + k < end; k++)
-            most = longest2[k] > most ? longest2[k] : most;
+        for (int k = 0; k < WIDE && i + k < n; k++) most = longest2[k] > most ? longest2[k] : most;
     }
     return sqrtf(most);
 }
 
-/// All sub-steps of a chunk's particles. (begin->at, own) => out
-static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float inv_dx,
-                              const MoveBox *box, End *out, const bool third_order, const int dim) {
+/// The n particles from `first` on, at most as many as a register holds; lanes without one are
+/// where the first is.
+static inline void part_load(const Span *p, int first, int n, const MoveParams *m, Part *out,
+                             const int dim) {
+    wide slope[3];
+    out->valid = wide_lanes() < n;
+    out->at[2] = out->own[2] = out->distance = (wide){0};
+    for (int a = 0; a < dim; a++) {
+        out->at[a] = wide_position(p, first, out->valid, a, TILE + 2 * m->halo);
+        out->own[a] = wide_load_some(p->attr[ATTR_VX + a] + first, out->valid);
+    }
+    if (m->solid) out->distance = solid_at(m, p->inv_dx, out->at, slope, dim);
+}
+
+/// Which are farther from solids than these and they may come to each other.
+static inline wide_int far_from_solids(const Part *f, const MoveParams *m) {
+    return f->distance > m->reach + m->wall_reach + 1.0f;
+}
+
+/// => begin
+static inline void begin_near(Begin *begin, const Part *part, int parts, const MoveParams *m,
+                              float inv_dx, const MoveBox *box, const int dim) {
     const int edge = TILE + 2 * m->halo;
-    for (int i = 0; i < n; i += WIDE) {
-        wide x[3] = {0}, v[3] = {0}, flow[3], slope[3];
-        for (int a = 0; a < dim; a++)
-            x[a] = wide_load(begin->at[a] + i), v[a] = wide_load(begin->own[a] + i);
-        flow_at(m->velocity, edge, x, v, flow, dim);
-        for (int a = 0; a < dim; a++) wide_store(begin->flow[a] + i, flow[a]);
-        wide distance = {0};
-        if (m->solid) distance = solid_at(m, inv_dx, x, slope, dim);
+    for (int k = 0, i = 0; k < parts; k++, i += WIDE) {
+        const wide *x = part[k].at;
+        wide flow[3], slope[3], distance = part[k].distance;
+        flow_at(m->velocity, edge, x, part[k].own, flow, dim);
+        for (int a = 0; a < dim; a++) {
+            wide_store(begin->at[a] + i, x[a]), wide_store(begin->own[a] + i, part[k].own[a]);
+            wide_store(begin->flow[a] + i, flow[a]);
+            if (m->wall[0]) wide_store(begin->drift[a] + i, (wide){0});
+        }
         // What no wall can come to in the step need not know how walls go.
-        wide_int far = distance > m->reach + m->wall_reach + 1.0f;
+        const wide_int far = far_from_solids(&part[k], m);
         if (m->wall[0] && wide_bits(~far)) {
             wide wall[3], at[3];
             sample_faces(m->wall, edge, x, wall, dim);
@@ -634,48 +648,14 @@ static inline void move_chunk(Begin *begin, int n, const MoveParams *m, float in
                 wide_store(begin->drift[a] + i,
                            wide_select(far, (wide){0}, wall[a] * (m->time * inv_dx)));
             to_step_end(x, 1, m, inv_dx, box, at, dim);
-            if (m->solid)
-                distance = wide_select(far, distance, solid_at(m, inv_dx, at, slope, dim));
-        } else if (m->wall[0])
-            for (int a = 0; a < dim; a++) wide_store(begin->drift[a] + i, (wide){0});
+            distance = wide_select(far, distance, solid_at(m, inv_dx, at, slope, dim));
+        }
         wide_store(begin->walls + i, distance);
     }
-    for (int first = 0; first < n; first += GROUP) {
-        int end = n - first < GROUP ? n : first + GROUP;
-        Move move = choose_move(begin, first, end, m, inv_dx, dim);
-        float most = move_group(begin, first, end, move, m, inv_dx, box, out, third_order, dim);
-        if (most <= move.longest) continue;
-        move = careful_move(begin->walls, first, end, m);
-        move_group(begin, first, end, move, m, inv_dx, box, out, third_order, dim);
-    }
-}
-
-/// A register of particles that meet no solids.
-typedef struct Free {
-    wide_int valid; ///< lanes that hold one
-    wide at[3], own[3], flow[3];
-} Free;
-
-static inline void free_load(const Span *p, int first, int n, const MoveParams *m, Free *out,
-                             const int dim) {
-    out->valid = wide_lanes() < n;
-    out->at[2] = out->own[2] = (wide){0};
-    for (int a = 0; a < dim; a++) {
-        out->at[a] = wide_position(p, first, out->valid, a, TILE + 2 * m->halo);
-        out->own[a] = wide_load_some(p->attr[ATTR_VX + a] + first, out->valid);
-    }
-}
-
-/// Whether they are farther from solids than these and they may come to each other.
-static inline bool free_of_solids(const Free *f, const MoveParams *m, float inv_dx, const int dim) {
-    wide slope[3];
-    if (!m->solid) return true;
-    const wide far = solid_at(m, inv_dx, f->at, slope, dim) - (m->reach + m->wall_reach + 1.0f);
-    return wide_bits(~(far > 0.0f)) == 0;
 }
 
 /// Finds the flow where they are. Returns the fastest component of it.
-static inline wide free_flow(Free *f, const MoveParams *m, const int dim) {
+static inline wide free_flow(Part *f, const MoveParams *m, const int dim) {
     wide fastest = {0};
     flow_at(m->velocity, TILE + 2 * m->halo, f->at, f->own, f->flow, dim);
     for (int a = 0; a < dim; a++) {
@@ -686,7 +666,7 @@ static inline wide free_flow(Free *f, const MoveParams *m, const int dim) {
 }
 
 /// Moves them. => far. Returns how many came to the block's end.
-static inline int free_move(const Span *p, int first, const Free *f, int substeps, bool straight,
+static inline int free_move(const Span *p, int first, const Part *f, int substeps, bool straight,
                             const MoveParams *m, const MoveBox *box, uint32_t *far,
                             const bool third_order, const int dim) {
     const int edge = TILE + 2 * m->halo;
@@ -724,7 +704,7 @@ static inline int free_move(const Span *p, int first, const Free *f, int substep
 }
 
 /// The particles of a group that is free of solids: all of it stays in registers.
-static inline int move_free(const Span *p, int first, Free *part, int parts, const MoveParams *m,
+static inline int move_free(const Span *p, int first, Part *part, int parts, const MoveParams *m,
                             const MoveBox *box, uint32_t *far, const bool third_order,
                             const int dim) {
     wide fastest = {0};
@@ -744,15 +724,19 @@ static inline int move_free(const Span *p, int first, Free *part, int parts, con
 }
 
 /// The n particles of one that may meet solids.
-static inline int move_near(const Span *p, int first, int n, const MoveParams *m,
-                            const MoveBox *box, uint32_t *far, const bool third_order,
-                            const int dim) {
+static inline int move_near(const Span *p, int first, int n, const Part *part, int parts,
+                            const MoveParams *m, const MoveBox *box, uint32_t *far,
+                            const bool third_order, const int dim) {
     int far_count = 0;
     Begin begin;
     End out;
-    chunk_positions(p, first, n, TILE + 2 * m->halo, 0, begin.at, dim);
-    for (int a = 0; a < dim; a++) chunk_load(begin.own[a], p->attr[ATTR_VX + a] + first, n);
-    move_chunk(&begin, n, m, p->inv_dx, box, &out, third_order, dim);
+    begin_near(&begin, part, parts, m, p->inv_dx, box, dim);
+    Move move = choose_move(&begin, n, m, p->inv_dx, dim);
+    float most = move_group(&begin, n, move, m, p->inv_dx, box, &out, third_order, dim);
+    if (most > move.longest) {
+        move = careful_move(begin.walls, n, m);
+        move_group(&begin, n, move, m, p->inv_dx, box, &out, third_order, dim);
+    }
     for (int i = 0; i < n; i++) {
         if (!out.left[i]) continue;
         far[far_count++] = (uint32_t)(first + i);
@@ -778,15 +762,16 @@ static inline int move_dim(const Span *p, const MoveParams *m, uint32_t *far,
     for (int first = 0; first < p->count; first += GROUP) {
         const int n = p->count - first < GROUP ? p->count - first : GROUP;
         const int parts = (n + WIDE - 1) / WIDE;
-        Free part[GROUP / WIDE];
-        bool free = true;
+        Part part[GROUP / WIDE];
+        wide_int near = {0};
         for (int k = 0; k < parts; k++) {
-            free_load(p, first + k * WIDE, n - k * WIDE, m, &part[k], dim);
-            free &= free_of_solids(&part[k], m, p->inv_dx, dim);
+            part_load(p, first + k * WIDE, n - k * WIDE, m, &part[k], dim);
+            if (m->solid) near |= ~far_from_solids(&part[k], m);
         }
-        far_count +=
-            free ? move_free(p, first, part, parts, m, &box, far + far_count, third_order, dim)
-                 : move_near(p, first, n, m, &box, far + far_count, third_order, dim);
+        uint32_t *out = far + far_count;
+        far_count += wide_bits(near)
+                         ? move_near(p, first, n, part, parts, m, &box, out, third_order, dim)
+                         : move_free(p, first, part, parts, m, &box, out, third_order, dim);
     }
     return far_count;
 }
