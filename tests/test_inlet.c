@@ -296,3 +296,42 @@ TEST(inlet_on_the_sides_of_cells_loses_no_points) {
         brim_sim_destroy(&sim);
     }
 }
+
+/// Sources no wider than a cell fill a side, in 3D one row of it, between nodes of the grid: what
+/// they give flows. Before, one on the sides of cells was not seen, and nothing moved.
+TEST(inlet_no_wider_than_a_cell_gives_its_flow) {
+    static const float wide[3] = {1, 1, 0.7f}, first[3] = {0, 0.3f, 0};
+    BrimError error;
+    for (int run = 0; run < 6; run++) {
+        enum { N = 10 };
+        const int dim = 2 + run / 3, k = run % 3;
+        const float dx = 1.0f / 24, size = N * dx;
+        Case c = case_box(dim, 1, 24, N, N);
+        BrimSourceDef sources[2 * N];
+        double given = 0;
+        c.def.gravity = (BrimVec3){0, 0, 0}, c.def.sides[1] = BRIM_SIDE_OPEN;
+        if (dim == 2) case_liquid(&c, box_between((BrimVec3){0}, (BrimVec3){1, size, 1}));
+        for (float y = first[k]; y + wide[k] < N + 0.01f; y += wide[k]) {
+            BrimSourceDef *s = &sources[c.def.source_count++];
+            *s = brim_default_source_def();
+            s->shape = box_between((BrimVec3){0, y * dx, 3 * dx},
+                                   (BrimVec3){2 * dx, (y + wide[k]) * dx, 4 * dx});
+            s->velocity.x = 0.5f;
+            given += (double)(0.5f * wide[k] * dx * (dim == 3 ? dx : 1));
+        }
+        case_gauge(&c, "flow", BRIM_GAUGE_FLOW, (BrimVec3){6 * dx, 0, 0},
+                   (BrimVec3){6 * dx, size, size});
+        c.def.liquid = c.liquid, c.def.gauges = c.gauges, c.def.sources = sources;
+        BrimSim *sim;
+        CHECK_OK(brim_sim_create(&c.def, &sim, &error), error);
+        double flow = 0, span = 0;
+        while (brim_sim_time(sim) < 1.2) {
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            double dt = brim_sim_time(sim) > 0.6 ? brim_sim_stats(sim)->dt : 0;
+            flow += dt * gauge_shows(sim, 0, 0), span += dt;
+        }
+        if (getenv("SHOW")) printf("%dD, %d: %.4f\n", dim, k, flow / span / given);
+        CHECK_NEAR(flow / span / given, 1, 0.05);
+        brim_sim_destroy(&sim);
+    }
+}

@@ -32,7 +32,9 @@ static const float FIRST = 1.25f;
 /// Lesser inflows than this part of the stream are rounding.
 static const float LEAST = 1e-3f;
 
-enum { NODES = TILE + 3 }; // with a cell around the tile
+/// Samples along an axis, with a cell around the tile: at nodes, and half way between them for a
+/// source that may lie between two of them.
+enum { CELLS = TILE + 2, FINEST = 2, SAMPLES_MOST = FINEST * CELLS + 1 };
 
 bool source_runs(const BrimSim *s, const Source *source) {
     if (s->time + s->dt <= source->def.start || s->time >= source->def.stop) return false;
@@ -59,12 +61,14 @@ typedef struct Inlet {
     InletTile *out;
     int slot, first[3]; ///< cells of the domain before the tile's own
     SourceFlow flow;
-    float speed;                         ///< of the stream as the shape sees it, m/s
-    float inside[NODES * NODES * NODES]; ///< at nodes, cells; positive in the shape
-    const uint8_t *liquid;               ///< [rows]
-    double blocked;                      ///< what runs into walls, m/s times faces
-    bool solids;                         ///< some are near the tile
-    bool writes;                         ///< velocity of held faces
+    float speed;     ///< of the stream as the shape sees it, m/s
+    int fine, count; ///< samples a cell, and all, along an axis
+    float inside[SAMPLES_MOST * SAMPLES_MOST *
+                 SAMPLES_MOST]; ///< at samples, cells; positive in the shape
+    const uint8_t *liquid;      ///< [rows]
+    double blocked;             ///< what runs into walls, m/s times faces
+    bool solids;                ///< some are near the tile
+    bool writes;                ///< velocity of held faces
 } Inlet;
 
 /// Whether nodes at a coordinate along an axis lie farther than a cell from a source's bounds.
@@ -72,24 +76,26 @@ static bool is_far(const Inlet *in, int axis, float x) {
     return x < in->source->low[axis] - in->s->dx || x > in->source->high[axis] + in->s->dx;
 }
 
-/// Distances at a tile's nodes => inside; those far from the shape only by their sign. False: none
-/// lies in it.
-static bool sample_nodes(Inlet *in) {
+/// Distances at a tile's samples => inside; those far from the shape only by their sign. False:
+/// none lies in it.
+static bool sample_tile(Inlet *in) {
     const BrimSim *s = in->s;
+    const int count = in->count;
+    const float step = s->dx / (float)in->fine;
     bool any = false;
-    for (int z = 0; z < (s->dim == 3 ? NODES : 1); z++)
-        for (int y = 0; y < NODES; y++) {
-            float px[NODES], py[NODES], pz[NODES], d[NODES];
-            float *inside = in->inside + (z * NODES + y) * NODES;
-            for (int x = 0; x < NODES; x++) {
-                px[x] = (float)(in->first[0] + x - 1) * s->dx;
-                py[x] = (float)(in->first[1] + y - 1) * s->dx;
-                pz[x] = s->dim == 3 ? (float)(in->first[2] + z - 1) * s->dx : 0;
+    for (int z = 0; z < (s->dim == 3 ? count : 1); z++)
+        for (int y = 0; y < count; y++) {
+            float px[SAMPLES_MOST], py[SAMPLES_MOST], pz[SAMPLES_MOST], d[SAMPLES_MOST];
+            float *inside = in->inside + (z * count + y) * count;
+            for (int x = 0; x < count; x++) {
+                px[x] = (float)((in->first[0] - 1) * in->fine + x) * step;
+                py[x] = (float)((in->first[1] - 1) * in->fine + y) * step;
+                pz[x] = s->dim == 3 ? (float)((in->first[2] - 1) * in->fine + z) * step : 0;
                 inside[x] = -1;
             }
             if (is_far(in, 1, py[0]) || (s->dim == 3 && is_far(in, 2, pz[0]))) continue;
-            port_distance(in->source->shape, in->source->mover, NODES, px, py, pz, d);
-            for (int x = 0; x < NODES; x++) {
+            port_distance(in->source->shape, in->source->mover, count, px, py, pz, d);
+            for (int x = 0; x < count; x++) {
                 inside[x] = -d[x] * s->inv_dx - SHRUNK;
                 any |= inside[x] > 0;
             }
@@ -97,15 +103,32 @@ static bool sample_nodes(Inlet *in) {
     return any;
 }
 
-/// The part of a cell's face in direction n that lies in the shape. p: on the tile or beside it
-static float covered(const Inlet *in, const int p[3], int n) {
-    const int stride[3] = {1, NODES, NODES * NODES}, a = n >> 1;
+/// The sample at the low corner of a cell. p: on the tile or beside it
+static const float *sample_at(const Inlet *in, const int p[3]) {
+    const int stride[3] = {in->fine, in->fine * in->count, in->fine * in->count * in->count};
     const float *at = in->inside;
     for (int k = 0; k < in->s->dim; k++) at += (p[k] - in->first[k] + 1) * stride[k];
-    if (n & 1) at += stride[a];
-    if (in->s->dim == 2) return open_edge(at[0], at[stride[1 - a]]);
-    int b = stride[(a + 1) % 3], c = stride[(a + 2) % 3];
-    return open_square(at[0], at[b], at[c], at[b + c]);
+    return at;
+}
+
+/// The part of a cell's face in direction n that lies in the shape. p: on the tile or beside it
+static float covered(const Inlet *in, const int p[3], int n) {
+    const int stride[3] = {1, in->count, in->count * in->count}, a = n >> 1, fine = in->fine;
+    const float *at = sample_at(in, p);
+    if (n & 1) at += fine * stride[a];
+    float sum = 0;
+    if (in->s->dim == 2) {
+        const int b = stride[1 - a];
+        for (int i = 0; i < fine; i++, at += b) sum += open_edge(at[0], at[b]);
+        return sum / (float)fine;
+    }
+    const int b = stride[(a + 1) % 3], c = stride[(a + 2) % 3];
+    for (int i = 0; i < fine; i++)
+        for (int j = 0; j < fine; j++) {
+            const float *q = at + i * b + j * c;
+            sum += open_square(q[0], q[b], q[c], q[b + c]);
+        }
+    return sum / (float)(fine * fine);
 }
 
 /// Whether the stream runs along the shape's sides at a cell: it neither begins nor ends there.
@@ -276,14 +299,14 @@ static void begin_cell(Inlet *in, const int p[3], int cell) {
     if (behind == BEHIND_LIQUID && !is_cut(in, p)) in->out->behind.slice[cell >> 6] |= bit;
 }
 
-/// Whether a corner of a cell lies in the shape. p: on the tile or beside it
+/// Whether a sample of a cell lies in the shape. p: on the tile or beside it
 static bool is_met(const Inlet *in, const int p[3]) {
-    const int dim = in->s->dim, *first = in->first;
-    const float *at = in->inside + (dim == 3 ? (p[2] - first[2] + 1) * NODES * NODES : 0) +
-                      (p[1] - first[1] + 1) * NODES + p[0] - first[0] + 1;
+    const float *at = sample_at(in, p);
+    const int fine = in->fine, count = in->count;
     bool met = false;
-    for (int z = 0; z < dim - 1; z++, at += NODES * NODES)
-        met |= at[0] > 0 || at[1] > 0 || at[NODES] > 0 || at[NODES + 1] > 0;
+    for (int z = 0; z <= (in->s->dim == 3 ? fine : 0); z++)
+        for (int y = 0; y <= fine; y++)
+            for (int x = 0; x <= fine; x++) met |= at[(z * count + y) * count + x] > 0;
     return met;
 }
 
@@ -341,12 +364,16 @@ static void start(Inlet *in, const Source *source) {
     in->source = source, in->flow = source_flow(in->s, source);
     const float *v = in->flow.relative;
     in->speed = sqrtf(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    in->fine = 1;
+    for (int a = 0; a < in->s->dim; a++) // no wider than a cell: nodes may see nothing of it
+        if (source->high[a] - source->low[a] < (1 + 2 * SHRUNK) * in->s->dx) in->fine = FINEST;
+    in->count = in->fine * CELLS + 1;
 }
 
 /// Visits the cells of a tile that a source may meet; all: also those beside them.
 static void visit_tile(Inlet *in, bool all, void (*visit)(Inlet *in, const int p[3], int cell)) {
     const Grid *g = &in->s->grid;
-    if (!sample_nodes(in)) return;
+    if (!sample_tile(in)) return;
     TileMask domain = mask_inside(g, in->slot);
     for (int cell = 0; cell < g->tile_cells; cell++) {
         const int p[3] = {in->first[0] + (cell & 7), in->first[1] + (cell >> 3 & 7),
