@@ -10,7 +10,7 @@ enum { EDGE = VISCOUS_EDGE, LATTICE = VISCOUS_BLOCK };
 /// Parts of a control volume below this are nothing.
 static const float PART_MIN = 1e-4f;
 /// Walls are not taken to be nearer to a face's middle than this part of the way to the next one.
-static const float WALL_MIN = 0.25f;
+static const float WALL_MIN = 0.05f;
 
 /// What a face is to the system.
 enum {
@@ -30,10 +30,10 @@ typedef struct Local {
     bool sources;           ///< whether a source that runs is near
     float strength;         ///< nu kick / dx^2
     float part[8][LATTICE]; ///< liquid part of each octant (2D: quarter) of a cell, by x + 2y + 4z
-    float open[LATTICE];    ///< part of the cell outside solids; 0 outside the domain
     float centre[LATTICE];  ///< liquid parts of the control volumes around centres,
     float face[3][LATTICE]; ///< lower faces
     float edge[3][LATTICE]; ///< and low edges
+    float wet[3][LATTICE];  ///< the same of edges where solids are away, with walls
     float scale[3][2][LATTICE]; ///< of edges, with walls: by how much nearer than a cell they are
     float squeeze[3][LATTICE];  ///< the same of centres, for the faces of a component
     uint8_t kind[3][LATTICE];   ///< of lower faces
@@ -107,7 +107,41 @@ static void find_octants(Local *l, const float *phi) {
     }
 }
 
-/// solid [12^dim] or NULL => open; part becomes that of the open octant
+/// Distances to solids at the corners of a cell, in cells: as many as octants (2D: quarters).
+static void corner_distances(const Local *l, const int p[3], float out[8]) {
+    const BrimSim *s = l->s;
+    for (int k = 0; k < (l->dim == 3 ? 8 : 4); k++) {
+        int64_t node =
+            grid_near(&s->grid, l->slot, p[0] + (k & 1), p[1] + (k >> 1 & 1), p[2] + (k >> 2));
+        out[k] = node >= 0 ? solid_distance_at(s, node) * s->inv_dx : SOLID_REACH;
+    }
+}
+
+/// The octants of a cell that a solid cuts, p without the lattice's halo: what is open of it lies
+/// on the solid's outer side, or friction between two faces that the solid does not reach would
+/// count in part.
+static void cut_octants(Local *l, const int p[3], int i, float open) {
+    const int octants = l->dim == 3 ? 8 : 4;
+    float corner[8], part[8], mean = 0;
+    corner_distances(l, p, corner);
+    for (int o = 0; o < octants; o++) {
+        float d = 0;
+        for (int k = 0; k < octants; k++) {
+            float weight = 1;
+            for (int a = 0; a < l->dim; a++) weight *= (o ^ k) >> a & 1 ? 0.25f : 0.75f;
+            d += weight * corner[k];
+        }
+        part[o] = 0.5f + 2 * d;
+        part[o] = part[o] < 0 ? 0 : part[o] > 1 ? 1 : part[o];
+        mean += part[o] / (float)octants;
+    }
+    for (int o = 0; o < octants; o++) { // what is thinner than a cell is not seen by its corners
+        float here = mean > 0 ? part[o] * open / mean : open;
+        l->part[o][i] *= here > 1 ? 1 : here;
+    }
+}
+
+/// solid [12^dim] or NULL; part becomes that of the open octant, 0 outside the domain
 static void find_open(Local *l, const float *solid) {
     const Grid *g = &l->s->grid;
     const TileCoord c = g->coord[l->slot];
@@ -120,8 +154,10 @@ static void find_open(Local *l, const float *solid) {
                     solid ? 1 - solid[((deep ? z + 1 : 0) * WIDE + y + 1) * WIDE + x + 1] : 1;
                 for (int a = 0; a < l->dim; a++)
                     if (first[a] + p[a] < 0 || first[a] + p[a] >= g->cells[a]) open = 0;
-                l->open[i] = open = open < PART_MIN ? 0 : open;
-                for (int o = 0; o < (deep ? 8 : 4) && open < 1; o++) l->part[o][i] *= open;
+                open = open < PART_MIN ? 0 : open;
+                if (open > 0 && open < 1)
+                    cut_octants(l, (const int[3]){x - 1, y - 1, z - deep}, i, open);
+                for (int o = 0; o < (deep ? 8 : 4) && open == 0; o++) l->part[o][i] = 0;
             }
 }
 
@@ -290,12 +326,6 @@ static float way_to_wall(const Local *l, int a, int b, const int p[3]) {
     return way < WALL_MIN ? WALL_MIN : way > 1 ? 1 : way;
 }
 
-/// Open part of the control volume around an edge.
-static float open_around(const Local *l, int a, int b, int i) {
-    return 0.25f * (l->open[i] + l->open[i - l->stride[a]] + l->open[i - l->stride[b]] +
-                    l->open[i - l->stride[a] - l->stride[b]]);
-}
-
 /// The edge at the low corner of a cell across axes a and b, where a face that meets there may not
 /// be free. => edge, scale
 static void mend_edge(Local *l, int a, int b, const int p[3]) {
@@ -313,7 +343,7 @@ static void mend_edge(Local *l, int a, int b, const int p[3]) {
     // Friction at a wall acts over the way to it: gradient u / d in the part d of the volume.
     float da = way_to_wall(l, a, b, p), db = way_to_wall(l, b, a, p);
     bool slips = l->s->def.slip == BRIM_SLIP_FREE;
-    l->edge[e][i] = slips ? 0 : l->edge[e][i] / open_around(l, a, b, i) * fminf(da, db);
+    l->edge[e][i] = slips ? 0 : l->wet[e][i] * fminf(da, db);
     l->scale[e][0][i] = 1 / da, l->scale[e][1][i] = 1 / db;
 }
 
@@ -560,6 +590,9 @@ static bool build_mixed(BrimSim *s, Local *l, float *phi, float *solid, ViscousB
                         2, 0, solid);
     if (l->solids) fill_solid_cells(l->dim, solid, phi);
     find_octants(l, phi);
+    for (int a = 0; l->walls && a < l->dim; a++)
+        for (int b = a + 1; b < l->dim; b++)
+            sum_octants(l, 1u << a | 1u << b, l->wet[edge_of(a, b)]);
     if (l->walls) find_open(l, l->solids ? solid : NULL);
     find_volumes(l);
     if (l->walls) find_kinds(l), mend_edges(l), mend_centres(l);
