@@ -106,7 +106,7 @@ static BrimResult spare_held(Body *b, const BrimBodyDef *def, BrimError *error) 
 /// Walls thinner than a cell would need a finer surface than the liquid can see.
 static BrimResult make_body(const BrimSim *s, const BrimBodyDef *def, const BodyStore *store,
                             const BodyKey *key, Body *b, BrimError *error) {
-    b->dim = s->dim, b->dx = s->dx, b->friction = def->friction;
+    b->dim = s->dim, b->dx = s->dx, b->friction = def->friction, b->first = -1;
     b->folds = def->self_contact && !def->rigid;
     BrimResult r = shape_new(&def->shape, s->dim, s->dx, &b->shape, error);
     if (r != BRIM_OK) return r;

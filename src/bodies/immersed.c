@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "bodies/bodies.h"
+#include "bodies/contact.h"
 #include "bodies/pins.h"
 #include "elastic/dense.h"
 #include "elastic/rows.h"
@@ -508,12 +509,15 @@ BrimResult stage_sync(BrimSim *s, BrimError *error) {
     tiles_for(s, take_tile, NULL);
     for (int k = 0; k < b->count; k++) fit(s, &b->body[k]), body_speeds(&b->body[k]);
     for (int k = 0; k < b->count && b->count > 1; k++)
-        if (part_twins(s, k)) fit(s, &b->body[k]);
+        if (part_twins(s, k)) fit(s, &b->body[k]), body_speeds(&b->body[k]);
+    // the liquid and other bodies may have pushed a body into a wall that its own step kept off
+    if (!contact_limit(s, s->projection.kick_now)) return step_out_of_memory(s, "sync", error);
     for (int k = 0; k < b->count; k++) {
         Body *body = &b->body[k];
         Elastic *e = body->elastic;
         for (int i = 0; i < e->dofs; i++) {
             body->pressure[i] = (e->v[i] - body->twins->star[i]) / s->projection.kick_now;
+            body->pressure[i] -= body->limit[i], body->contact[i] += body->limit[i];
             sound &= isfinite(e->v[i]);
         }
         body_speeds(body);

@@ -493,6 +493,10 @@ bool elastic_iterate(Elastic *e, const double *f, const double *extra) {
 }
 
 void elastic_comply(const Elastic *e, double *x) {
+    if (e->projective) {
+        projective_comply(e, x);
+        return;
+    }
     if (!e->params.rigid) {
         if (e->plain) turn_back(e, x);
         dense_solve(e->a, e->dofs, x);

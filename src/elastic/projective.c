@@ -340,3 +340,12 @@ bool projective_iterate(Elastic *e, const double *f, const double *extra) {
     }
     return true;
 }
+
+void projective_comply(const Elastic *e, double *x) {
+    double part[ELASTIC_COLUMNS_MOST];
+    for (int a = 0; a < e->dim; a++) {
+        for (int i = 0; i < e->r; i++) part[i] = x[i * e->dim + a];
+        dense_solve(e->projective->factor, e->r, part);
+        for (int i = 0; i < e->r; i++) x[i * e->dim + a] = part[i];
+    }
+}

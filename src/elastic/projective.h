@@ -37,3 +37,5 @@ bool projective_start(Elastic *body);
 size_t projective_bytes(const Elastic *body);
 /// As elastic_iterate, but all iterations.
 bool projective_iterate(Elastic *body, const double *f, const double *extra);
+/// As elastic_comply.
+void projective_comply(const Elastic *body, double *x);
