@@ -500,11 +500,15 @@ TEST(cells_left_empty_beside_a_round_wall_suck_nothing_in) {
         }
         CHECK_BELOW(fastest, 1.6); // without gravity's help 0.3
         CHECK(brim_sim_stats(sim)->volume > 0.985);
-        while (!quick() && brim_sim_time(sim) < 9) CHECK_OK(brim_sim_step(sim, &error), error);
+        while (!quick() && brim_sim_time(sim) < 9) {
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            fastest = fmax(fastest, brim_sim_stats(sim)->max_speed);
+        }
+        CHECK_BELOW(fastest, 1.6); // 2.9 where some cells without air beside them were air
         volume += brim_sim_stats(sim)->volume / SEEDS;
         brim_sim_destroy(&sim);
     }
-    if (!quick()) CHECK(volume > 0.962); // 0.955 by the particles' mean alone
+    if (!quick()) CHECK(volume > 0.971); // 0.975; 0.968 with such cells
 }
 
 /// A block of water leaves a source that lies a part of a cell above a solid, along it: its toe

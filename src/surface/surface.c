@@ -270,56 +270,37 @@ static void measure_beside(BrimSim *s, int slot, uint8_t *found) {
     }
 }
 
-/// Cells of a tile that have air beside them: by a face that is open, to a cell of the domain.
+/// Cells of a tile that have air beside them: by a face that is open, to a cell of the domain. Of a
+/// cell whose centre lies in a solid, as in the wedge under a ball on the floor, nothing tells
+/// whether it holds air: it is none to those beside it.
 static TileMask air_beside(const BrimSim *s, int slot) {
     const Grid *g = &s->grid;
-    TileMask m = {{0}};
+    const bool solid = solid_here(s, slot);
+    TileMask m = {{0}}, rock = {{0}};
     for (int n = 0; n < 2 * s->dim; n++) {
         int up = n & 1 ? 1 : -1;
         TileMask wet = mask_neighbour(g, s->liquid, slot, n >> 1, up);
         TileMask side = mask_side(g, slot, n >> 1, up), shut = shut_faces(s, slot, n);
+        if (solid) rock = mask_neighbour(g, s->rock, slot, n >> 1, up);
         for (int z = 0; z < g->tile_depth; z++) {
             uint64_t wall = s->sides.open[n] ? 0 : side.slice[z];
-            m.slice[z] |= ~(wet.slice[z] | shut.slice[z] | wall);
+            m.slice[z] |= ~(wet.slice[z] | rock.slice[z] | shut.slice[z] | wall);
         }
     }
     return m;
 }
 
-/// Cells of a tile in an inner corner: walls or solids shut faces of theirs along two axes or more.
-static TileMask corner_cells(const BrimSim *s, int slot) {
-    TileMask once = {{0}}, twice = {{0}};
-    for (int a = 0; a < s->dim; a++) {
-        TileMask shut = {{0}};
-        for (int n = 2 * a; n < 2 * a + 2; n++) {
-            TileMask solid = shut_faces(s, slot, n);
-            TileMask side = mask_side(&s->grid, slot, a, n & 1 ? 1 : -1);
-            for (int z = 0; z < s->grid.tile_depth; z++)
-                shut.slice[z] |= solid.slice[z] | (s->sides.open[n] ? 0 : side.slice[z]);
-        }
-        for (int z = 0; z < s->grid.tile_depth; z++) {
-            twice.slice[z] |= once.slice[z] & shut.slice[z];
-            once.slice[z] |= shut.slice[z];
-        }
-    }
-    return twice;
-}
-
-/// Cells with no air beside them lie below the surface: those beside a solid, and those with
-/// particles in a corner of walls. What particles are near does not tell it there: their mean is
-/// drawn away, or the flow along the wall has left a cell empty. Taken for air in the midst of
-/// liquid it would suck it in, with the pressure of all the water above. Returns whether there are
-/// any.
-static bool find_enclosed(BrimSim *s, int slot, uint8_t *found) {
+/// Cells that hold particles or that a solid cuts, beside liquid and with no air beside them, lie
+/// below the surface. What particles are near does not tell it there: their mean is drawn away by
+/// walls, or the flow along one has left a cell empty. Taken for air in the midst of liquid it
+/// would suck it in, with the pressure of all the water above. A layer of them => found; returns
+/// whether there are any.
+static bool find_enclosed(const BrimSim *s, int slot, uint8_t *found) {
     const Grid *g = &s->grid;
-    const bool solid = solid_here(s, slot);
-    TileMask dry = mask_load(g, s->particles.occupied, slot), corner = corner_cells(s, slot);
-    TileMask beside = solid ? cut_cells(s, slot) : (TileMask){{0}};
+    TileMask dry = mask_load(g, s->particles.occupied, slot), cut = cut_cells(s, slot);
     uint64_t any = 0;
-    for (int z = 0; z < g->tile_depth; z++) {
-        dry.slice[z] = (dry.slice[z] & corner.slice[z]) | beside.slice[z];
-        any |= dry.slice[z] &= ~mask_word(g, s->liquid, slot, z);
-    }
+    for (int z = 0; z < g->tile_depth; z++)
+        any |= dry.slice[z] = (dry.slice[z] | cut.slice[z]) & ~mask_word(g, s->liquid, slot, z);
     if (!any || fine_near(s, slot)) return false; // beyond a thin wall there may be other liquid
     TileMask air = air_beside(s, slot), allowed = allowed_cells(s, slot), wet = {{0}};
     for (int n = 0; n < 2 * s->dim; n++) {
@@ -490,39 +471,6 @@ static void find_cut(BrimSim *s, int slot, int thread, uint8_t *found) {
         }
 }
 
-/// Whether a cell's side in a direction is a wall of the domain.
-static bool at_wall(const BrimSim *s, int slot, int cell, int direction) {
-    TileMask side = mask_side(&s->grid, slot, direction >> 1, direction & 1 ? 1 : -1);
-    return !s->sides.open[direction] && (side.slice[cell >> 6] >> (cell & 63) & 1);
-}
-
-/// Slivers farther in, as in the wedge under a ball on the floor: beside a sliver that is liquid
-/// and with no air beside them. Returns whether there are any.
-static bool find_wedges(const BrimSim *s, int slot, uint8_t *found) {
-    const Grid *g = &s->grid;
-    TileMask cells = rock_cells(s, slot), liquid = mask_load(g, s->liquid, slot);
-    TileMask allowed = allowed_cells(s, slot);
-    bool any = false;
-    for (int z = 0; z < g->tile_depth; z++)
-        for (uint64_t bits = cells.slice[z] & allowed.slice[z] & ~liquid.slice[z]; bits;
-             bits &= bits - 1) {
-            int cell = z * 64 + __builtin_ctzll(bits);
-            bool wet = false, dry = false;
-            for (int n = 0; n < 2 * s->dim; n++) {
-                int64_t next = grid_step(g, slot, cell, n >> 1, n & 1 ? 1 : -1);
-                int64_t face = n & 1 ? next : (int64_t)slot * g->tile_cells + cell;
-                if (at_wall(s, slot, cell, n)) continue; // tiles reach beyond the far ones
-                dry |= next < 0;
-                if (next < 0 || open_part(s, n >> 1, face) == 0) continue;
-                bool rock = s->rock[next >> 3] >> (next & 7) & 1;
-                bool full = s->liquid[next >> 3] >> (next & 7) & 1;
-                wet |= full && rock, dry |= !full && !rock;
-            }
-            if (wet && !dry) found[cell >> 3] |= (uint8_t)(1 << (cell & 7)), any = true;
-        }
-    return any;
-}
-
 /// Makes the cells found liquid.
 static void add_cells(BrimSim *s, int slot, const uint8_t *found) {
     for (int r = 0; r < s->grid.tile_rows; r++) {
@@ -562,8 +510,7 @@ static void find_beside(BrimSim *s, int slot, int thread, void *context) {
     uint8_t *here = added_in(s, context, slot);
     memset(here, 0, (size_t)s->grid.tile_rows);
     if (s->def.surface != BRIM_SURFACE_FLAGS)
-        measure_beside(s, slot, here), find_films(s, slot, here), find_sheets(s, slot, here),
-            find_enclosed(s, slot, here);
+        measure_beside(s, slot, here), find_films(s, slot, here), find_sheets(s, slot, here);
     find_cut(s, slot, thread, here);
 }
 
@@ -572,26 +519,19 @@ static void add_tile(BrimSim *s, int slot, int thread, void *context) {
     s->wet[slot] = mask_any(&s->grid, s->liquid, slot);
 }
 
-static void find_wedges_in(BrimSim *s, int slot, int thread, void *context) {
+static void find_enclosed_in(BrimSim *s, int slot, int thread, void *context) {
     Added *added = context;
-    if (!solid_here(s, slot)) return;
     uint8_t *here = added_in(s, added, slot);
     memset(here, 0, (size_t)s->grid.tile_rows);
-    bool any = find_wedges(s, slot, here);
-    if (s->def.surface != BRIM_SURFACE_FLAGS) any |= find_enclosed(s, slot, here);
-    team_add(&added->tiles, any);
+    team_add(&added->tiles, find_enclosed(s, slot, here));
 }
 
-static void add_wedges(BrimSim *s, int slot, int thread, void *context) {
-    if (solid_here(s, slot)) add_tile(s, slot, thread, context);
-}
-
-/// A layer of wedges, and of cells that have no air beside them now. Returns whether there was any.
-static bool fill_wedges(BrimSim *s, Added *added) {
+/// Fills a layer of cells that have no air beside them. Returns whether there was any.
+static bool fill_enclosed(BrimSim *s, Added *added) {
     added->tiles = 0;
-    tiles_for(s, find_wedges_in, added);
+    tiles_for(s, find_enclosed_in, added);
     if (added->tiles == 0) return false;
-    tiles_for(s, add_wedges, added);
+    tiles_for(s, add_tile, added);
     return true;
 }
 
@@ -602,8 +542,8 @@ bool find_surface(BrimSim *s) {
     tiles_for(s, s->def.surface == BRIM_SURFACE_FLAGS ? flag_tile : measure_occupied, NULL);
     tiles_for(s, find_beside, &added);
     tiles_for(s, add_tile, &added);
+    while (fill_enclosed(s, &added)) continue;
     if (s->def.surface != BRIM_SURFACE_FLAGS) tiles_for(s, measure_top, NULL);
-    while (s->walls.solid_count && fill_wedges(s, &added)) continue;
     if (has_band(s)) band_distance(s);
     return true;
 }
