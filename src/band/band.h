@@ -1,6 +1,6 @@
 // The narrow band (Ferstl et al. 2016): particles live only near the surface; below the band the
 // grid carries the liquid. One file for each part: start.c, trace.c, resample.c and rise.c,
-// density.c, distance.c, combine.c, port.c.
+// density.c, distance.c, combine.c, calm.c, port.c.
 #pragma once
 #include "grid/mask.h"
 #include "step/stages.h"
@@ -80,6 +80,10 @@ void band_mask_tile(const BrimSim *s, int slot, float *phi, const BandNext *next
 /// carried along from that side alone. (back, phi) => back, phi [cells]; phi as carried along
 void band_keep_sides(const BrimSim *s, int slot, float back[3][BAND_CELLS], float *phi,
                      float *block);
+
+/// Some of a tile's particles take the grid's velocity after FLIP, wholly or in part: those that
+/// are about to leave the band, and, with band.flip, those in its inner layer. span: all of them
+void band_calm(const BrimSim *s, int slot, const Span *span, ThreadScratch *scratch);
 
 /// With density projection. Hidden liquid has the rest density, and weighs on the cells beside it.
 /// => hidden_part

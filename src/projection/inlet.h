@@ -30,6 +30,10 @@ bool source_crossed(const BrimSim *s, const Source *source, const float x[3]);
 /// Finds what sources do on the tiles that they meet; liquid: cells that hold any [rows], NULL for
 /// displacements; writes: => velocity of held faces. False when out of memory.
 bool inlets_find(BrimSim *s, const uint8_t *liquid, bool writes);
+/// As far as a particle reads from faces that a source holds it takes their velocity: what they
+/// differ by from the particles around is the source's doing and comes anew in each step, so that
+/// FLIP would add it up, in particles that stay beside the source to several times its speed.
+void inlet_take(const BrimSim *s, int slot, const Span *span, ThreadScratch *scratch);
 size_t inlets_bytes(const BrimSim *s);
 void inlets_free(BrimSim *s);
 
