@@ -269,7 +269,7 @@ static void push_face(const BrimSim *s, const ForceField *f, const Pushing *w, i
     if (push.rate > 0) *u += (push.to - *u) * -expm1f(-share * push.rate * w->kick);
 }
 
-TileMask pushed_faces(const BrimSim *s, int slot, int axis) {
+TileMask faces_forced(const BrimSim *s, int slot, int axis) {
     const Grid *g = &s->grid;
     TileMask m = mask_load(g, s->known[s->warp ? 0 : axis], slot);
     if (s->warp || !solid_here(s, slot)) return m;
@@ -286,7 +286,7 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
     TileCoord c = s->grid.coord[slot];
     const int tile[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
     for (int a = 0; a < s->dim; a++) {
-        const TileMask pushed = pushed_faces(s, slot, a);
+        const TileMask pushed = faces_forced(s, slot, a);
         for (int cell = 0; cell < s->grid.tile_cells; cell++) {
             size_t at = (size_t)slot * (size_t)s->grid.tile_cells + (size_t)cell;
             if (!mask_has(&pushed, cell)) continue;

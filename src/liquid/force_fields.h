@@ -11,7 +11,7 @@ void force_fields_free(BrimSim *s);
 /// Faces of a tile along an axis that forces act on, gravity too: the known ones, and near solids
 /// those of liquid whose velocity no particle of its own tells, as in a sliver beside a thin wall:
 /// pressure acts there as well, and alone it would drive them. On a warped grid its known cells.
-TileMask pushed_faces(const BrimSim *s, int slot, int axis);
+TileMask faces_forced(const BrimSim *s, int slot, int axis);
 /// Adds what they do over `kick` seconds about `time` to the velocity there. An error: a formula is
 /// not a number.
 BrimResult force_fields_push(BrimSim *s, double time, double kick, BrimError *error);

@@ -251,10 +251,17 @@ static float wall_reach(const BrimSim *s, int slot) {
     return fastest * (float)s->dt * s->inv_dx;
 }
 
+void grow_older(BrimSim *s, int slot) {
+    float *age = s->particles.attr[ATTR_AGE];
+    const uint32_t first = tile_first(&s->particles, slot), end = tile_end(&s->particles, slot);
+    for (uint32_t i = first; age && i < end; i++) age[i] += (float)s->dt;
+}
+
 static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     uint32_t first = tile_first(&s->particles, slot);
     uint32_t end = tile_end(&s->particles, slot);
     if (first == end) return;
+    grow_older(s, slot);
     ThreadScratch *scratch = &s->scratch[thread];
     float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
     bool moving = moving_near(s, slot);
@@ -302,15 +309,8 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     find_keys(s, slot);
 }
 
-/// Attribute `age`: all grow older by a step.
-static void grow_older(BrimSim *s) {
-    float *age = s->particles.attr[ATTR_AGE], dt = (float)s->dt;
-    for (size_t i = 0; age && i < s->particles.count; i++) age[i] += dt;
-}
-
 BrimResult stage_advect(BrimSim *s, BrimError *error) {
     if (!convey_find(s)) return step_out_of_memory(s, "advect", error);
-    grow_older(s);
     tiles_for(s, advect_tile, NULL);
     return BRIM_OK;
 }

@@ -9,7 +9,7 @@ static void push_tile(BrimSim *s, int slot, int thread, void *context) {
     const float *add = context;
     for (int a = 0; a < s->dim; a++) {
         if (add[a] == 0) continue;
-        TileMask pushed = pushed_faces(s, slot, a);
+        TileMask pushed = faces_forced(s, slot, a);
         for (int r = 0; r < s->grid.tile_rows; r++) {
             uint8_t row = mask_bits(&pushed, r);
             float *v =

@@ -74,6 +74,8 @@ bool solid_near(const BrimSim *s, int slot);
 bool solid_within(const BrimSim *s, int slot, float cells);
 /// The box that particles stay in, m: drawn in at walls; beyond open sides they may go a cell.
 void domain_box(const BrimSim *s, float low[3], float high[3]);
+/// Attribute `age`: a tile's particles grow older by a step.
+void grow_older(BrimSim *s, int slot);
 /// (x) => key: the cell that each particle is in now, or KEY_LEFT beyond an open side.
 void find_keys(BrimSim *s, int slot);
 /// Velocity at a point by looking tiles up one by one; NaN components where none is known.

@@ -9,7 +9,8 @@ uint32_t outside_of(int dim, const float *low, int edge) {
     return outside;
 }
 
-uint32_t joined_part(uint32_t some, uint32_t outside) {
+/// Nodes outside that are joined to some of them.
+static uint32_t joined_part(uint32_t some, uint32_t outside) {
     const uint32_t low_x = 0333333333, low_y = 0077077077; // nodes with another beyond them
     uint32_t part = some & outside, before;
     do {

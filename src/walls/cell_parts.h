@@ -14,9 +14,6 @@ enum {
 /// low corner on, so many along an edge.
 uint32_t outside_of(int dim, const float *low, int edge);
 
-/// Those that are joined to some of them.
-uint32_t joined_part(uint32_t some, uint32_t outside);
-
 /// Those of the largest part, which the cell stands for: 0 where all are inside. outside: of the
 /// cell
 uint32_t largest_part(int dim, const float *low, int edge, uint32_t outside);

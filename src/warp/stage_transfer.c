@@ -483,6 +483,7 @@ static void leave_sides(BrimSim *s, int slot) {
 static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
     const uint32_t first = tile_first(&s->particles, slot);
     if (first == tile_end(&s->particles, slot)) return;
+    grow_older(s, slot);
     const float speed = speed_around(s, slot), reach = speed * (float)s->dt * s->inv_dx;
     const int halo = (int)fminf(reach + 1.02f, BLOCK_HALO_MAX - 1) + 1;
     ThreadScratch *scratch = &s->scratch[thread];
@@ -507,8 +508,6 @@ static void advect_tile(BrimSim *s, int slot, int thread, void *context) {
 }
 
 BrimResult warp_advect(BrimSim *s, BrimError *error) {
-    for (size_t i = 0; s->particles.attr[ATTR_AGE] && i < s->particles.count; i++)
-        s->particles.attr[ATTR_AGE][i] += (float)s->dt;
     tiles_for(s, advect_tile, NULL);
     if (!has_band(s)) // the sort leaves them behind
         s->warp->walls_move = false, s->warp->inlet_count = 0;
