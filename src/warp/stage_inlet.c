@@ -45,14 +45,12 @@ static bool may_meet(const BrimSim *s, const Source *source, int slot) {
 }
 
 /// What a source lets in through the sides of a tile's cells. out: [axis][cell] part, then flux.
-/// False: nothing.
-static bool add_source(const BrimSim *s, const Source *source, int slot, float *out) {
+static void add_source(const BrimSim *s, const Source *source, int slot, float *out) {
     const Grid *g = &s->grid;
     const int n = g->tile_cells;
     const TileCoord t = g->coord[slot];
     const int tile[3] = {t.x * TILE, t.y * TILE, s->dim == 3 ? t.z * TILE : 0};
     const SourceFlow flow = source_flow(s, source);
-    bool any = false;
     for (int side = 0; side < 2 * s->dim; side++) {
         const int a = side >> 1, far = side & 1, layer = (far ? g->cells[a] - 1 : 0) - tile[a];
         const float inward = far ? -flow.relative[a] : flow.relative[a];
@@ -65,13 +63,37 @@ static bool add_source(const BrimSim *s, const Source *source, int slot, float *
                 inside = inside && (k >= s->dim || face.cell[k] < g->cells[k]);
             if (!inside) continue;
             const float part = part_before(s, source, &face);
-            if (part == 0) continue;
-            any = true;
             out[a * n + i] = fminf(1, out[a * n + i] + part);
             out[(3 + a) * n + i] += part * inward;
         }
     }
-    return any;
+}
+
+static bool may_let_in(const BrimSim *s, const Source *source, int slot) {
+    return source_runs(s, source) && may_meet(s, source, slot);
+}
+
+/// => inlet_at: whether a source may let something in through sides of the tile's cells
+static void mark_inlets(BrimSim *s, int slot, int thread, void *context) {
+    const TileCoord t = s->grid.coord[slot];
+    const int tile[3] = {t.x, t.y, t.z};
+    bool side = false, here = false;
+    for (int a = 0; a < s->dim; a++)
+        side = side || tile[a] == 0 || (tile[a] + 1) * TILE >= s->grid.cells[a];
+    for (int i = 0; side && i < s->source_count && !here; i++)
+        here = may_let_in(s, &s->sources[i], slot);
+    s->warp->inlet_at[slot] = here;
+}
+
+/// => inlet
+static void fill_inlets(BrimSim *s, int slot, int thread, void *context) {
+    const WarpState *w = s->warp;
+    const size_t size = 6 * (size_t)s->grid.tile_cells;
+    if (!w->inlet_at[slot]) return;
+    float *out = w->inlet + size * ((size_t)w->inlet_at[slot] - 1);
+    memset(out, 0, size * sizeof *out);
+    for (int i = 0; i < s->source_count; i++)
+        if (may_let_in(s, &s->sources[i], slot)) add_source(s, &s->sources[i], slot, out);
 }
 
 bool warp_find_inlets(BrimSim *s) {
@@ -83,20 +105,13 @@ bool warp_find_inlets(BrimSim *s) {
     if (!any) return true;
     if (!memory_fit((void **)&w->inlet_at, &w->inlet_at_capacity, sizeof *w->inlet_at, tiles))
         return false;
-    for (int slot = 0; slot < (int)tiles; slot++) {
-        float found[6 * 512] = {0};
-        bool here = false;
-        for (int i = 0; i < s->source_count; i++)
-            if (source_runs(s, &s->sources[i]) && may_meet(s, &s->sources[i], slot))
-                here = add_source(s, &s->sources[i], slot, found) || here;
-        w->inlet_at[slot] = here ? ++w->inlet_count : 0;
-        if (!here) continue;
-        const size_t size = 6 * n * (size_t)w->inlet_count;
-        if (!memory_grow((void **)&w->inlet, &w->inlet_capacity, sizeof *w->inlet, size,
-                         size - 6 * n))
-            return false;
-        memcpy(w->inlet + size - 6 * n, found, 6 * n * sizeof *found);
-    }
+    tiles_for(s, mark_inlets, NULL);
+    for (size_t slot = 0; slot < tiles; slot++)
+        if (w->inlet_at[slot]) w->inlet_at[slot] = ++w->inlet_count;
+    if (!memory_fit((void **)&w->inlet, &w->inlet_capacity, sizeof *w->inlet,
+                    6 * n * (size_t)w->inlet_count))
+        return false;
+    tiles_for(s, fill_inlets, NULL);
     return true;
 }
 
