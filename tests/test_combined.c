@@ -110,14 +110,17 @@ static void bodies(Text *t, double height) {
     }
 }
 
+/// Whether its grid bends.
+typedef enum Bends { PERHAPS, SURELY } Bends;
+
 /// In a box of 1 m, somewhat higher or lower, with a pool at its floor.
-static Text combined(uint64_t seed) {
+static Text combined(uint64_t seed, Bends bends) {
     Text t = {.seed = seed};
     t.dim = happens(&t, 0.7) ? 2 : 3;
     int n = (int)(t.dim == 2 ? draw(&t, 20, 36) : draw(&t, 12, 17));
     int rows = (int)(n * draw(&t, 0.9, 1.4));
     double height = (double)rows / n, depth = 0.8;
-    bool warp = happens(&t, 0.25);
+    bool warp = happens(&t, 0.25) || bends == SURELY;
     line(&t, "brim: 1\ndim: %d\nseed: %d\n", t.dim, (int)seed);
     bool open = happens(&t, 0.2);
     line(&t, "domain: {size: %s, cells: %d", vector(&t, 1, height, depth), n);
@@ -169,8 +172,8 @@ static uint64_t go(BrimSim *sim, int steps, bool save, const char *path, BrimErr
 }
 
 /// Whether a scene runs, keeps its liquid, and repeats. Prints the scene if not.
-static bool combined_good(uint64_t seed) {
-    Text t = combined(seed);
+static bool combined_good(uint64_t seed, Bends bends) {
+    Text t = combined(seed, bends);
     const char *path = at("combined.brim"), *const three[] = {"threads=3"}, *wrong = NULL;
     BrimError error = {0};
     BrimScene *scene = NULL, *again_scene = NULL;
@@ -198,5 +201,10 @@ static bool combined_good(uint64_t seed) {
 }
 
 TEST(combined_methods_by_chance_run_and_repeat) {
-    for (uint64_t seed = 1; seed <= (quick() ? 6 : 24); seed++) CHECK(combined_good(seed));
+    for (uint64_t seed = 1; seed <= (quick() ? 6 : 24); seed++) CHECK(combined_good(seed, PERHAPS));
+}
+
+TEST(combined_methods_by_chance_on_a_warped_grid) {
+    for (uint64_t seed = 1001; seed <= (quick() ? 1002 : 1006); seed++)
+        CHECK(combined_good(seed, SURELY));
 }
