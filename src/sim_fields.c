@@ -194,6 +194,22 @@ BrimResult brim_sim_interior(const BrimSim *sim, BrimInterior **cells, size_t *c
     return BRIM_OK;
 }
 
+BrimResult brim_sim_bend(const BrimSim *sim, float (**bend)[3], size_t *count, BrimError *error) {
+    NEED(bend, error);
+    NEED(count, error);
+    *bend = NULL, *count = 0;
+    NEED(sim, error);
+    const WarpMap *m = sim->def.warp > 0 ? &sim->warp->mesh.map : NULL;
+    const size_t n = m ? map_node_count(m) : 0;
+    *bend = memory_new((n + 1) * sizeof **bend);
+    if (!*bend)
+        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the %zu nodes of a mesh", n);
+    *count = n;
+    for (size_t i = 0; i < n; i++)
+        for (int a = 0; a < 3; a++) (*bend)[i][a] = m->d[a][i] * sim->dx;
+    return BRIM_OK;
+}
+
 /// Adds what particles would give to the cells around one below a band, were it full of them.
 static void add_below(const BrimSim *s, const Box *box, int slot, int cell) {
     static const float weight[3] = {0.125f, 0.75f, 0.125f};

@@ -1,26 +1,10 @@
 // The surface of a simulation as it is.
 #include "base/error.h"
+#include "mesh/bent.h"
 #include "mesh/mesher.h"
 #include "sim.h"
 #include "warp/stage.h"
-#include <math.h>
 #include <stdlib.h>
-
-/// A vertex of reference space => where it is; its normal as that of a gradient, J^-1 n.
-static void to_space(const BrimSim *s, BrimMesh *mesh, size_t i) {
-    double xi[3], x[3], J[3][3], inverse[3][3], n[3] = {0}, length = 0;
-    for (int a = 0; a < 3; a++) xi[a] = (double)space_to_grid(s->space, mesh->position[i][a]);
-    map_point(&s->warp->mesh.map, xi, x, J);
-    matrix_invert(J, inverse);
-    for (int a = 0; a < 3; a++) {
-        for (int k = 0; k < 3; k++) n[a] += inverse[a][k] * (double)mesh->normal[i][k];
-        length += n[a] * n[a];
-    }
-    for (int a = 0; a < 3; a++) {
-        mesh->position[i][a] = (float)(x[a] * (double)s->dx);
-        if (length > 0) mesh->normal[i][a] = (float)(n[a] / sqrt(length));
-    }
-}
 
 BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMesh *mesh,
                          BrimError *error) {
@@ -46,7 +30,6 @@ BrimResult brim_sim_mesh(const BrimSim *sim, const BrimMeshDef *mesh_def, BrimMe
     def.tracking_speed[1] = (float)sim->tracking.speed_high;
     BrimResult result = mesh_make(&def, mesh_def, present, count, &particles, below, mesh, error);
     free((void *)present);
-    for (size_t i = 0; result == BRIM_OK && sim->warp && i < mesh->vertex_count; i++)
-        to_space(sim, mesh, i);
+    if (result == BRIM_OK && sim->warp) bend_mesh(&sim->warp->mesh.map, sim->space, mesh);
     return result;
 }

@@ -180,3 +180,52 @@ TEST(warp_surface_is_in_space) {
     CHECK_NEAR(top, 0.413, 0.02);
     finish(&sim, &scene);
 }
+
+/// A frame knows how the grid was bent, so that its surface is made on the same mesh as that of the
+/// simulation; a grid that is not the scene's, or no grid, is refused.
+TEST(warp_frames_know_their_grid) {
+    static const char *const drop = "brim: 1\n"
+                                    "domain: {size: [1, 1, 1], cells: 24}\n"
+                                    "time: {duration: 1, cfl: 1}\n"
+                                    "grid: {warp: 0.75}\n"
+                                    "liquid:\n"
+                                    "  - box: {low: [0, 0, 0], high: [1, 0.3, 1]}\n"
+                                    "  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.15}\n";
+    BrimScene *scene;
+    BrimError error;
+    BrimMesh own, read;
+    BrimMeshDef def = brim_default_mesh_def();
+    BrimMesher *mesher;
+    BrimFrame frame;
+    float(*bend)[3];
+    size_t count;
+    BrimSim *sim = start(drop, &scene, &error, NULL, 0);
+    CHECK(sim != NULL);
+    for (int i = 0; i < 3; i++) CHECK_OK(brim_sim_step(sim, &error), error);
+    CHECK_OK(brim_sim_mesh(sim, &def, &own, &error), error);
+    CHECK_OK(brim_sim_bend(sim, &bend, &count, &error), error);
+    CHECK_OK(brim_write_particles(sim, at("bent.ply"), &error), error);
+    CHECK_OK(brim_frame_read(at("bent.ply"), &frame, &error), error);
+    CHECK(frame.bend_count == count && count == 13 * 13 * 13);
+    CHECK(memcmp(frame.bend, bend, count * sizeof *bend) == 0);
+    CHECK_OK(brim_mesher_create(brim_scene_def(scene), &def, &mesher, &error), error);
+    BrimParticles particles = brim_frame_particles(&frame);
+    CHECK_OK(brim_mesher_mesh(mesher, &particles, 0, &read, &error), error);
+    CHECK(own.triangle_count > 10000);
+    CHECK_NEAR((double)read.triangle_count, (double)own.triangle_count,
+               1e-3 * (double)own.triangle_count);
+    CHECK_NEAR(brim_mesh_volume(&read), brim_mesh_volume(&own), 1e-4);
+    brim_mesh_free(&read), brim_mesh_free(&own);
+    particles.bend_count--;
+    CHECK(brim_mesher_mesh(mesher, &particles, 0, &read, &error) == BRIM_ERROR_INPUT);
+    CHECK(strstr(error.message, "element bend, 2196 nodes") != NULL);
+    particles.bend_count++;
+    frame.bend[1000][1] += 1; // cells turned inside out
+    CHECK(brim_mesher_mesh(mesher, &particles, 0, &read, &error) == BRIM_ERROR_INPUT);
+    frame.bend[1000][1] = NAN;
+    CHECK(brim_mesher_mesh(mesher, &particles, 0, &read, &error) == BRIM_ERROR_INPUT);
+    brim_mesher_destroy(&mesher);
+    brim_frame_free(&frame);
+    free(bend);
+    finish(&sim, &scene);
+}

@@ -18,12 +18,15 @@ struct Surfacer {
     size_t count, capacity;
     BrimInterior *interior;
     size_t interior_count;
+    float (*bend)[3]; ///< of a warped grid
+    size_t bend_count;
     BrimSolidState *solids;
     BrimBodySurface *bodies; ///< positions are the surfacer's own
 };
 
 bool surfacer_can(const BrimSimDef *def) {
-    return def->dim == 3 && !(def->warp > 0) && !def->nodal;
+    // below a band a frame tells of regular cells, not of those of a mesh
+    return def->dim == 3 && !(def->warp > 0 && def->band_width) && !def->nodal;
 }
 
 static void make_surface(Surfacer *s) {
@@ -37,7 +40,9 @@ static void make_surface(Surfacer *s) {
                                .vy = v + 4 * n,
                                .vz = v + 5 * n,
                                .interior = s->interior,
-                               .interior_count = s->interior_count};
+                               .interior_count = s->interior_count,
+                               .bend = (const float(*)[3])s->bend,
+                               .bend_count = s->bend_count};
     BrimMesh mesh;
     if (brim_mesher_mesh(s->mesher, &particles, s->head.time, &mesh, NULL) != BRIM_OK) return;
     hub_publish(s->hub, SLOT_SURFACE, frame_surface(&s->head, &mesh));
@@ -120,8 +125,11 @@ bool surfacer_give(Surfacer *s, const FrameHead *head, const BrimSim *sim) {
     const BrimParticles all = brim_sim_particles(sim), *p = &all;
     const float *arrays[ARRAYS] = {p->x, p->y, p->z, p->vx, p->vy, p->vz};
     if (!copy_head(s, head)) return false;
-    free(s->interior);
-    if (brim_sim_interior(sim, &s->interior, &s->interior_count, NULL) != BRIM_OK) return false;
+    free(s->interior), free(s->bend);
+    s->bend = NULL;
+    if (brim_sim_interior(sim, &s->interior, &s->interior_count, NULL) != BRIM_OK ||
+        brim_sim_bend(sim, &s->bend, &s->bend_count, NULL) != BRIM_OK)
+        return false;
     if (ARRAYS * p->count > s->capacity) {
         free(s->values);
         s->capacity = ARRAYS * (p->count + p->count / 8) + 1;
@@ -151,7 +159,7 @@ void surfacer_free(Surfacer **surfacer) {
     brim_mesher_destroy(&s->mesher);
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);
-    free(s->values), free(s->interior);
+    free(s->values), free(s->interior), free(s->bend);
     free(s);
     *surfacer = NULL;
 }

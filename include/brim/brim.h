@@ -704,12 +704,22 @@ typedef struct BrimParticles {
     BrimAttribute extra[BRIM_EXTRA_MAX];
     const BrimInterior *interior; ///< [interior_count]; NULL: not known. Not set by a simulation
     size_t interior_count;
+    const float (*bend)[3]; ///< [bend_count], see brim_sim_bend; NULL: not known. Not set by a
+                            ///< simulation
+    size_t bend_count;
 } BrimParticles;
 
 BRIM_API BrimParticles brim_sim_particles(const BrimSim *sim);
 /// The cells below a narrow band, in storage order => new array, for free(); empty without a band.
 BRIM_API BrimResult brim_sim_interior(const BrimSim *sim, BrimInterior **cells, size_t *count,
                                       BrimError *error);
+
+/// How a warped grid is bent: by how much (m) the nodes of the coarse lattice that carries it lie
+/// off their places on a regular grid, along rows of x, then y, then z => new array, for free();
+/// empty on a regular grid. Frames of 3D scenes hold it, so that their surfaces are made on the
+/// bent grid.
+BRIM_API BrimResult brim_sim_bend(const BrimSim *sim, float (**bend)[3], size_t *count,
+                                  BrimError *error);
 
 typedef enum BrimField {
     BRIM_FIELD_PRESSURE,  ///< Pa, 1 component
@@ -1098,6 +1108,8 @@ typedef struct BrimFrame {
     char extra_name[BRIM_EXTRA_MAX][32];
     BrimInterior *interior; ///< [interior_count]; NULL: the file does not tell
     size_t interior_count;
+    float (*bend)[3]; ///< [bend_count], of a warped grid; NULL: the file does not tell
+    size_t bend_count;
 } BrimFrame;
 
 BRIM_API BrimResult brim_frame_read(const char *path, BrimFrame *frame, BrimError *error);

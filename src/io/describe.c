@@ -117,6 +117,7 @@ static BrimResult describe_frame(FILE *in, uint64_t bytes, const char *path, Tex
     if (isfinite(notes.time)) say(t, "\ntime          %.6g s", notes.time);
     say(t, "\n%-13s %zu", notes.surface ? "points" : "particles", frame.count);
     if (frame.interior) say(t, "\ninterior      %zu cells below the band", frame.interior_count);
+    if (frame.bend) say(t, "\nbend          %zu nodes of a warped grid", frame.bend_count);
     if (notes.surface) say(t, "\nfaces         %llu", (unsigned long long)notes.faces);
     if (notes.foam)
         say(t,

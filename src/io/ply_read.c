@@ -40,14 +40,15 @@ typedef struct Property {
     int column; ///< whose name it has, COLUMNS: none
 } Property;
 
-/// An element after the vertices: passed over, unless it is the interior.
+/// An element after the vertices: passed over, unless it is the interior or the bend.
 typedef struct After {
     uint64_t count;
     int properties;
 } After;
 
-/// Numbers of a cell below a narrow band in an element of its own, first after the vertices.
-enum { INTERIOR_WORDS = 6 };
+/// Numbers of a cell below a narrow band in an element of its own, first after the vertices, and of
+/// a node of a warped grid's lattice in one behind it.
+enum { INTERIOR_WORDS = 6, BEND_WORDS = 3 };
 
 typedef struct Reader {
     FILE *in;
@@ -68,6 +69,7 @@ typedef struct Reader {
     After after[MAX_AFTER];
     int after_count;
     bool interior; ///< the first of them are the cells below a narrow band
+    bool bend;     ///< the next of them are how a warped grid is bent
     Property after_properties[MAX_PROPERTIES]; ///< of all elements in `after`
     int after_property_count;
     PlyNotes notes;
@@ -155,6 +157,7 @@ static BrimResult read_element(Reader *r, Element *e, const char *line, BrimErro
     if (section == OTHER_AFTER) {
         if (r->after_count == MAX_AFTER) return bad(r, "it has too many elements", error);
         r->interior |= r->after_count == 0 && strcmp(name, "interior") == 0;
+        r->bend |= r->after_count == r->interior && strcmp(name, "bend") == 0;
         r->after[r->after_count++] = (After){.count = e->count};
     }
     if (strcmp(name, "face") == 0) r->notes.surface = true, r->notes.faces = e->count;
@@ -229,14 +232,14 @@ static BrimResult read_property(Reader *r, Element *e, const char *line, BrimErr
     return result;
 }
 
-/// Whether the first element after the vertices is laid out as Brim writes its interior: what
-/// another program calls so is passed over.
-static bool is_interior(const Reader *r) {
-    bool same = r->after[0].properties == INTERIOR_WORDS;
-    for (int i = 0; i < INTERIOR_WORDS && same; i++) {
-        const Property *p = &r->after_properties[i];
-        same = !p->list && p->type == FLOAT32 && p->column == X + i;
-    }
+/// Whether an element after the vertices is laid out as Brim writes it, x, y, z and so on as float:
+/// what another program calls by its name is passed over.
+static bool is_ours(const Reader *r, int element, int words) {
+    bool same = r->after[element].properties == words;
+    const Property *p = r->after_properties;
+    for (int i = 0; i < element; i++) p += r->after[i].properties;
+    for (int i = 0; i < words && same; i++)
+        same = !p[i].list && p[i].type == FLOAT32 && p[i].column == X + i;
     return same;
 }
 
@@ -269,7 +272,10 @@ static BrimResult read_header(Reader *r, BrimError *error) {
             result = bad(r, "its header has an unknown line", error);
     }
     if (result == BRIM_OK) result = close_element(r, &element, error);
-    r->interior = r->interior && is_interior(r);
+    // what is not read is passed over with all behind it
+    const bool first = r->interior;
+    r->interior = first && is_ours(r, 0, INTERIOR_WORDS);
+    r->bend = r->bend && first == r->interior && is_ours(r, first, BEND_WORDS);
     if (result == BRIM_OK &&
         !(r->columns[X].present && r->columns[Y].present && r->columns[Z].present))
         result = bad(r, "it lacks vertices with x, y and z", error);
@@ -487,31 +493,45 @@ static bool skip_element(const Reader *r, const After *e, const Property *proper
     return true;
 }
 
-/// The cells below a narrow band, right behind the vertices.
-static BrimResult read_interior(const Reader *r, BrimFrame *frame, BrimError *error) {
-    enum { BYTES = INTERIOR_WORDS * 4 };
-    uint64_t count = r->after[0].count;
+/// Numbers of an element after the vertices, `words` to each of its `count`, as new memory.
+static BrimResult read_words(const Reader *r, int element, int words, void **out, size_t *count,
+                             BrimError *error) {
+    const uint64_t bytes = 4 * (uint64_t)words, n = r->after[element].count;
     off_t start = ftello(r->in);
     if (start < 0) return file_fail(error, "read", r->path, errno);
-    if (count > (r->bytes - (uint64_t)start) / BYTES) return ends_early(r, error);
-    frame->interior = memory_new((size_t)(count + 1) * sizeof *frame->interior);
-    if (!frame->interior)
-        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the cells below the band of '%s'",
-                    r->path);
-    frame->interior_count = (size_t)count;
-    if (fread(frame->interior, BYTES, (size_t)count, r->in) != count) return ends_early(r, error);
-    for (uint64_t i = 0; i < count * INTERIOR_WORDS; i++) {
-        unsigned char *at = (unsigned char *)frame->interior + 4 * i;
+    if (n > (r->bytes - (uint64_t)start) / bytes) return ends_early(r, error);
+    *out = memory_new((size_t)((n + 1) * bytes));
+    if (!*out)
+        return fail(error, BRIM_ERROR_MEMORY,
+                    "out of memory for what follows the particles of '%s'", r->path);
+    *count = (size_t)n;
+    if (fread(*out, (size_t)bytes, (size_t)n, r->in) != n) return ends_early(r, error);
+    for (uint64_t i = 0; i < n * (uint64_t)words; i++) {
+        unsigned char *at = (unsigned char *)*out + 4 * i;
         uint32_t word = (uint32_t)load(at, 4, r->big_endian);
         memcpy(at, &word, sizeof word);
     }
     return BRIM_OK;
 }
 
+/// The cells below a narrow band and how a warped grid is bent, right behind the vertices.
+static BrimResult read_after(const Reader *r, BrimFrame *frame, BrimError *error) {
+    BrimResult result = BRIM_OK;
+    void *interior = NULL, *bend = NULL;
+    if (r->interior)
+        result = read_words(r, 0, INTERIOR_WORDS, &interior, &frame->interior_count, error);
+    frame->interior = interior;
+    if (result == BRIM_OK && r->bend)
+        result = read_words(r, r->interior, BEND_WORDS, &bend, &frame->bend_count, error);
+    frame->bend = bend;
+    return result;
+}
+
 /// Whether what follows the vertices is what the header names, no less and no more.
 static BrimResult check_rest(const Reader *r, BrimError *error) {
-    const int read = r->interior ? 1 : 0;
-    const Property *properties = r->after_properties + (read ? r->after[0].properties : 0);
+    const int read = r->interior + r->bend;
+    const Property *properties = r->after_properties;
+    for (int i = 0; i < read; i++) properties += r->after[i].properties;
     for (int i = read; i < r->after_count; properties += r->after[i++].properties)
         if (!skip_element(r, &r->after[i], properties)) return ends_early(r, error);
     off_t end = ftello(r->in);
@@ -530,7 +550,7 @@ BrimResult ply_read(FILE *in, uint64_t bytes, const char *path, BrimFrame *frame
     BrimResult result = read_header(&r, error);
     if (result == BRIM_OK) result = find_vertices(&r, error);
     if (result == BRIM_OK) result = read_vertices(&r, frame, error);
-    if (result == BRIM_OK && r.interior) result = read_interior(&r, frame, error);
+    if (result == BRIM_OK) result = read_after(&r, frame, error);
     if (result == BRIM_OK && notes) result = check_rest(&r, error);
     if (result != BRIM_OK) brim_frame_free(frame);
     if (notes) *notes = r.notes;
@@ -568,7 +588,7 @@ BrimResult brim_frame_read_all(const char *path, BrimFrame *frame, BrimError *er
     result = read_header(&r, error);
     if (result == BRIM_OK) result = find_vertices(&r, error);
     if (result == BRIM_OK) result = read_vertices(&r, frame, error);
-    if (result == BRIM_OK && r.interior) result = read_interior(&r, frame, error);
+    if (result == BRIM_OK) result = read_after(&r, frame, error);
     if (result != BRIM_OK) brim_frame_free(frame);
     fclose(r.in);
     return result;
@@ -649,7 +669,7 @@ void brim_frame_free(BrimFrame *frame) {
     if (!frame) return;
     free(frame->x), free(frame->y), free(frame->z);
     free(frame->vx), free(frame->vy), free(frame->vz);
-    free(frame->id), free(frame->interior);
+    free(frame->id), free(frame->interior), free(frame->bend);
     for (int i = 0; i < frame->extra_count; i++) free((void *)frame->extra[i].values);
     *frame = (BrimFrame){0};
 }
@@ -667,7 +687,9 @@ BrimParticles brim_frame_particles(const BrimFrame *frame) {
                        .id = frame->id,
                        .extra_count = frame->extra_count,
                        .interior = frame->interior,
-                       .interior_count = frame->interior_count};
+                       .interior_count = frame->interior_count,
+                       .bend = (const float(*)[3])frame->bend,
+                       .bend_count = frame->bend_count};
     for (int i = 0; i < frame->extra_count; i++) {
         p.extra[i] = frame->extra[i];
         p.extra[i].name = frame->extra_name[i];

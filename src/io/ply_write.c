@@ -183,14 +183,14 @@ static BrimResult write_records(FileWriter *w, const BrimParticles *p, int threa
     return BRIM_OK;
 }
 
-/// The cells below a narrow band: position and velocity, as of particles.
-static void write_interior(FileWriter *w, const BrimParticles *p) {
-    enum { WORDS = 6, AT_ONCE = 1024 };
-    uint32_t words[AT_ONCE * WORDS];
-    for (size_t at = 0; at < p->interior_count; at += AT_ONCE) {
-        size_t n = p->interior_count - at < AT_ONCE ? p->interior_count - at : AT_ONCE;
-        for (size_t i = 0; i < n * WORDS; i++) words[i] = word_at(p->interior + at, i);
-        file_write(w, words, n * WORDS * sizeof *words);
+/// What comes after the particles, as words.
+static void write_words(FileWriter *w, const void *from, size_t count) {
+    enum { AT_ONCE = 6144 };
+    uint32_t words[AT_ONCE];
+    for (size_t at = 0; at < count; at += AT_ONCE) {
+        size_t n = count - at < AT_ONCE ? count - at : AT_ONCE;
+        for (size_t i = 0; i < n; i++) words[i] = word_at(from, at + i);
+        file_write(w, words, n * sizeof *words);
     }
 }
 
@@ -212,9 +212,16 @@ BrimResult ply_write(const char *path, const BrimParticles *particles, double ti
         file_print(w, "element interior %zu\n", particles->interior_count);
         for (int i = 0; i < 6; i++) file_print(w, "property float %s\n", names[i]);
     }
+    if (particles->bend) {
+        file_print(w, "element bend %zu\n", particles->bend_count);
+        for (int i = 0; i < 3; i++) file_print(w, "property float %s\n", names[i]);
+    }
     file_print(w, "end_header\n");
     result = write_records(w, particles, threads > 1 ? threads : 1, error);
-    if (result == BRIM_OK) write_interior(w, particles);
+    if (result == BRIM_OK) { // position and velocity, as of particles; displacements
+        write_words(w, particles->interior, 6 * particles->interior_count);
+        write_words(w, particles->bend, 3 * particles->bend_count);
+    }
     if (result != BRIM_OK) {
         file_abort(&w);
         return result;
@@ -228,13 +235,17 @@ BrimResult brim_write_particles(const BrimSim *sim, const char *path, BrimError 
     BrimParticles particles = brim_sim_particles(sim);
     const BrimSimDef *def = brim_sim_def(sim);
     BrimInterior *interior = NULL;
+    float(*bend)[3] = NULL;
     BrimResult result = BRIM_OK;
     if (def->band_width && (def->output.interior || def->output.foam))
         result = brim_sim_interior(sim, &interior, &particles.interior_count, error);
     particles.interior = interior;
+    if (result == BRIM_OK && def->warp > 0 && def->dim == 3)
+        result = brim_sim_bend(sim, &bend, &particles.bend_count, error);
+    particles.bend = (const float(*)[3])bend;
     if (result == BRIM_OK)
         result = ply_write(path, &particles, brim_sim_time(sim), brim_sim_frame(sim),
                            brim_sim_threads(sim), error);
-    free(interior);
+    free(interior), free(bend);
     return result;
 }

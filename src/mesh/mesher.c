@@ -2,6 +2,7 @@
 #include "mesh/mesher.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "mesh/bent.h"
 #include "mesh/carried.h"
 #include "mesh/drops.h"
 #include "mesh/stretch.h"
@@ -400,9 +401,23 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
     Grid grid = {0};
     uint8_t *mask = NULL;
     BrimResult result = m->def.band_width ? fill_cells(m, particles, &grid, &mask, error) : BRIM_OK;
+    Bent bent = {.x = {NULL}};
+    // below a band a frame tells of regular cells
+    const bool bends = m->def.warp > 0 && particles->bend && !m->def.band_width;
+    if (result == BRIM_OK && bends)
+        result = bent_find(&m->def, &liquid, m->mesh.threads, &bent, error);
+    if (result == BRIM_OK && bends) {
+        liquid.x = bent.x[0], liquid.y = bent.x[1], liquid.z = bent.x[2];
+        present = 0; // solids are given in space
+    }
     if (result == BRIM_OK)
         result = mesh_make(&m->def, &m->mesh, m->present, present, &liquid,
                            (FilledCells){&grid, mask}, mesh, error);
+    if (result == BRIM_OK && bends) {
+        const float dx = m->def.size.x / (float)m->def.cells[0];
+        bend_mesh(&bent.map, (Space){dx, 1 / dx}, mesh);
+    }
+    bent_free(&bent);
     grid_free(&grid);
     free(mask);
     return result;

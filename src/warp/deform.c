@@ -78,22 +78,26 @@ static bool make_cosines(Warp *w, int axis) {
     return true;
 }
 
-BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int coarsest,
-                     BrimError *error) {
-    *w = (Warp){.strength = strength};
-    w->map.dim = dim;
-    memcpy(w->map.cells, cells, sizeof w->map.cells);
-    if (!(strength >= 0 && strength < 1))
-        return fail(error, BRIM_ERROR_INPUT,
-                    "grid.warp is %g: it must be at least 0 and below 1, where cells collapse",
-                    strength);
+BrimResult warp_lattice_of(WarpMap *map, int dim, const int cells[3], int coarsest,
+                           BrimError *error) {
+    *map = (WarpMap){.dim = dim, .cells = {cells[0], cells[1], cells[2]}};
     int longest = 2, usual = WARP_COARSE_2D;
     for (int a = 0; a < dim; a++) longest = cells[a] > longest ? cells[a] : longest;
     // in 3D at least twice as coarse as the grid, as in the paper: else the mesh is a third of a
     // step
     if (dim == 3) usual = longest / 2 < WARP_COARSE_3D ? longest / 2 : WARP_COARSE_3D;
     if (coarsest > 0) usual = coarsest < MAP_COARSE_MOST ? coarsest : MAP_COARSE_MOST;
-    BrimResult result = choose_lattice(&w->map, usual, error);
+    return choose_lattice(map, usual, error);
+}
+
+BrimResult warp_init(Warp *w, int dim, const int cells[3], double strength, int coarsest,
+                     BrimError *error) {
+    *w = (Warp){.strength = strength};
+    if (!(strength >= 0 && strength < 1))
+        return fail(error, BRIM_ERROR_INPUT,
+                    "grid.warp is %g: it must be at least 0 and below 1, where cells collapse",
+                    strength);
+    BrimResult result = warp_lattice_of(&w->map, dim, cells, coarsest, error);
     if (result != BRIM_OK) return result;
     size_t n = warp_centres(w);
     w->before = w->map;

@@ -33,6 +33,11 @@ typedef struct WarpMotion {
     double least, most; ///< determinant over the corners of all cells
 } WarpMotion;
 
+/// The lattice on which a grid's displacements are given, without them (d is NULL). `coarsest`:
+/// cells along the longest axis, at most (0 = the above). Fails on fewer than two cells along an
+/// axis and on numbers of cells that have no useful divisor.
+BrimResult warp_lattice_of(WarpMap *map, int dim, const int cells[3], int coarsest,
+                           BrimError *error);
 /// A mesh that is not bent yet. `coarsest`: cells of the coarse lattice along the longest axis, at
 /// most (0 = the above). Fails on a strength outside [0, 1), on fewer than two cells along an
 /// axis and on numbers of cells that have no useful divisor.

@@ -95,6 +95,22 @@ test_live_shows_and_obeys() {
     says log "checkpoint run/checkpoints"
 }
 
+test_live_shows_surfaces_of_a_warped_grid() {
+    can_serve || return 0
+    cat >scene.yaml <<'SCENE'
+brim: 1
+domain: {size: [1, 1, 1], cells: 16}
+time: {duration: 1}
+grid: {warp: 0.75}
+liquid:
+  - box: {low: [0, 0, 0], high: [0.5, 0.5, 1]}
+SCENE
+    serve live scene.yaml
+    "$client" "$url" open send 'show -1' frames 4 >out
+    says out "frame kind 2"
+    stop_server 130
+}
+
 test_live_shuts_rubbish_out() {
     can_serve || return 0
     write_scene
