@@ -35,12 +35,20 @@ bool trimesh_cut(const Trimesh *mesh, Trimesh *slice, uint32_t *from);
 
 /// Fills value [nodes] with distances without sign. False when out of memory.
 bool distance_grid_unsigned(DistanceGrid *grid, const Trimesh *mesh);
+
+enum { DISTANCE_SLABS_MOST = 64 };
 /// Layers of a grid, along its last axis, in slabs that cost about the same to work on.
 typedef struct DistanceSlabs {
     int count;
-    int first[65];            ///< layers of each, to that of the next
+    int first[DISTANCE_SLABS_MOST + 1]; ///< layers of each, to that of the next
     const int32_t (*span)[2]; ///< [triangles] layers that each reaches: first, last; NULL: unknown
 } DistanceSlabs;
+
+/// How many slabs keep a team busy, at most.
+static inline int distance_slabs_for(const Team *team) {
+    const int wanted = 4 * team_threads(team);
+    return wanted < DISTANCE_SLABS_MOST ? wanted : DISTANCE_SLABS_MOST;
+}
 
 /// inside [nodes] => 1 or 0, by rays along each axis that vote; along one of them for a mesh that
 /// is known to be sound. slabs: for rays along x, or NULL. crossings [nodes]: scratch.

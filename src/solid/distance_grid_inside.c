@@ -35,8 +35,6 @@ typedef struct Cast {
     DistanceSlabs slabs;
 } Cast;
 
-enum { SLABS_A_THREAD = 4, SLABS_MOST = 64 };
-
 /// Nodes between two places: [*first, *last]. A hair more, so that rounding leaves none out.
 static void node_range(const Rays *r, int axis, double low, double high, int *first, int *last) {
     const DistanceGrid *g = r->grid;
@@ -194,9 +192,8 @@ static void cast_slab(void *context, int slab, int thread) {
 }
 
 /// So many layers, evenly.
-static DistanceSlabs even_slabs(int layers, int threads) {
-    DistanceSlabs s = {.count = SLABS_A_THREAD * threads};
-    if (s.count > SLABS_MOST) s.count = SLABS_MOST;
+static DistanceSlabs even_slabs(int layers, const Team *team) {
+    DistanceSlabs s = {.count = distance_slabs_for(team)};
     if (s.count > layers) s.count = layers;
     for (int i = 0; i <= s.count; i++) s.first[i] = (int)((int64_t)layers * i / s.count);
     return s;
@@ -221,8 +218,7 @@ void distance_grid_inside(const DistanceGrid *g, const Trimesh *mesh, bool sound
                         .stride = {1, (size_t)g->n[0], (size_t)g->n[0] * (size_t)g->n[1]},
                         .crossings = crossings,
                         .oriented = mesh->oriented};
-        c.slabs =
-            axis == 0 && slabs ? *slabs : even_slabs(g->n[c.rays.slab_axis], team_threads(team));
+        c.slabs = axis == 0 && slabs ? *slabs : even_slabs(g->n[c.rays.slab_axis], team);
         team_for(team, c.slabs.count, 1, cast_slab, &c);
     }
     for (size_t i = 0; i < nodes && axes > 1; i++) inside[i] = inside[i] >= (axes == 3 ? 2 : 1);

@@ -8,25 +8,19 @@
 /// Nodes from the surface within which each knows its nearest triangle for certain: those of all
 /// cubes between nodes that the surface cuts.
 static const float EXACT = 1.75f;
-enum {
-    ROW = 8,
-    TRIANGLES = 256,
-    SLABS_A_THREAD = 4,
-    PASSES_MOST = 200,
-    SLABS_MOST = 64,
-    NODES_A_THREAD = 4096
-};
+enum { ROW = 8, TRIANGLES = 256, PASSES_MOST = 200, NODES_A_THREAD = 4096 };
 
 void distance_work_free(DistanceWork *w) {
     free(w->nearest), free(w->value), free(w->triangle), free(w->crossings), free(w->inside);
-    free(w->frame), free(w->span);
+    free(w->frame), free(w->span), free(w->change), free(w->live);
     *w = (DistanceWork){0};
 }
 
 size_t distance_work_bytes(const DistanceWork *w) {
     return w->room[0] * sizeof *w->nearest + w->room[1] * sizeof *w->value +
            w->room[2] * sizeof *w->triangle + w->room[3] * sizeof *w->crossings + w->room[4] +
-           w->room[5] * sizeof *w->frame + w->room[6] * sizeof *w->span;
+           w->room[5] * sizeof *w->frame + w->room[6] * sizeof *w->span +
+           w->room[7] * sizeof *w->change + w->room[8];
 }
 
 size_t distance_grid_fit(DistanceGrid *g, int dim, double spacing, int margin) {
@@ -144,11 +138,14 @@ enum { LAYER_COST = 30 };
 
 /// Slabs to which about as many triangles are offered each: most layers along a body's edge see
 /// few.
-static bool find_slabs(Near *s, int threads) {
+static bool find_slabs(Near *s, int most) {
     DistanceSlabs *slabs = &s->slabs;
+    DistanceWork *w = s->work;
     int64_t all = 0, sum = 0, so_far = 0;
-    int *change = calloc((size_t)s->layers + 1, sizeof *change);
-    if (!change) return false;
+    const size_t ends = (size_t)s->layers + 1;
+    if (!memory_fit((void **)&w->change, &w->room[7], sizeof *w->change, ends)) return false;
+    int32_t *change = w->change;
+    memset(change, 0, ends * sizeof *change);
     for (size_t t = 0; t < s->mesh->triangle_count; t++) {
         const int32_t *span = s->work->span[t];
         if (span[0] > span[1]) continue;
@@ -157,14 +154,11 @@ static bool find_slabs(Near *s, int threads) {
     }
     all += (int64_t)LAYER_COST * s->layers;
     slabs->count = 0, slabs->first[0] = 0, slabs->span = (const int32_t(*)[2])s->work->span;
-    int most = SLABS_A_THREAD * threads;
-    if (most > SLABS_MOST) most = SLABS_MOST;
     for (int layer = 0; layer < s->layers; layer++) {
         sum += change[layer], so_far += sum + LAYER_COST;
         if (so_far * most >= all * (slabs->count + 1) || layer + 1 == s->layers)
             slabs->first[++slabs->count] = layer + 1;
     }
-    free(change);
     return true;
 }
 
@@ -294,8 +288,10 @@ static bool spread(Near *s, Team *team) {
     const size_t rows = (size_t)g->n[1] * (size_t)g->n[2], eights = (size_t)g->n[0] / ROW;
     s->live_row = (eights + WORD - 1) / WORD * WORD + WORD;
     const size_t all = rows * s->live_row + WORD;
-    uint8_t *memory = calloc(2 * all + (size_t)s->layers, 1);
-    if (!memory) return false;
+    const size_t bytes = 2 * all + (size_t)s->layers;
+    if (!memory_fit((void **)&s->work->live, &s->work->room[8], 1, bytes)) return false;
+    uint8_t *memory = s->work->live;
+    memset(memory, 0, bytes);
     s->live[0] = memory + WORD, s->live[1] = s->live[0] + all, s->busy = memory + 2 * all;
     for (size_t row = 0; row < rows; row++)
         memset(s->live[0] + row * s->live_row, CHANGED_ANY, eights);
@@ -304,7 +300,6 @@ static bool spread(Near *s, Team *team) {
         swap_buffers(s);
         if (!memchr(s->busy, 1, (size_t)s->layers)) break;
     }
-    free(memory);
     return true;
 }
 
@@ -334,7 +329,7 @@ bool distance_grid_near(DistanceGrid *g, const Trimesh *mesh, float reach, bool 
     s.layers = g->n[s.axis];
     s.grain = 1 + NODES_A_THREAD * s.layers / (int)nodes; // they cost more or less
     team_for(team, team_parts(mesh->triangle_count, TRIANGLES), 1, find_frames, &s);
-    if (!find_slabs(&s, team_threads(team))) return false;
+    if (!find_slabs(&s, distance_slabs_for(team))) return false;
     team_for(team, s.slabs.count, 1, offer_slab, &s);
     if (!spread(&s, team)) return false;
     distance_grid_inside(g, mesh, sound, &s.slabs, team, work->crossings, work->inside);

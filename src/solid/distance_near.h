@@ -71,8 +71,10 @@ typedef struct DistanceWork {
     uint8_t *inside;
     TriangleFrame *frame; ///< [triangles]
     int32_t (*span)[2];   ///< [triangles] layers of nodes within reach
+    int32_t *change;      ///< [layers + 1] of how many triangles reach each
+    uint8_t *live;        ///< what passes changed: see Near
     size_t grid_room;     ///< of the grid's values
-    size_t room[7];
+    size_t room[9];
 } DistanceWork;
 
 void distance_work_free(DistanceWork *work);
