@@ -102,35 +102,42 @@ INLINE __mmask16 pair_lanes(const TileMask *m, int at) {
     return (__mmask16)(m->slice[at >> 6] >> (at & 63));
 }
 
+/// Lanes of another tile's values. Where none is asked for its memory is left alone: it would be
+/// brought into the cache for nothing.
+INLINE __m512 other_lanes(__m512 else_, __mmask16 lanes, const float *at) {
+    return lanes ? _mm512_mask_loadu_ps(else_, lanes, at) : else_;
+}
+
 /// Values one cell on in direction n, x-, x+, y-, ...; of other tiles, which other threads may be
 /// writing to, only some lanes.
 INLINE __m512 pair_beside(const TileView *v, int at, __mmask16 some, const int n) {
     const float *self = v->self + at, *side = v->side[n] + at;
     const int pair = at >> 4 & 3, z = at >> 6;
+    const __m512 none = _mm512_setzero_ps();
     if (n == 0) {
         const __m512i from =
             _mm512_setr_epi32(23, 0, 1, 2, 3, 4, 5, 6, 31, 8, 9, 10, 11, 12, 13, 14);
-        const __m512 first = _mm512_maskz_loadu_ps((__mmask16)(some << 7 & 0x8080), side);
+        const __m512 first = other_lanes(none, (__mmask16)(some << 7 & 0x8080), side);
         return _mm512_permutex2var_ps(_mm512_loadu_ps(self), from, first);
     }
     if (n == 1) {
         const __m512i from =
             _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 16, 9, 10, 11, 12, 13, 14, 15, 24);
-        const __m512 last = _mm512_maskz_loadu_ps((__mmask16)(some >> 7 & 0x0101), side);
+        const __m512 last = other_lanes(none, (__mmask16)(some >> 7 & 0x0101), side);
         return _mm512_permutex2var_ps(_mm512_loadu_ps(self), from, last);
     }
     if (n == 2) {
         if (pair > 0) return _mm512_loadu_ps(self - 8);
         const __m512 high = _mm512_maskz_loadu_ps(0xff00, self - 8);
-        return _mm512_mask_loadu_ps(high, some & 0x00ff, side + 56);
+        return other_lanes(high, some & 0x00ff, side + 56);
     }
     if (n == 3) {
         if (pair < 3) return _mm512_loadu_ps(self + 8);
         const __m512 low = _mm512_maskz_loadu_ps(0x00ff, self + 8);
-        return _mm512_mask_loadu_ps(low, some & 0xff00, side - 56);
+        return other_lanes(low, some & 0xff00, side - 56);
     }
-    if (n == 4) return z > 0 ? _mm512_loadu_ps(self - 64) : _mm512_maskz_loadu_ps(some, side + 448);
-    return z < 7 ? _mm512_loadu_ps(self + 64) : _mm512_maskz_loadu_ps(some, side - 448);
+    if (n == 4) return z > 0 ? _mm512_loadu_ps(self - 64) : other_lanes(none, some, side + 448);
+    return z < 7 ? _mm512_loadu_ps(self + 64) : other_lanes(none, some, side - 448);
 }
 
 /// Sum over the neighbours that are in `near`, and how many.
@@ -180,20 +187,29 @@ INLINE void sum_known(const TileView *v, const TileMask near[6], int row, f8 *su
 
 static void grow(const TileView *v, const TileMask near[6], const TileMask *wanted, int dim,
                  float *out) {
+    // Written when all are known: a row that is read while a part of it is on its way to memory
+    // waits until it has come there.
+    float made[TILE * TILE * TILE];
+    const int depth = dim == 3 ? TILE : 1;
 #if defined(__AVX512F__)
-    EACH_PAIR(wanted, dim == 3 ? TILE : 1, {
+    EACH_PAIR(wanted, depth, {
         __m512 sum, count;
         dim == 3 ? pair_known(v, near, at, &sum, &count, 3)
                  : pair_known(v, near, at, &sum, &count, 2);
-        _mm512_mask_storeu_ps(out + at, pair_lanes(wanted, at), _mm512_div_ps(sum, count));
+        _mm512_storeu_ps(made + at, _mm512_div_ps(sum, count));
+    })
+    EACH_PAIR(wanted, depth, {
+        _mm512_mask_storeu_ps(out + at, pair_lanes(wanted, at), _mm512_loadu_ps(made + at));
     })
 #else
-    EACH_ROW(wanted, dim == 3 ? TILE : 1, {
+    EACH_ROW(wanted, depth, {
         f8 sum = {}, count = {};
         dim == 3 ? sum_known(v, near, row, &sum, &count, 3)
                  : sum_known(v, near, row, &sum, &count, 2);
-        store_lanes(out + row * 8, row_lanes(wanted, row), sum / count);
+        store8(made + row * 8, sum / count);
     })
+    EACH_ROW(wanted, depth,
+             { store_lanes(out + row * 8, row_lanes(wanted, row), load8(made + row * 8)); })
 #endif
 }
 

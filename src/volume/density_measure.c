@@ -206,12 +206,17 @@ DensityErrors density_errors(const BrimSim *s, const float *density, const uint8
         here.slice[z] &= ~mask_word(g, s->below, slot, z);
     TileMask edge = has_band(s) ? edge_cells(s, slot) : (TileMask){{0}};
     memset(error, 0, (size_t)g->tile_cells * sizeof *error);
+    const bool walls = solid_here(s, slot);
     for (int z = 0; z < g->tile_depth; z++)
         for (uint64_t bits = here.slice[z]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits), cell = z * 64 + bit;
             float e = mine[cell] - 1;
             if (edge.slice[z] >> bit & 1 && fabsf(e) < CHANCE) e = 0;
-            if (e < 0 && (air.slice[z] >> bit & 1 || in_gap(s, density, wet, slot, cell))) e = 0;
+            // Signs come by chance, which branches would guess in vain. Few cells are so empty, or
+            // beside solids, that they may be in a gap.
+            const float least = air.slice[z] >> bit & 1 ? 0 : -INFINITY;
+            e = e < least ? least : e;
+            if ((mine[cell] < 0.5f || walls) && e < 0 && in_gap(s, density, wet, slot, cell)) e = 0;
             error[cell] = e;
             sums.sum += fabsf(e);
             sums.cells++;
