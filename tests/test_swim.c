@@ -114,12 +114,14 @@ TEST(swim_dropped_bodies_never_come_back_faster) {
 
 TEST(swim_bent_beam_gives_back_no_more_than_it_got) {
     // Held at its foot under water without weight, bent by a third of its length by a hand and let
-    // go: energy of body and water never 1 % above that, and it swings through.
+    // go: energy of body and water never 1 % above that, and it swings through. Also in a tank that
+    // is closed and full, where the beam swelled and gave back up to 40,000 times as much.
     static const double density[3] = {50, 1000, 8000}, rate[3] = {60, 66.7, 20},
                         step[3] = {1.0 / 60, 0.0115, 0.05}; // equal; cut, 11.5 and 3.5 ms; long
-    for (int n = 0; n < 9; n++) {
+    for (int n = 0; n < 15; n++) {
         Case c = case_box(2, 1, 32, 32, 1);
         BrimBodyDef b = brim_default_body_def();
+        const float level = n < 9 ? 0.8f : 1;
         BrimKeyframe keys[2] = {{.time = 0}, {.time = 0.5, .position = {0.15f, -0.03f, 0}}};
         BrimGrabDef hand = brim_default_grab_def();
         BrimPinDef pin = {.shape =
@@ -127,9 +129,9 @@ TEST(swim_bent_beam_gives_back_no_more_than_it_got) {
         hand.at = (BrimVec3){0.54f, 0.5f, 0}, hand.keyframes = keys, hand.keyframe_count = 2;
         hand.stop = 1;
         b.shape = box_between((BrimVec3){0.46f, 0, 0}, (BrimVec3){0.54f, 0.5f, 1});
-        b.density = (float)density[n / 3], b.young = 4e5f, b.modes = 8, b.elements = 60;
+        b.density = (float)density[n % 9 / 3], b.young = 4e5f, b.modes = 8, b.elements = 60;
         b.pins = &pin, b.pin_count = 1, b.grabs = &hand, b.grab_count = 1;
-        case_liquid(&c, box_between((BrimVec3){0}, (BrimVec3){1, 0.8f, 1}));
+        case_liquid(&c, box_between((BrimVec3){0}, (BrimVec3){1, level, 1}));
         c.def.gravity = (BrimVec3){0}, c.def.bodies = &b, c.def.body_count = 1;
         c.def.frame_rate = rate[n % 3], c.def.step = step[n % 3];
         BrimError error = {0};

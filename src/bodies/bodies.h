@@ -79,6 +79,11 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
 
 /// Lists the cells whose walls bodies close, tile by tile. False when out of memory.
 bool walls_gather(BrimSim *s);
+/// Finds the bodies that are enclosed by liquid that nothing can leave: there B must tell the
+/// body's change of volume exactly. What it errs by where cut cells turn and bend would add up,
+/// step by step, to a volume that only the liquid's pressure holds, and the pressure would turn the
+/// body.
+void walls_enclose(BrimSim *s);
 /// B of the step of dn seconds that v makes.
 void walls_follow(BrimSim *s, double dn);
 /// out [dim][r] = B^T x of one body; x by row of the system.

@@ -31,8 +31,8 @@ void body_free(Body *b) {
     free(b->cell), free(b->cell_row), free(b->wall_triangle), free(b->wall_area),
         free(b->cell_work);
     free(b->force), free(b->pressure), free(b->head), free(b->contact), free(b->limit),
-        free(b->hand), free(b->shear), free(b->grip), free(b->step), free(b->pulled),
-        free(b->residual), free(b->change), free(b->extra), free(b->work);
+        free(b->hand), free(b->lack), free(b->wets), free(b->shear), free(b->grip), free(b->step),
+        free(b->pulled), free(b->residual), free(b->change), free(b->extra), free(b->work);
     *b = (Body){0};
 }
 
@@ -44,12 +44,13 @@ static size_t padded(size_t count) {
 size_t body_bytes(const Body *b) {
     const Trimesh *m = &b->surface;
     size_t r = b->elastic ? (size_t)b->elastic->r : 0, n = m->vertex_count;
-    size_t dofs = r * (size_t)b->dim, vectors = 12, matrices = b->grip ? 2 : 1;
+    size_t dofs = r * (size_t)b->dim, vectors = 13, matrices = b->grip ? 2 : 1;
     size_t bytes = b->elastic ? elastic_bytes(b->elastic) + twins_bytes(b) : 0;
     bytes += shape_bytes(b->shape) + clusters_bytes(&b->clusters);
     bytes += m->vertex_capacity * sizeof *m->vertices + m->triangle_capacity * sizeof *m->triangles;
     bytes += n * (sizeof *b->rest + sizeof *b->velocity + sizeof *b->normal +
                   sizeof *b->vertex_area + sizeof *b->touches);
+    bytes += m->triangle_count * sizeof *b->wets;
     bytes += r * (n * sizeof *b->row + padded(n) * sizeof *b->places);
     if (b->folds)
         bytes += n * (sizeof *b->rest_normal + sizeof *b->fold + sizeof *b->sight + sizeof *b->way +
@@ -166,9 +167,11 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->velocity = memory_zero(n * sizeof *b->velocity);
     b->vertex_area = memory_zero(n * sizeof *b->vertex_area);
     b->touches = memory_zero(n * sizeof *b->touches);
+    b->wets = memory_zero(b->surface.triangle_count * sizeof *b->wets);
     b->force = memory_zero(dofs * sizeof(double)), b->pressure = memory_zero(dofs * sizeof(double));
     b->contact = memory_zero(dofs * sizeof(double)), b->work = memory_zero(dofs * sizeof(double));
-    b->limit = memory_zero(dofs * sizeof(double)), b->shear = memory_zero(dofs * sizeof(double));
+    b->lack = memory_zero(dofs * sizeof(double)), b->limit = memory_zero(dofs * sizeof(double)),
+    b->shear = memory_zero(dofs * sizeof(double));
     b->hand = memory_zero(dofs * sizeof(double)), b->head = memory_zero(dofs * sizeof(double));
     b->step = memory_zero(dofs * sizeof(double)), b->pulled = memory_zero(dofs * sizeof(double));
     b->residual = memory_zero(dofs * sizeof(double)),
@@ -176,9 +179,9 @@ BrimResult body_surface(Body *b, double spacing, BrimError *error) {
     b->extra = memory_zero(dofs * dofs * sizeof(double));
     double *row = memory_new(r * sizeof *row);
     bool ok = b->rest && b->row && b->places && b->velocity && b->normal && b->vertex_area &&
-              b->touches && b->force && b->pressure && b->head && b->contact && b->limit &&
-              b->shear && b->hand && b->step && b->pulled && b->residual && b->change && b->work &&
-              b->extra && row;
+              b->touches && b->wets && b->force && b->pressure && b->head && b->contact &&
+              b->limit && b->shear && b->lack && b->hand && b->step && b->pulled && b->residual &&
+              b->change && b->work && b->extra && row;
     if (ok) fill_volume(b);
     for (size_t i = 0; ok && i < n; i++) {
         for (int a = 0; a < 3; a++) b->rest[i][a] = b->surface.vertices[i][a];

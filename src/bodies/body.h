@@ -64,6 +64,11 @@ typedef struct Body {
     uint32_t *wall_triangle; ///< triangles, by cell
     double (*wall_area)[3];  ///< [triangles] normal times area
     double *cell_work;       ///< [dim][cells] scratch of B and B^T
+    bool enclosed;           ///< all cells lie in closed components of the liquid
+    bool *wets;              ///< [triangles] bodies that are enclosed: which count for that
+    double enclosed_area;    ///< sum of the closed area of all cells, in faces
+    double *lack; ///< [dim][r] bodies that are enclosed: what the sum of B's rows lacks of the
+                  ///< body's change of volume
     size_t cell_count, cell_room, row_room, wall_room, area_room, work_room;
     double *force;       ///< [r][dim] all but elastic ones, N: of the step
     double *pressure;    ///< [r][dim] of the liquid's pressure in the middle of cells, N

@@ -316,6 +316,7 @@ bool bodies_solve(BrimSim *s, double kick, const PoissonParams *params, PoissonR
     b->counted = false;
     *memory = !walls_gather(s) || !shear_gather(s, kick);
     if (*memory) return false;
+    walls_enclose(s);
     PoissonTerm term = {apply, level, b, b->cell_count, b->cell, b->out, b->kept};
     int iterations = 0;
     for (int k = 0; k < b->count; k++) {

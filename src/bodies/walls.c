@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "bodies/bodies.h"
 #include "bodies/sums.h"
+#include "elastic/dense.h"
 #include "solid/triangle.h"
 #include "step/stages.h"
 #include "step/system.h"
@@ -329,6 +330,120 @@ static void follow_cells(void *context, int piece, int thread) {
     }
 }
 
+static double closed_area(const Body *b, size_t cell) {
+    const float *a = b->cell[cell].area;
+    return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]);
+}
+
+typedef enum Sight { AT_WALL = 0, AT_LIQUID = 1, AT_AIR = 2 } Sight;
+
+/// What a triangle looks at.
+static Sight sight_of(const BrimSim *s, const Body *b, size_t triangle) {
+    double x[3][3], area[3];
+    corners_at(b, triangle, 0, x), area_of(s->dim, x, area);
+    const double size = sqrt(dot3(area, area));
+    Sight sight = AT_WALL;
+    for (int n = 0; n < LOOKS && size > 0 && sight != AT_LIQUID; n++) {
+        float place[3] = {0}, distance;
+        int at[3] = {0};
+        bool wall = false;
+        for (int a = 0; a < s->dim; a++) {
+            for (int k = 0; k < s->dim; k++) place[a] += (float)(x[k][a] / s->dim);
+            place[a] += (float)(LOOK[n] * (double)s->dx * area[a] / size);
+            at[a] = space_cell(s->space, place[a]);
+            wall |= at[a] < 0 || at[a] >= s->grid.cells[a];
+        }
+        for (int k = 0; k < s->bodies->first_solid && !wall; k++) {
+            solid_distance(s->walls.solids[k], 1, &place[0], &place[1], &place[2], &distance);
+            wall = solid_exists(s->walls.solids[k], s->walls.time) && distance < 0;
+        }
+        if (wall) continue;
+        int64_t cell = grid_cell(&s->grid, at[0], at[1], at[2]);
+        cell = cell < 0 ? -1 : wet_cell(s, cell);
+        sight = cell >= 0 && system_has(s, cell) ? AT_LIQUID : AT_AIR;
+    }
+    return sight;
+}
+
+/// part [vertices] => the least vertex of each one's connected part of the surface.
+static void find_parts(const Body *b, uint32_t *part) {
+    const Trimesh *m = &b->surface;
+    for (uint32_t v = 0; v < m->vertex_count; v++) part[v] = v;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t t = 0; t < m->triangle_count; t++) {
+            uint32_t least = UINT32_MAX;
+            for (int k = 0; k < 3; k++) {
+                uint32_t own = part[part[m->triangles[t][k]]];
+                least = own < least ? own : least;
+            }
+            for (int k = 0; k < 3; k++) {
+                changed |= part[m->triangles[t][k]] != least;
+                part[m->triangles[t][k]] = least;
+            }
+        }
+    }
+}
+
+/// Which triangles count for the change of volume: those of parts of the surface that the liquid
+/// wets, all of them, but for what lies on walls. False: there is air before one of them, or out
+/// of memory.
+static bool find_wet(const BrimSim *s, Body *b) {
+    const Trimesh *m = &b->surface;
+    uint32_t *part = malloc(m->vertex_count * sizeof *part);
+    uint8_t *found = calloc(m->vertex_count, 1);
+    bool ok = part && found;
+    if (ok) find_parts(b, part);
+    for (size_t t = 0; ok && t < m->triangle_count; t++)
+        found[part[m->triangles[t][0]]] |= (uint8_t)sight_of(s, b, t);
+    for (size_t t = 0; ok && t < m->triangle_count; t++) {
+        const uint8_t of = found[part[m->triangles[t][0]]];
+        ok = of != (AT_LIQUID | AT_AIR);
+        b->wets[t] = of & AT_LIQUID;
+    }
+    free(part), free(found);
+    return ok;
+}
+
+void walls_enclose(BrimSim *s) {
+    for (int k = 0; k < s->bodies->count; k++) {
+        Body *b = &s->bodies->body[k];
+        b->enclosed = b->cell_count > 0, b->enclosed_area = 0;
+        for (size_t n = 0; n < b->cell_count && b->enclosed; n++) {
+            const int64_t cell = s->bodies->cell[b->cell[n].at];
+            b->enclosed = poisson_component(s->projection.poisson, cell) >= 0;
+            b->enclosed_area += closed_area(b, n);
+        }
+        b->enclosed = b->enclosed && b->enclosed_area > 0 && find_wet(s, b);
+    }
+}
+
+/// => lack. The body's change of volume is that of its surface, by areas in the middle of the step:
+/// exact for what its corners do in a straight line.
+static void find_lack(const Follow *f) {
+    Body *b = f->body;
+    const size_t r = (size_t)b->elastic->r;
+    const int dim = b->dim;
+    memset(b->lack, 0, (size_t)b->elastic->dofs * sizeof *b->lack);
+    for (size_t t = 0; t < b->surface.triangle_count; t++) {
+        double x[3][3], area[3];
+        if (!b->wets[t]) continue;
+        corners_at(b, t, f->half, x), area_of(dim, x, area);
+        for (int k = 0; k < dim; k++) {
+            const float *row = b->row + (size_t)b->surface.triangles[t][k] * r;
+            for (int a = 0; a < dim; a++) {
+                const double part = -area[a] * f->scale / dim;
+                for (size_t i = 0; i < r; i++) b->lack[(size_t)a * r + i] += part * (double)row[i];
+            }
+        }
+    }
+    for (size_t n = 0; n < b->cell_count; n++)
+        for (int a = 0; a < dim; a++)
+            for (size_t i = 0; i < r; i++)
+                b->lack[(size_t)a * r + i] -=
+                    (double)b->cell[n].push[a] * (double)b->cell_row[n * r + i];
+}
+
 void walls_follow(BrimSim *s, double dn) {
     Bodies *b = s->bodies;
     for (int k = 0; k < b->count; k++) {
@@ -336,6 +451,7 @@ void walls_follow(BrimSim *s, double dn) {
         body_speeds(body);
         Follow f = {body, 0.5 * dn, pow((double)s->dx, 1 - s->dim)};
         team_for(s->team, team_parts(body->cell_count, CELLS_A_TASK), 1, follow_cells, &f);
+        if (body->enclosed) find_lack(&f);
     }
 }
 
@@ -368,6 +484,11 @@ void walls_pull(const Bodies *b, const Body *body, const float *x, double *out) 
     int few = 1 + (int)(700 / (count + 1)); // of columns, where there are few cells
     team_for(body->elastic->params.team, team_parts((size_t)body->elastic->r, COLUMNS), few,
              pull_columns, &p);
+    if (!body->enclosed) return;
+    double mean = 0;
+    for (size_t n = 0; n < count; n++)
+        mean += (double)x[b->cell[body->cell[n].at]] * closed_area(body, n) / body->enclosed_area;
+    for (int i = 0; i < body->elastic->dofs; i++) out[i] += mean * body->lack[i];
 }
 
 static void push_cells(void *context, int piece, int thread) {
@@ -391,6 +512,11 @@ void walls_push(const Body *body, double scale, const double *v, float *out) {
     Product p = {.body = body, .v = v};
     int few = 1 + 1000 / body->elastic->dofs;
     team_for(body->elastic->params.team, team_parts(body->cell_count, CELLS), few, push_cells, &p);
-    for (size_t n = 0; n < body->cell_count; n++)
-        out[body->cell[n].at] += (float)(scale * body->cell_work[n]);
+    double lack = 0;
+    if (body->enclosed) lack = dense_dot(body->lack, v, body->elastic->dofs) / body->enclosed_area;
+    for (size_t n = 0; n < body->cell_count; n++) {
+        double pushed = body->cell_work[n];
+        if (body->enclosed) pushed += lack * closed_area(body, n);
+        out[body->cell[n].at] += (float)(scale * pushed);
+    }
 }

@@ -199,6 +199,17 @@ bool closed_find(Poisson *s) {
     return ok;
 }
 
+int poisson_component(const Poisson *s, int64_t cell) {
+    const Closed *c = &s->closed;
+    if (c->count == 0) return -1;
+    const int64_t cells = s->level[0].grid->tile_cells;
+    const int slot = (int)(cell / cells), in = (int)(cell % cells);
+    for (size_t i = 0; i < c->part_count; i++)
+        if (c->part[i].slot == slot && c->part[i].cells.plane[in >> 6] >> (in & 63) & 1)
+            return c->part[i].component;
+    return -1;
+}
+
 void closed_free(Poisson *s) {
     free(s->closed.part), free(s->closed.sum), free(s->closed.mean), free(s->closed.level);
     free(s->closed.cells), free(s->closed.hidden);

@@ -57,6 +57,9 @@ size_t poisson_bytes(const Poisson *solver);
 /// Gives back what larger systems than the last one needed, which is gone with it.
 void poisson_release(Poisson *solver);
 
+/// The closed component of the system that an unknown lies in; -1: none.
+int poisson_component(const Poisson *solver, int64_t cell);
+
 /// Arrays of a system to come, [cells] each, in what the solver works with anyway.
 typedef struct PoissonRoom {
     float *a[3], *diag; ///< prepare keeps what differs from cell to cell
