@@ -19,10 +19,11 @@ bool ends_with(const char *path, const char *end);
 typedef struct Look {
     BrimScene *scene;
     BrimSolidDef *solids;
+    BrimBodyDef *bodies;
 } Look;
 
-/// Puts the look of a scene file, and the materials of its solids, into a def. Returns an exit
-/// code.
+/// Puts the look of a scene file, and the materials of its solids and bodies, into a def. Returns
+/// an exit code.
 int take_look(const char *path, Look *look, BrimSimDef *def);
 void look_free(Look *look);
 /// Of all that decides how a def looks.

@@ -207,7 +207,7 @@ TEST(look_traced_sphere_is_where_it_should_be) {
     def.solids = &ball, def.solid_count = 1;
     Solids solids;
     BrimError error;
-    CHECK_OK(solids_new(&solids, &def, 0, &error), error);
+    CHECK_OK(solids_new(&solids, &def, 0, NULL, &error), error);
     View v = view_camera(def.size, 160, 90);
     SolidHit *hit = malloc(160 * 90 * sizeof *hit);
     CHECK(hit);

@@ -312,9 +312,12 @@ TEST(mesh_of_bodies_that_touch_is_read_by_its_indices) {
     for (int i = 0; i < 2; i++) {
         const Trimesh *t = i ? &folded : &m;
         const char *path = at(i ? "folded-1.ply" : "bodies-1.ply");
+        float(*zeros)[3] = calloc(t->vertex_count, sizeof *zeros);
         BrimMesh mesh = {.vertex_count = t->vertex_count,
                          .triangle_count = t->triangle_count,
                          .position = t->vertices,
+                         .normal = zeros,
+                         .velocity = zeros,
                          .triangle = t->triangles};
         CHECK_OK(brim_write_mesh(&mesh, 0, 0, BRIM_MESH_PLY, path, &error), error);
         Trimesh read = {0};
@@ -331,6 +334,7 @@ TEST(mesh_of_bodies_that_touch_is_read_by_its_indices) {
         picture.width = picture.height = 32, picture.samples = 1, picture.bodies = path;
         CHECK_OK(brim_write_picture(&def, &none, NULL, 0, &picture, at("bodies.png"), &error),
                  error);
+        free(zeros);
     }
     BrimMesh second = {.vertex_count = m.vertex_count,
                        .triangle_count = m.triangle_count,

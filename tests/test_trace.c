@@ -218,7 +218,7 @@ TEST(trace_solid_shades_the_floor) {
     def.solids = &ball, def.solid_count = 1;
     Solids solids;
     BrimError error;
-    CHECK_OK(solids_new(&solids, &def, 0, &error), error);
+    CHECK_OK(solids_new(&solids, &def, 0, NULL, &error), error);
     Mesh none = {0};
     WaterPicture picture = {.def = &def,
                             .solids = &solids,

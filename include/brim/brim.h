@@ -194,11 +194,11 @@ typedef enum BrimMotionKind {
 
 typedef enum BrimGlass { BRIM_GLASS_AUTO, BRIM_GLASS_NO, BRIM_GLASS_YES } BrimGlass;
 
-/// How a solid looks in ray-traced pictures.
+/// How a solid or a body looks in ray-traced pictures.
 typedef struct BrimMaterial {
     BrimVec3 colour; ///< fraction of red, green and blue light that it reflects; zeros: by its kind
     float roughness; ///< 1 matte, 0 polished
-    BrimGlass glass; ///< auto: solids with thin walls are
+    BrimGlass glass; ///< auto: solids with thin walls are, bodies are not
 } BrimMaterial;
 
 typedef struct BrimSolidDef {
@@ -274,6 +274,7 @@ typedef struct BrimBodyDef {
     int pin_count;
     const BrimGrabDef *grabs;
     int grab_count;
+    BrimMaterial look; ///< does not change the result
 } BrimBodyDef;
 
 BRIM_API BrimBodyDef brim_default_body_def(void);
@@ -1153,6 +1154,7 @@ typedef struct BrimMesh {
     float (*normal)[3];      ///< [vertex_count], unit, out of the water
     float (*velocity)[3];    ///< [vertex_count], m/s
     uint32_t (*triangle)[3]; ///< [triangle_count]
+    int32_t *body;           ///< [vertex_count] the scene's body that it belongs to; NULL: none has
 } BrimMesh;
 
 /// Makes surfaces for the frames of one scene: holds its solids. 3D only. With a narrow band frames
@@ -1204,15 +1206,15 @@ BRIM_API BrimResult brim_mesh_jump(const BrimMesh *before, const BrimMesh *after
                                    BrimError *error);
 
 typedef enum BrimMeshFormat {
-    /// binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz; triangles. Without normals or
-    /// velocities where the mesh has none
+    /// binary little-endian: x, y, z, nx, ny, nz, vx, vy, vz, body; triangles. Without normals,
+    /// velocities or bodies where the mesh has none
     BRIM_MESH_PLY,
     BRIM_MESH_OBJ, ///< text: positions, normals, triangles; no velocities
     BRIM_MESH_VTP, ///< VTK PolyData, for ParaView: positions, triangles, Normals, velocity
 } BrimMeshFormat;
 
-/// The surfaces of all bodies with the velocity of each vertex, as PLY; 2D: closed slices, one cell
-/// deep, about z = 0.
+/// The surfaces of all bodies with the velocity and the body's number of each vertex, as PLY; 2D:
+/// closed slices, one cell deep, about z = 0.
 BRIM_API BrimResult brim_write_bodies(const BrimSim *sim, const char *path, BrimError *error);
 /// A row for each body: what BrimBodyState holds, as CSV.
 BRIM_API BrimResult brim_write_body_states(const BrimSim *sim, const char *path, BrimError *error);

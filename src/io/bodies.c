@@ -8,7 +8,7 @@
 #include <string.h>
 
 static void free_mesh(BrimMesh *m) {
-    free(m->position), free(m->normal), free(m->velocity), free(m->triangle);
+    free(m->position), free(m->normal), free(m->velocity), free(m->triangle), free(m->body);
 }
 
 static bool mesh_room(BrimMesh *m) {
@@ -16,18 +16,20 @@ static bool mesh_room(BrimMesh *m) {
     m->normal = memory_zero((m->vertex_count + 1) * sizeof *m->normal);
     m->velocity = memory_new((m->vertex_count + 1) * sizeof *m->velocity);
     m->triangle = memory_new((m->triangle_count + 1) * sizeof *m->triangle);
-    return m->position && m->normal && m->velocity && m->triangle;
+    m->body = memory_new((m->vertex_count + 1) * sizeof *m->body);
+    return m->position && m->normal && m->velocity && m->triangle && m->body;
 }
 
 /// In 2D the outline becomes a closed slice one cell deep about z = 0: each vertex twice, four
 /// triangles a segment, of which those on the two sides all meet in one vertex.
-static void add_surface(const BrimBodySurface *s, bool flat, float depth, BrimMesh *m) {
+static void add_surface(const BrimBodySurface *s, int body, bool flat, float depth, BrimMesh *m) {
     size_t first = m->vertex_count, copies = flat ? 2 : 1;
     uint32_t up = (uint32_t)s->vertex_count, hub = (uint32_t)first;
     for (size_t i = 0; i < copies * s->vertex_count; i++) {
         size_t from = i % s->vertex_count, to = m->vertex_count++;
         memcpy(m->position[to], s->position[from], sizeof *m->position);
         memcpy(m->velocity[to], s->velocity[from], sizeof *m->velocity);
+        m->body[to] = body;
         if (flat) m->position[to][2] = (i < s->vertex_count ? -0.5f : 0.5f) * depth;
     }
     for (size_t t = 0; t < s->triangle_count; t++) {
@@ -85,7 +87,7 @@ BrimResult brim_write_bodies(const BrimSim *sim, const char *path, BrimError *er
         m.vertex_count = m.triangle_count = 0;
         for (int i = 0; i < count; i++) {
             brim_sim_body_surface(sim, i, &s, NULL);
-            add_surface(&s, flat, def->size.x / (float)def->cells[0], &m);
+            add_surface(&s, i, flat, def->size.x / (float)def->cells[0], &m);
         }
         find_normals(&m);
         r = brim_write_mesh(&m, brim_sim_time(sim), brim_sim_frame(sim), BRIM_MESH_PLY, path,

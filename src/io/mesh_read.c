@@ -14,6 +14,7 @@ typedef struct Reader {
     FILE *in;
     const char *path;
     uint64_t bytes; ///< of the whole file
+    bool bodies;    ///< vertices say which body they belong to
     BrimMesh *mesh;
     BrimError *error;
 } Reader;
@@ -29,7 +30,12 @@ static BrimResult damaged(const Reader *r, const char *what) {
                 "'%s' is damaged: %s; 'brim mesh --overwrite' makes it again", r->path, what);
 }
 
-static BrimResult read_header(const Reader *r) {
+/// Bytes of a vertex.
+static size_t record_size(const Reader *r) {
+    return (RECORD_FLOATS + (size_t)r->bodies) * sizeof(uint32_t);
+}
+
+static BrimResult read_header(Reader *r) {
     static const char *const lines[] = {
         "property float x",  "property float y",  "property float z",
         "property float nx", "property float ny", "property float nz",
@@ -49,6 +55,10 @@ static BrimResult read_header(const Reader *r) {
         if (sscanf(line, "element vertex %llu", &vertices) == 1) continue;
         if (sscanf(line, "element face %llu", &faces) == 1) continue;
         if (strcmp(line, "property list uchar uint vertex_indices") == 0) list = true;
+        if (strcmp(line, "property int body") == 0) {
+            if (properties != RECORD_FLOATS || r->bodies) return not_ours(r);
+            r->bodies = true;
+        }
         if (strncmp(line, "property float ", 15) != 0) continue;
         if (properties == RECORD_FLOATS || strcmp(line, lines[properties]) != 0) return not_ours(r);
         properties++;
@@ -56,7 +66,7 @@ static BrimResult read_header(const Reader *r) {
     if (!little || !list || properties != RECORD_FLOATS) return not_ours(r);
     long start = ftell(r->in);
     uint64_t rest = start < 0 || (uint64_t)start > r->bytes ? 0 : r->bytes - (uint64_t)start;
-    uint64_t record = RECORD_FLOATS * sizeof(float);
+    uint64_t record = record_size(r);
     if (vertices > UINT32_MAX || vertices > rest / record ||
         faces > (rest - vertices * record) / FACE_BYTES)
         return damaged(r, "it ends early");
@@ -68,20 +78,23 @@ static BrimResult read_header(const Reader *r) {
 
 static BrimResult read_vertices(const Reader *r) {
     BrimMesh *m = r->mesh;
-    uint32_t record[BATCH][RECORD_FLOATS];
+    uint32_t records[BATCH * (RECORD_FLOATS + 1)];
+    const size_t words = record_size(r) / sizeof *records;
     for (size_t first = 0; first < m->vertex_count; first += BATCH) {
         size_t n = m->vertex_count - first < BATCH ? m->vertex_count - first : BATCH;
-        if (fread(record, sizeof *record, n, r->in) != n) return damaged(r, "it ends early");
+        if (fread(records, record_size(r), n, r->in) != n) return damaged(r, "it ends early");
         for (size_t i = 0; i < n; i++) {
+            const uint32_t *record = records + i * words;
             float value[RECORD_FLOATS];
             for (int k = 0; k < RECORD_FLOATS; k++) {
-                uint32_t word = le32toh(record[i][k]);
+                uint32_t word = le32toh(record[k]);
                 memcpy(&value[k], &word, sizeof word);
                 if (!isfinite(value[k])) return damaged(r, "it holds a value that is not finite");
             }
             memcpy(m->position[first + i], value, 3 * sizeof(float));
             memcpy(m->normal[first + i], value + 3, 3 * sizeof(float));
             memcpy(m->velocity[first + i], value + 6, 3 * sizeof(float));
+            if (m->body) m->body[first + i] = (int32_t)le32toh(record[RECORD_FLOATS]);
         }
     }
     return BRIM_OK;
@@ -114,13 +127,15 @@ static BrimResult allocate(const Reader *r) {
     m->normal = memory_new(vertices * sizeof *m->normal);
     m->velocity = memory_new(vertices * sizeof *m->velocity);
     m->triangle = memory_new((m->triangle_count + 1) * sizeof *m->triangle);
-    if (m->position && m->normal && m->velocity && m->triangle) return BRIM_OK;
+    if (r->bodies) m->body = memory_new(vertices * sizeof *m->body);
+    if (m->position && m->normal && m->velocity && m->triangle && (m->body || !r->bodies))
+        return BRIM_OK;
     return fail(r->error, BRIM_ERROR_MEMORY, "out of memory for the surface '%s'", r->path);
 }
 
 BrimResult mesh_read(FILE *in, uint64_t bytes, const char *path, BrimMesh *mesh, BrimError *error) {
     *mesh = (BrimMesh){0};
-    Reader r = {in, path, bytes, mesh, error};
+    Reader r = {.in = in, .path = path, .bytes = bytes, .mesh = mesh, .error = error};
     BrimResult result = read_header(&r);
     if (result == BRIM_OK) result = allocate(&r);
     if (result == BRIM_OK) result = read_vertices(&r);

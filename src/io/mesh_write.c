@@ -24,18 +24,20 @@ static void ply_header(FileWriter *w, const BrimMesh *m, double time, int frame)
     for (int i = 0; i < 9; i++)
         if (i < 3 || (i < 6 ? m->normal : m->velocity) || !m->vertex_count)
             file_print(w, "property float %s\n", names[i]);
+    if (m->body) file_print(w, "property int body\n");
     file_print(w, "element face %zu\nproperty list uchar uint vertex_indices\nend_header\n",
                m->triangle_count);
 }
 
 static void ply_body(FileWriter *w, const BrimMesh *m) {
-    uint32_t record[BATCH * 9];
+    uint32_t record[BATCH * 10];
     for (size_t first = 0; first < m->vertex_count; first += BATCH) {
         size_t n = m->vertex_count - first < BATCH ? m->vertex_count - first : BATCH, at = 0;
         for (size_t i = first; i < first + n; i++) {
             for (int k = 0; k < 3; k++) record[at++] = little(m->position[i][k]);
             for (int k = 0; k < 3 && m->normal; k++) record[at++] = little(m->normal[i][k]);
             for (int k = 0; k < 3 && m->velocity; k++) record[at++] = little(m->velocity[i][k]);
+            if (m->body) record[at++] = htole32((uint32_t)m->body[i]);
         }
         file_write(w, record, at * sizeof *record);
     }

@@ -210,7 +210,7 @@ void water_free(Water *water);
 
 typedef struct Solid Solid;
 
-/// The solids that exist at the picture's time, in place.
+/// The solids that exist at the picture's time, in place, then the bodies.
 typedef struct Solids {
     Solid **solid;
     bool *clear;  ///< [count] thin walls are drawn clear, so that a cup does not hide its water
@@ -222,7 +222,9 @@ typedef struct Solids {
     float cell;    ///< m
 } Solids;
 
-BrimResult solids_new(Solids *solids, const BrimSimDef *def, double time, BrimError *error);
+/// The def's solids and, from a file of brim_write_bodies, its bodies; NULL: no bodies.
+BrimResult solids_new(Solids *solids, const BrimSimDef *def, double time, const char *bodies,
+                      BrimError *error);
 void solids_free(Solids *solids);
 /// Distance to the nearest solid, or with `solid_only` to the nearest that is not clear, m.
 /// (x, y, z) [n] => distance [n], and, when not NULL, clear [n]: whether that solid is.

@@ -122,22 +122,6 @@ static BrimResult draw_particles(Picture *p, BrimError *error) {
     return result;
 }
 
-/// The solids of the def and, as one more, the bodies' surfaces.
-static BrimResult make_solids(Picture *p, BrimError *error) {
-    if (!p->want->bodies) return solids_new(&p->solids, p->def, p->time, error);
-    BrimSimDef def = *p->def;
-    BrimSolidDef *solids = calloc((size_t)def.solid_count + 1, sizeof *solids);
-    if (!solids) return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's bodies");
-    if (def.solid_count) memcpy(solids, def.solids, (size_t)def.solid_count * sizeof *solids);
-    BrimSolidDef *bodies = &solids[def.solid_count++];
-    *bodies = brim_default_solid_def();
-    bodies->shape.kind = BRIM_SHAPE_MESH, bodies->shape.file = p->want->bodies;
-    def.solids = solids;
-    BrimResult result = solids_new(&p->solids, &def, p->time, error);
-    free(solids);
-    return result;
-}
-
 /// The middle slice of a warped grid in 3D, over all that is drawn.
 static void draw_slice(Picture *p, bool text) {
     const View v = picture_camera(p, 1, text);
@@ -165,7 +149,7 @@ static void draw_slice(Picture *p, bool text) {
 static BrimResult draw(Picture *p, const BrimMesh *mesh, const char *path, BrimError *error) {
     bool traced =
         p->def->dim == 3 && p->want->style == BRIM_STYLE_WATER && mesh && brim_traces_rays();
-    BrimResult result = make_solids(p, error);
+    BrimResult result = solids_new(&p->solids, p->def, p->time, p->want->bodies, error);
     if (result == BRIM_OK) result = traced ? trace_water(p, mesh, error) : draw_particles(p, error);
     if (result == BRIM_OK && p->def->dim == 3 && p->want->grid && p->want->nodes)
         draw_slice(p, !traced);

@@ -1,22 +1,28 @@
-// The solids of the picture: made, placed, and asked for their distance.
+// The solids of the picture, and its bodies: made, placed, and asked for their distance.
 #include "base/error.h"
 #include "look/look.h"
 #include "solid/solid.h"
+#include "solid/trimesh.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK = 128 };
 
-BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *error) {
-    *s = (Solids){.size = def->size, .cell = def->size.x / (float)def->cells[0]};
-    if (def->solid_count <= 0) return BRIM_OK;
-    s->solid = calloc((size_t)def->solid_count, sizeof(Solid *));
-    s->clear = calloc((size_t)def->solid_count, sizeof(bool));
-    s->ground = calloc((size_t)def->solid_count, sizeof(bool));
-    s->mesh = calloc((size_t)def->solid_count, sizeof(bool));
-    s->look = calloc((size_t)def->solid_count, sizeof *s->look);
-    if (!s->solid || !s->clear || !s->ground || !s->mesh || !s->look)
-        return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's solids");
+static BrimResult out_of_memory(BrimError *error) {
+    return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's solids");
+}
+
+static BrimResult make_room(Solids *s, size_t count, BrimError *error) {
+    s->solid = calloc(count, sizeof(Solid *));
+    s->clear = calloc(count, sizeof(bool));
+    s->ground = calloc(count, sizeof(bool));
+    s->mesh = calloc(count, sizeof(bool));
+    s->look = calloc(count, sizeof *s->look);
+    bool all = s->solid && s->clear && s->ground && s->mesh && s->look;
+    return all ? BRIM_OK : out_of_memory(error);
+}
+
+static BrimResult add_solids(Solids *s, const BrimSimDef *def, double time, BrimError *error) {
     for (int i = 0; i < def->solid_count; i++) {
         Solid *solid = NULL;
         BrimResult result = solid_new(&def->solids[i], def->dim, s->cell, &solid, error);
@@ -27,7 +33,7 @@ BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *
         }
         if (!solid_place(solid, time, 0)) {
             solid_free(&solid);
-            return fail(error, BRIM_ERROR_MEMORY, "out of memory for the picture's solids");
+            return out_of_memory(error);
         }
         s->clear[s->count] = solid_thickness(solid) < 0.03f * vec_length(def->size);
         s->look[s->count] = def->solids[i].look;
@@ -38,6 +44,90 @@ BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, BrimError *
         s->solid[s->count++] = solid;
     }
     return BRIM_OK;
+}
+
+/// The body that a triangle belongs to. Frames of earlier versions do not say: then it is the
+/// first.
+static int body_of(const BrimMesh *m, size_t triangle) {
+    return m->body ? m->body[m->triangle[triangle][0]] : 0;
+}
+
+/// The triangles of one body, by themselves.
+static BrimResult cut_out(const BrimMesh *m, int body, const char *path, Trimesh *mesh,
+                          BrimError *error) {
+    size_t room = (m->vertex_count > m->triangle_count ? m->vertex_count : m->triangle_count) + 1;
+    uint32_t *at = malloc(room * sizeof *at);
+    mesh->vertices = malloc(room * sizeof *mesh->vertices);
+    mesh->triangles = malloc(room * sizeof *mesh->triangles);
+    if (!at || !mesh->vertices || !mesh->triangles) {
+        free(at);
+        return out_of_memory(error);
+    }
+    mesh->vertex_capacity = mesh->triangle_capacity = room;
+    for (size_t i = 0; i < m->vertex_count; i++) {
+        at[i] = (uint32_t)mesh->vertex_count;
+        if (m->body && m->body[i] != body) continue;
+        memcpy(mesh->vertices[mesh->vertex_count++], m->position[i], sizeof *m->position);
+    }
+    for (size_t t = 0; t < m->triangle_count; t++) {
+        if (body_of(m, t) != body) continue;
+        for (int k = 0; k < 3; k++)
+            mesh->triangles[mesh->triangle_count][k] = at[m->triangle[t][k]];
+        mesh->triangle_count++;
+    }
+    free(at);
+    mesh->joined = trimesh_balanced(mesh); // two vertices of a bent body may be at one place
+    return trimesh_close(mesh, path, error);
+}
+
+/// How many bodies a file of brim_write_bodies holds, one after the other; -1: it is none.
+static int count_bodies(const BrimMesh *m) {
+    if (!m->body || m->vertex_count == 0) return m->vertex_count > 0;
+    for (size_t i = 0; i < m->vertex_count; i++) {
+        int before = i == 0 ? 0 : m->body[i - 1];
+        if (m->body[i] != before && (i == 0 || m->body[i] != before + 1)) return -1;
+    }
+    for (size_t t = 0; t < m->triangle_count; t++)
+        for (int k = 1; k < 3; k++)
+            if (m->body[m->triangle[t][k]] != body_of(m, t)) return -1;
+    return m->body[m->vertex_count - 1] + 1;
+}
+
+static BrimResult add_body(Solids *s, const BrimSimDef *def, const BrimMesh *m, int body,
+                           const char *path, BrimError *error) {
+    BrimMaterial look = brim_default_body_def().look;
+    if (body < def->body_count && def->bodies) look = def->bodies[body].look;
+    Trimesh mesh = {0};
+    Solid *solid = NULL;
+    BrimResult result = cut_out(m, body, path, &mesh, error);
+    if (result == BRIM_OK)
+        result = solid_new_surface(&mesh, path, def->dim, s->cell, &solid, error);
+    trimesh_free(&mesh);
+    if (result != BRIM_OK) return result;
+    s->look[s->count] = look;
+    s->clear[s->count] = look.glass == BRIM_GLASS_YES;
+    s->mesh[s->count] = true;
+    s->solid[s->count++] = solid;
+    return BRIM_OK;
+}
+
+BrimResult solids_new(Solids *s, const BrimSimDef *def, double time, const char *bodies,
+                      BrimError *error) {
+    *s = (Solids){.size = def->size, .cell = def->size.x / (float)def->cells[0]};
+    BrimMesh m = {0};
+    BrimResult result = bodies ? brim_mesh_read(bodies, &m, error) : BRIM_OK;
+    if (result != BRIM_OK) return result;
+    int count = count_bodies(&m);
+    if (count < 0)
+        result =
+            fail(error, BRIM_ERROR_INPUT, "'%s' is no surface of bodies that Brim wrote", bodies);
+    if (result == BRIM_OK && def->solid_count + count > 0)
+        result = make_room(s, (size_t)def->solid_count + (size_t)count, error);
+    if (result == BRIM_OK) result = add_solids(s, def, time, error);
+    for (int i = 0; result == BRIM_OK && i < count; i++)
+        result = add_body(s, def, &m, i, bodies, error);
+    brim_mesh_free(&m);
+    return result;
 }
 
 void solids_free(Solids *s) {

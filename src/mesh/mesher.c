@@ -426,6 +426,7 @@ BrimResult brim_mesher_mesh(BrimMesher *m, const BrimParticles *particles, doubl
 void brim_mesh_free(BrimMesh *mesh) {
     if (!mesh) return;
     free(mesh->position), free(mesh->normal), free(mesh->velocity), free(mesh->triangle);
+    free(mesh->body);
     *mesh = (BrimMesh){0};
 }
 

@@ -511,7 +511,7 @@ static const Field solid_fields[] = {
      .flags = FIELD_QUIET},
     {{"solids[].start", "number", "0", ">= 0", "s", "the solid exists from this time on"},
      AT(DOUBLE, offsetof(BrimSolidDef, start))},
-    SOLID_LOOK_FIELDS,
+    MATERIAL_FIELDS("solids[].", BrimSolidDef, "clay, or rock and grass", "if its walls are thin"),
 };
 const Table table_solid = {"solids[].",
                            solid_fields,

@@ -1,5 +1,6 @@
 // Keys of bodies.
 #include "scene/fields.h"
+#include "scene/fields_look.h"
 #include "scene/row.h"
 
 #define BODY(MEMBER) offsetof(BrimBodyDef, MEMBER)
@@ -74,6 +75,7 @@ static const Field body_fields[] = {
      AT(LIST, BODY(grabs)),
      .count_offset = BODY(grab_count),
      .list = &table_grab},
+    MATERIAL_FIELDS("bodies[].", BrimBodyDef, "clay", "no"),
 };
 const Table table_body = {"bodies[].",
                           body_fields,

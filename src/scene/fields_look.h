@@ -42,16 +42,16 @@
       "the camera's path: smooth between keyframes, at rest before and after"}, \
      LIST(look.keyframes, look.keyframe_count, table_camera_key), \
      .flags = FIELD_ASIDE | FIELD_3D}
-#define SOLID_LOOK_FIELDS \
-    {{"solids[].look.colour", "vector", "[0, 0, 0]", "0 to 1", "", \
-      "fraction of red, green and blue light that it reflects; zeros: clay, or rock and grass"}, \
-     AT(VECTOR, offsetof(BrimSolidDef, look.colour)), \
+/// Of what has a material: PLACE is the list's prefix, TYPE the struct of its items.
+#define MATERIAL_FIELDS(PLACE, TYPE, PLAIN, AUTO) \
+    {{PLACE "look.colour", "vector", "[0, 0, 0]", "0 to 1", "", \
+      "fraction of red, green and blue light that it reflects; zeros: " PLAIN}, \
+     AT(VECTOR, offsetof(TYPE, look.colour)), \
      .flags = FIELD_ASIDE | FIELD_3D | FIELD_QUIET}, \
-    {{"solids[].look.roughness", "number", "1", "0 to 1", "", "1 = matte, 0 = polished"}, \
-     AT(FLOAT, offsetof(BrimSolidDef, look.roughness)), \
+    {{PLACE "look.roughness", "number", "1", "0 to 1", "", "1 = matte, 0 = polished"}, \
+     AT(FLOAT, offsetof(TYPE, look.roughness)), \
      .flags = FIELD_ASIDE | FIELD_3D | FIELD_QUIET}, \
-    {{"solids[].look.glass", "choice", "auto", "auto, no, yes", "", \
-      "drawn as glass; auto: if its walls are thin"}, \
-     AT(CHOICE, offsetof(BrimSolidDef, look.glass)), \
+    {{PLACE "look.glass", "choice", "auto", "auto, no, yes", "", "drawn as glass; auto: " AUTO}, \
+     AT(CHOICE, offsetof(TYPE, look.glass)), \
      .flags = FIELD_ASIDE | FIELD_3D | FIELD_QUIET}
 // clang-format on

@@ -163,6 +163,17 @@ static BrimResult set_mesh(Shape *s, const BrimShapeDef *def, double resolution,
     return result;
 }
 
+BrimResult shape_new_surface(const Trimesh *mesh, const char *name, int dim, float resolution,
+                             Shape **shape, BrimError *error) {
+    Shape *s = *shape = memory_zero(sizeof *s);
+    if (!s) return fail(error, BRIM_ERROR_MEMORY, "no memory for a shape");
+    s->kind = BRIM_SHAPE_MESH, s->dim = dim, s->resolution = resolution;
+    set_frame(s, &identity_frame);
+    BrimResult result = distance_grid_new(mesh, name, dim, resolution, &s->mesh, error);
+    if (result != BRIM_OK) shape_free(shape);
+    return result;
+}
+
 static BrimResult build(const BrimShapeDef *def, int dim, float resolution, const Frame *outer,
                         int depth, Shape **out, BrimError *error);
 

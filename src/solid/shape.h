@@ -34,6 +34,10 @@ struct Shape {
     Shape **children; ///< [child_count]
 };
 
+/// A mesh as it is in memory; `name` stands for it in messages.
+BrimResult shape_new_surface(const Trimesh *mesh, const char *name, int dim, float resolution,
+                             Shape **shape, BrimError *error);
+
 /// Local distances of one leaf, times scale. n <= CHUNK. (x, y, z) [n] local => distance [n]
 void shape_leaf_distance(const Shape *shape, int n, const float *x, const float *y, const float *z,
                          float *distance);

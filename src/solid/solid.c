@@ -152,6 +152,17 @@ BrimResult solid_new_body(const SolidBody *body, int dim, Solid **solid, BrimErr
     return BRIM_OK;
 }
 
+BrimResult solid_new_surface(const struct Trimesh *mesh, const char *name, int dim,
+                             float resolution, Solid **solid, BrimError *error) {
+    Solid *s = *solid = memory_zero(sizeof *s);
+    if (!s) return fail(error, BRIM_ERROR_MEMORY, "no memory for a solid");
+    s->dim = dim;
+    BrimResult result = shape_new_surface(mesh, name, dim, resolution, &s->shape, error);
+    if (result == BRIM_OK) solid_place(s, 0, 0); // needs memory only where it deforms
+    if (result != BRIM_OK) solid_free(solid);
+    return result;
+}
+
 bool solid_is_body(const Solid *s) {
     return !s->shape;
 }

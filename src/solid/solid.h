@@ -15,6 +15,7 @@
 #include "brim/brim.h"
 
 typedef struct Shape Shape;
+struct Trimesh;
 
 /// Builds a shape from its def. Meshes are read and turned into a distance on a grid of spacing
 /// `resolution` metres or half of it; height-field files are read too. The def may go afterwards.
@@ -68,6 +69,9 @@ const Shape *solid_shape(const Solid *solid);
 
 BrimResult solid_new(const BrimSolidDef *def, int dim, float resolution, Solid **solid,
                      BrimError *error);
+/// One that rests: a closed mesh in memory, which `name` stands for in messages.
+BrimResult solid_new_surface(const struct Trimesh *mesh, const char *name, int dim,
+                             float resolution, Solid **solid, BrimError *error);
 void solid_free(Solid **solid);
 size_t solid_bytes(const Solid *solid);
 
