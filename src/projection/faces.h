@@ -55,7 +55,7 @@ static inline Around around_tile(const Grid *g, const uint8_t *liquid, int slot)
 /// Least depth of a liquid centre below the surface, cells; bounds the terms of faces to air. A
 /// bound on these terms themselves would hold at one face of a cell and not at another, and the
 /// gradient at a surface that lies slanted would turn.
-#define DEPTH_MIN 0.02f
+#define DEPTH_MIN 0.001f
 
 /// Part of the way from a liquid centre to an air one at which the surface lies, from the distances
 /// of both, cells.
