@@ -3,8 +3,10 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "kernels_ref.h"
+#include "particles/normal.h"
 #include "particles/order.h"
 #include "particles/particles.h"
+#include "surface/planes.h"
 #include "test.h"
 #include <math.h>
 #include <stdlib.h>
@@ -108,6 +110,61 @@ TEST(kernels_shift_equals_its_plain_twin) {
             free(c);
         }
         free(first);
+    }
+}
+
+/// What a surface is held back by as its particles are shifted: their way along its normal.
+TEST(kernels_stay_equals_a_plain_loop) {
+    static float phi[ROOM], normal[ROOM], ways[3][ROOM];
+    static double plain[COUNT];
+    for (int dim = 2; dim <= 3; dim++) {
+        Cloud *c = cloud_new(dim);
+        void *first = NULL;
+        c->span.attr[ATTR_NORMAL] = normal, c->span.attr[ATTR_PHI] = phi;
+        for (int i = 0; i < COUNT; i++) {
+            float n[3] = {2 * unit(i, 30) - 1, 2 * unit(i, 31) - 1, 0}, length2 = 0;
+            if (dim == 3) n[2] = 2 * unit(i, 32) - 1;
+            for (int a = 0; a < 3; a++) length2 += n[a] * n[a];
+            for (int a = 0; a < 3; a++) n[a] /= sqrtf(length2);
+            const uint32_t word = i % 5 ? normal_pack(n, unit(i, 33)) : 0; // 0: it has none
+            memcpy(&normal[i], &word, sizeof word);
+            normal_unpack(word, dim, n);
+            plain[i] = (double)unit(i, 34);
+            for (int a = 0; a < dim; a++) {
+                ways[a][i] = 0.4f * unit(i, 35 + a) - 0.2f;
+                if (word) plain[i] += (double)n[a] * (double)ways[a][i];
+            }
+        }
+        EACH_ISA(isa) {
+            const float *const by[3] = {ways[0], ways[1], ways[2]};
+            for (int i = 0; i < COUNT; i++) phi[i] = unit(i, 34);
+            density_kernels_for((BrimIsa)isa)->stay(&c->span, by);
+            CHECK_BELOW(worst_of(phi, plain, COUNT), 1e-6);
+            CHECK(same_bits(&first, phi, sizeof phi));
+        }
+        free(c), free(first);
+    }
+}
+
+TEST(kernels_find_keys_as_a_plain_loop) {
+    for (int dim = 2; dim <= 3; dim++) {
+        Grid g;
+        Cloud *c = cloud_new(dim);
+        const int cells[3] = {40, 29, dim == 3 ? 17 : 1};
+        BrimError error;
+        CHECK_OK(grid_init(&g, dim, cells, &error), error);
+        for (int a = 0; a < dim; a++) // over all of the domain, and on its far sides
+            for (int i = 0; i < COUNT; i++)
+                c->x[a][i] = i % 9 == a ? (float)cells[a] * DX : (float)cells[a] * DX * unit(i, a);
+        EACH_ISA(isa) {
+            uint32_t key[ROOM];
+            int wrong = 0;
+            transfer_kernels_for((BrimIsa)isa)->find_keys(&c->span, &g, key);
+            for (int i = 0; i < COUNT; i++)
+                wrong += key[i] != cell_key(&g, c->span.space, c->x[0][i], c->x[1][i], c->x[2][i]);
+            CHECK(wrong == 0);
+        }
+        grid_free(&g), free(c);
     }
 }
 
@@ -338,10 +395,13 @@ static Block *random_particles(void) {
     if (!b) abort();
     b->edge = EDGE;
     for (int a = 0; a < 3; a++) b->origin[a] = 10 * a;
-    for (int k = 0; k < 13; k++) {
+    for (int k = 0; k < 18; k++) {
         float *values = memory_zero((MOST + 16) * sizeof *values);
         if (!values) abort();
-        *(k < 3 ? &b->x[k] : k < 6 ? &b->v[k - 3] : &b->g[k - 6]) = values;
+        *(k < 3    ? &b->x[k]
+          : k < 6  ? &b->v[k - 3]
+          : k < 13 ? &b->g[k - 6]
+                   : &b->carried[k - 13]) = values;
     }
     for (int c = 0; c < EDGE * EDGE * EDGE; c++) {
         const int cell[3] = {c % EDGE, c / EDGE % EDGE, c / EDGE / EDGE};
@@ -355,6 +415,9 @@ static Block *random_particles(void) {
                 b->g[3 + a][i] = 0.2f * unit(i, 80 + a) - 0.1f;
             }
             b->g[6][i] = unit(i, 83);
+            b->carried[0][i] = 2 * TRACK_ABOVE * unit(i, 84) - TRACK_ABOVE / 2;
+            for (int a = 0; a < 3; a++) b->carried[1 + a][i] = 1.15f * unit(i, 85 + a) - 0.575f;
+            b->carried[4][i] = 1.2f * unit(i, 88) - 0.2f; // below 0: it has no plane
         }
     }
     b->start[EDGE * EDGE * EDGE] = b->count;
@@ -368,6 +431,13 @@ static double sums_apart(const LevelSums *a, const RefSums *b, bool nearest, boo
     for (int k = 0; k < 6 && second; k++)
         worst = fmax(worst, apart((double)a->second[k], b->second[k]));
     return worst;
+}
+
+static void random_particles_free(Block *b) {
+    for (int a = 0; a < 3; a++) free(b->x[a]), free(b->v[a]);
+    for (int k = 0; k < 7; k++) free(b->g[k]);
+    for (int k = 0; k < 5; k++) free(b->carried[k]);
+    free(b);
 }
 
 TEST(kernels_of_the_mesh_equal_their_plain_twins) {
@@ -398,7 +468,68 @@ TEST(kernels_of_the_mesh_equal_their_plain_twins) {
             CHECK(memcmp(base, out, sizeof base) == 0);
         }
     }
-    for (int a = 0; a < 3; a++) free(b->x[a]), free(b->v[a]);
-    for (int k = 0; k < 7; k++) free(b->g[k]);
-    free(b);
+    random_particles_free(b);
+}
+
+/// Adds what one particle's plane says, in double precision.
+static void add_plane(double sums[4], const Block *b, uint32_t i, const double offset[3],
+                      const double normal[3], const float out[3]) {
+    double d2 = 0, facing = 1, height = 0, towards = 0;
+    for (int a = 0; a < 3; a++) {
+        d2 += offset[a] * offset[a] / ((double)TRACK_REACH * (double)TRACK_REACH);
+        height += offset[a] * normal[a], facing += (double)out[a] * normal[a];
+        towards += (double)out[a] * (double)out[a];
+    }
+    const double k = fmax(1 - d2, 0), near = (double)TRACK_NEARNESS;
+    const double weight = k * k / (near * near + d2), steady = (double)b->carried[4][i];
+    sums[0] += weight;
+    facing = fmax(facing - sqrt(towards), 0);
+    if (steady < 0) return;
+    sums[1] += weight * facing, sums[2] += weight * steady;
+    sums[3] += weight * facing * (fmin((double)b->carried[0][i], (double)TRACK_ABOVE) - height);
+}
+
+/// All particles of a block, and with `plane` the mirror images of those above it.
+static void ref_planes(const Block *b, const float at[3], const float out[3], const float *plane,
+                       double sums[4]) {
+    memset(sums, 0, 4 * sizeof *sums);
+    for (uint32_t i = 0; i < b->count; i++) {
+        double offset[3], normal[3], above = plane ? (double)plane[3] : 0, along = 0;
+        for (int a = 0; a < 3; a++) {
+            offset[a] = (double)b->x[a][i] - (double)at[a];
+            normal[a] = (double)b->carried[1 + a][i];
+        }
+        add_plane(sums, b, i, offset, normal, out);
+        for (int a = 0; a < 3 && plane; a++)
+            above += offset[a] * (double)plane[a], along += normal[a] * (double)plane[a];
+        if (!plane || above <= 0) continue;
+        for (int a = 0; a < 3; a++) {
+            offset[a] -= 2 * above * (double)plane[a];
+            normal[a] -= 2 * along * (double)plane[a];
+        }
+        add_plane(sums, b, i, offset, normal, out);
+    }
+}
+
+TEST(kernels_of_planes_equal_their_plain_twin) {
+    Block *b = random_particles();
+    const float plane[4] = {0.6f, 0, -0.8f, 0.2f};
+    for (int i = 0; i < 20; i++) {
+        const float at[3] = {2 + 2 * unit(i, 90), 12 + 2 * unit(i, 91), 22 + 2 * unit(i, 92)};
+        const float out[3] = {0.7f * unit(i, 94), -0.5f * unit(i, 95), 0.4f * unit(i, 96)};
+        const float *mirror = i & 1 ? plane : NULL;
+        double plain[4];
+        PlaneSums base;
+        ref_planes(b, at, out, mirror, plain);
+        CHECK(plain[1] > 0 && plain[0] > plain[2]);
+        EACH_ISA(isa) {
+            PlaneSums s;
+            level_kernels_for((BrimIsa)isa)->planes(b, at, out, mirror, &s);
+            const float sums[4] = {s.all, s.planes, s.steady, s.distance};
+            CHECK_BELOW(worst_of(sums, plain, 4), 2e-5 * plain[0]);
+            if (isa == BRIM_ISA_BASE) base = s;
+            CHECK(memcmp(&base, &s, sizeof s) == 0);
+        }
+    }
+    random_particles_free(b);
 }
