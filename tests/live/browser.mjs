@@ -260,6 +260,17 @@ const tests = {
       await painted(page);
       await page.locator("#side").evaluate((side) => (side.style.visibility = "hidden"));
       await sleep(500);
+      // twice the water of what has been drawn, half of it in the air
+      await page.evaluate(() => {
+        const frame = window.brim.frame();
+        const { length } = frame.positions;
+        const positions = new Float32Array(2 * length);
+        positions.set(frame.positions);
+        for (let i = 0; i < length; i++)
+          positions[length + i] = frame.positions[i] + (i % 3 === 1 ? 0.4 : 0);
+        const values = new Uint8Array(positions.length / 3);
+        window.brim.stage.showParticles({ ...frame, positions, values });
+      });
       await fine(page);
       seen.push({ backend: (await data(page)).backend, errors: page.errors, png: await page.screenshot() });
       await page.close();
@@ -283,11 +294,15 @@ const tests = {
         pixels.push(g.getImageData(0, 0, c.width, c.height).data);
       }
       let sum = 0;
+      let wet = 0;
       for (let i = 0; i < pixels[0].length; i++) sum += Math.abs(pixels[0][i] - pixels[1][i]);
-      return sum / pixels[0].length;
+      for (let i = 0; i < pixels[0].length; i += 4) wet += pixels[0][i + 2] > pixels[0][i] + 25;
+      return { mean: sum / pixels[0].length, wet: wet / (pixels[0].length / 4) };
     }, seen.map((s) => `data:image/png;base64,${s.png.toString("base64")}`));
-    console.log(`     mean difference: ${apart.toFixed(3)} of 255`);
-    expect(apart < 1, `the pictures differ by ${apart} of 255`);
+    if (pictures) seen.forEach((x, i) => writeFileSync(join(pictures, `backend-${i}.png`), x.png));
+    console.log(`     mean difference: ${apart.mean.toFixed(3)} of 255`);
+    expect(apart.wet > 0.03, `only ${apart.wet} of the pictures is water`);
+    expect(apart.mean < 1, `the pictures differ by ${apart.mean} of 255`);
     await page.close();
     await server.stop();
   },

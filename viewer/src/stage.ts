@@ -2,7 +2,6 @@
 // WebGPU draws it where there is one, WebGL 2 otherwise.
 import * as THREE from "three/webgpu";
 import {
-  attribute,
   cameraPosition,
   dot,
   float,
@@ -27,7 +26,8 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import { colourTable } from "./colour";
 import { Geometry, Hello, Mesh, ParticleFrame, Placement, SurfaceFrame } from "./protocol";
-import { ColourUniform, skyIn, spheres, SUN, Water } from "./water";
+import { Particles } from "./particles";
+import { ColourUniform, skyIn, SUN, Water } from "./water";
 
 export type Look = "water" | "particles" | "surface";
 
@@ -61,13 +61,13 @@ async function makeRenderer(canvas: HTMLCanvasElement) {
 }
 
 /** Balls in the colours of a scale. */
-function ballMaterial(radius: THREE.Node, least: THREE.Node) {
+function ballMaterial(particles: Particles, radius: THREE.Node, least: THREE.Node) {
   const colours = new THREE.DataTexture(colourTable(), 256, 1);
   colours.colorSpace = THREE.SRGBColorSpace;
   colours.needsUpdate = true;
-  const s = spheres(radius, least);
+  const s = particles.spheres(radius, least);
   const material = new THREE.NodeMaterial();
-  const value = varying(attribute("value", "float"));
+  const value = varying(particles.value);
   material.vertexNode = s.vertex;
   material.depthNode = s.depth;
   material.fragmentNode = Fn(() => {
@@ -157,7 +157,7 @@ export class Stage {
   private readonly fixed = new THREE.Group();
   private readonly solids: THREE.Mesh[] = [];
   private readonly bodies: THREE.Mesh[] = [];
-  private readonly particles = new THREE.InstancedBufferGeometry();
+  private readonly particles = new Particles();
   private readonly ballRadius = uniform(0.01);
   private readonly ballLeast = uniform(0.001);
   private readonly sky = uniform(new THREE.Color());
@@ -166,6 +166,7 @@ export class Stage {
   private readonly surface: THREE.Mesh;
   private readonly water: Water;
   private radius = 0.01;
+  private waterRadius = 0.01; // of the balls that water is made of
   private flat = false; // 2D
   private length = 1; // over which water takes on its colour, m
   positions: Float32Array = new Float32Array(0); // of particles, m
@@ -181,11 +182,10 @@ export class Stage {
   ) {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = false;
-    const square = [-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0];
-    this.particles.setAttribute("position", new THREE.Float32BufferAttribute(square, 3));
-    this.particles.setIndex([0, 1, 2, 0, 2, 3]);
-    this.particles.instanceCount = 0;
-    this.points = new THREE.Mesh(this.particles, ballMaterial(this.ballRadius, this.ballLeast));
+    this.points = new THREE.Mesh(
+      this.particles.geometry,
+      ballMaterial(this.particles, this.ballRadius, this.ballLeast),
+    );
     this.points.frustumCulled = false;
     this.surface = new THREE.Mesh(new THREE.BufferGeometry(), surfaceMaterial(this.sky));
     this.surface.frustumCulled = false;
@@ -211,7 +211,11 @@ export class Stage {
     const deep = hello.dim === 3 ? z : cell;
     const perEdge = hello.perCell ** (1 / hello.dim);
     this.radius = (0.62 * cell) / perEdge;
-    this.length = 0.35 * Math.max(x, y, deep);
+    // in 2D one layer of particles is all the water there is, seen from the front
+    this.length = this.flat ? (5 * cell) / perEdge : 0.35 * Math.max(x, y, deep);
+    this.waterRadius = (this.flat ? 2 : 1.25) * this.radius;
+    this.controls.mouseButtons.LEFT = this.flat ? THREE.MOUSE.PAN : THREE.MOUSE.ROTATE;
+    this.controls.touches.ONE = this.flat ? THREE.TOUCH.PAN : THREE.TOUCH.ROTATE;
     this.fixed.clear();
     const box = new THREE.LineSegments(
       new THREE.EdgesGeometry(new THREE.BoxGeometry(x, y, deep)),
@@ -225,7 +229,8 @@ export class Stage {
       groundMaterial(this.floor, this.sky, new THREE.Vector3(x / 2, 0, deep / 2), wide, lines),
     );
     ground.rotation.x = -Math.PI / 2;
-    ground.position.set(x / 2, -0.004 * y, hello.dim === 3 ? z / 2 : 0);
+    // below the balls that rest on the floor: it must not cut them
+    ground.position.set(x / 2, -this.waterRadius, hello.dim === 3 ? z / 2 : 0);
     this.fixed.add(box, ground);
     if (!again) this.aim(hello);
   }
@@ -308,31 +313,10 @@ export class Stage {
     });
   }
 
-  /** Room that is used again from frame to frame. */
-  private attribute(name: string, values: Float32Array, size: number) {
-    const before = this.particles.getAttribute(name) as THREE.BufferAttribute | undefined;
-    if (before && before.array.length >= values.length) {
-      (before.array as Float32Array).set(values);
-      before.needsUpdate = true;
-      return;
-    }
-    const array = new Float32Array(Math.ceil((values.length / size) * 1.2) * size);
-    array.set(values);
-    const made = new THREE.InstancedBufferAttribute(array, size);
-    made.setUsage(THREE.DynamicDrawUsage);
-    this.particles.setAttribute(name, made);
-  }
-
   showParticles(frame: ParticleFrame) {
     this.newest = "particles";
     this.positions = frame.positions;
-    this.attribute("centre", frame.positions, 3);
-    this.attribute(
-      "value",
-      Float32Array.from(frame.values, (v) => v / 255),
-      1,
-    );
-    this.particles.instanceCount = frame.values.length;
+    this.particles.set(frame.positions, frame.values);
     this.place(frame.solids, frame.bodies);
   }
 
@@ -367,14 +351,14 @@ export class Stage {
 
   render() {
     const look = this.drawn;
-    const any = this.particles.instanceCount > 0;
+    const any = this.particles.count > 0;
     this.points.visible = look === "particles" && any;
     this.surface.visible = look === "surface" && this.surface.geometry.index !== null;
     const height = this.renderer.getDrawingBufferSize(new THREE.Vector2()).y;
     this.ballRadius.value = this.radius;
     this.ballLeast.value = 1.5 / (height * this.camera.projectionMatrix.elements[5]);
     if (look === "water" && any) {
-      this.water.render(this.renderer, this.scene, this.camera, 1.25 * this.radius, this.length);
+      this.water.render(this.renderer, this.scene, this.camera, this.waterRadius, this.length);
     } else {
       this.renderer.setRenderTarget(null);
       this.renderer.render(this.scene, this.camera);

@@ -3,12 +3,7 @@
 // written once, in three.js's shading language, for WebGPU and WebGL 2.
 import * as THREE from "three/webgpu";
 import {
-  attribute,
   Break,
-  cameraFar,
-  cameraNear,
-  cameraProjectionMatrix,
-  cameraViewMatrix,
   clamp,
   cross,
   dot,
@@ -26,16 +21,14 @@ import {
   pow,
   reflect,
   smoothstep,
-  sqrt,
   texture,
   uniform,
   uv,
-  varying,
   vec2,
   vec3,
   vec4,
-  viewZToPerspectiveDepth,
 } from "three/tsl";
+import type { Particles } from "./particles";
 
 /** Towards the sun, in the world. */
 export const SUN = new THREE.Vector3(0.4, 0.8, 0.45).normalize();
@@ -43,23 +36,6 @@ export type ColourUniform = THREE.ShaderNodeObject<THREE.UniformNode<THREE.Color
 const NOTHING = new THREE.Color(0);
 const BLUR = 2.5; // size of the balls that give thickness
 const REACH = 24; // pixels that the filter reaches at most
-
-/** Particles as squares that face the eye: what all their shaders share. */
-export function spheres(size: THREE.Node, smallest: THREE.Node) {
-  const radius = float(size);
-  const least = float(smallest);
-  const place = attribute("centre", "vec3");
-  const middle = cameraViewMatrix.mul(vec4(place, 1)).xyz;
-  const half = max(radius, least.mul(middle.z.negate()));
-  const corner = attribute("position", "vec3").xy;
-  const centre = varying(middle);
-  const across = varying(corner);
-  const vertex = cameraProjectionMatrix.mul(vec4(middle.add(vec3(corner.mul(half), 0)), 1));
-  const r2 = dot(across, across);
-  const front = sqrt(max(float(1).sub(r2), 0));
-  const z = centre.z.add(radius.mul(front));
-  return { vertex, across, r2, front, z, depth: viewZToPerspectiveDepth(z, cameraNear, cameraFar) };
-}
 
 /** The sky in a direction of the world, as water mirrors it. */
 export const skyIn = Fn(([direction, low]: [THREE.ShaderNodeObject<THREE.Node>, THREE.Node]) =>
@@ -91,11 +67,11 @@ export class Water {
   private readonly compose: THREE.QuadMesh;
 
   constructor(
-    particles: THREE.InstancedBufferGeometry,
+    particles: Particles,
     private readonly sky: ColourUniform,
   ) {
-    const s = spheres(this.radius, this.least);
-    const blob = spheres(this.radius.mul(BLUR), this.least.mul(BLUR));
+    const s = particles.spheres(this.radius, this.least);
+    const blob = particles.spheres(this.radius.mul(BLUR), this.least.mul(BLUR));
     // Distances from the eye along its axis; 0: nothing.
     this.depthMaterial.vertexNode = s.vertex;
     this.depthMaterial.depthNode = s.depth;
@@ -114,7 +90,7 @@ export class Water {
     this.thicknessMaterial.blending = THREE.AdditiveBlending;
     this.thicknessMaterial.depthTest = this.thicknessMaterial.depthWrite = false;
     this.thicknessMaterial.transparent = true;
-    this.points = new THREE.Mesh(particles, this.depthMaterial);
+    this.points = new THREE.Mesh(particles.geometry, this.depthMaterial);
     this.points.frustumCulled = false;
     this.wet.add(this.points);
     this.smooth = this.depth.map((from) => this.screen(this.smoothed(from.texture)));
