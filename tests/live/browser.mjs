@@ -102,6 +102,11 @@ async function shot(page, name) {
   });
 }
 
+/** Where the camera is, m. */
+const eyeOf = async (page) => (await data(page)).eye.split(" ").map(Number);
+
+const distance = (a, b) => Math.hypot(...a.map((x, i) => x - b[i]));
+
 /** Where a point of space is on the page, in pixels. */
 const project = (page, point) =>
   page.evaluate(([x, y, z]) => {
@@ -439,6 +444,14 @@ const tests = {
     await painted(two);
     await until("one of them steers", async () => (await data(two)).steers === "false");
     expect(await two.locator("#play").isDisabled(), "the second one could steer");
+    // who watches turns the view, even where the one who steers would take hold of something
+    expect(await two.locator("#tools").evaluate((e) => e.inert), "the second one has tools");
+    const pillar = await solidAt(two, 1);
+    const before = await eyeOf(two);
+    const from = await project(two, [pillar[0], 0.9, pillar[2]]);
+    await (await drag(two, from, { x: from.x + 90, y: from.y }, 4))();
+    await until("the view turns", async () => distance(await eyeOf(two), before) > 0.05);
+    expect(distance(await solidAt(two, 1), pillar) < 1e-6, "who watches moved the pillar");
     await two.getByText("Take the wheel").click();
     await until("the wheel is taken", async () => (await data(one)).steers === "false");
     await one.reload();
@@ -478,6 +491,8 @@ const tests = {
     const server = await live("dam.yaml", "--set", "domain.cells=24", "--port", "7377");
     const page = await open(server.url);
     await painted(page);
+    const plot = page.locator("#plots select").first();
+    await plot.selectOption("particles");
     await server.stop("SIGKILL");
     await until("it says so", async () => (await data(page)).state === "lost");
     await new Promise((done) => setTimeout(done, 4000)); // tries again, and no server is no refusal
@@ -487,6 +502,7 @@ const tests = {
     await until("it comes back", async () => (await data(page)).state === "open");
     const step = +(await data(page)).step;
     await until("it goes on", async () => +(await data(page)).step !== step);
+    expect((await plot.inputValue()) === "particles", "the chosen plot is another one now");
     await page.close();
     await again.stop();
   },
@@ -495,7 +511,6 @@ const tests = {
     const server = await live("crates.yaml", "--set", "domain.cells=24");
     const page = await open(server.url, { viewport: { width: 400, height: 720 }, hasTouch: true });
     await painted(page);
-    const eye = async () => (await data(page)).eye.split(" ").map(Number);
     const canvas = await page.locator("#stage canvas").first().boundingBox();
     // above the tank: on a crate a finger would drag it
     const middle = { x: canvas.x + canvas.width / 2, y: canvas.y + 30 };
@@ -505,17 +520,17 @@ const tests = {
         type,
         touchPoints: x.map((dx, id) => ({ x: middle.x + dx, y: middle.y, id })),
       });
-    const away = async () => Math.hypot(...(await eye()));
+    const away = async () => Math.hypot(...(await eyeOf(page)));
     const far = await away();
     await touch("touchStart", -20, 20);
     for (let d = 30; d <= 90; d += 10) await touch("touchMove", -d, d);
     await touch("touchEnd");
     await until("a pinch comes closer", async () => (await away()) < 0.8 * far);
-    const [x] = await eye();
+    const [x] = await eyeOf(page);
     await touch("touchStart", 0);
     for (let d = 10; d <= 80; d += 10) await touch("touchMove", d);
     await touch("touchEnd");
-    await until("a finger turns the view", async () => Math.abs((await eye())[0] - x) > 0.1);
+    await until("a finger turns the view", async () => Math.abs((await eyeOf(page))[0] - x) > 0.1);
     await page.close();
     await server.stop();
   },
@@ -533,7 +548,16 @@ const tests = {
         .map((e) => e.outerHTML),
     );
     expect(unnamed.length === 0, `without a label: ${unnamed}`);
+    const speed = async () => (await page.locator("#numbers").textContent()).match(/of real time([\d.]+) ×/);
+    await until("the pace against real time", async () => +(await speed())?.[1] > 0.01);
     await shot(page, "narrow");
+    const middle = [0.6, 0.25, 0];
+    const away = distance(await eyeOf(page), middle);
+    await page.keyboard.press("+");
+    await until("+ comes closer", async () => distance(await eyeOf(page), middle) < 0.95 * away);
+    const [x] = await eyeOf(page);
+    await page.keyboard.press("Shift+ArrowRight");
+    await until("an arrow turns the view", async () => (await eyeOf(page))[0] > x + 0.1);
     const saved = page.waitForEvent("download");
     await page.keyboard.press("i");
     expect((await saved).suggestedFilename().endsWith(".png"), "no picture");

@@ -1,7 +1,7 @@
 // Joins the connection, the picture and the controls.
 import { show } from "./colour";
 import { Link } from "./link";
-import { Pace } from "./pace";
+import { Flow, Pace } from "./pace";
 import { Panel } from "./panel";
 import {
   BinaryMessage,
@@ -25,7 +25,8 @@ let frame: Frame | undefined; // on the screen
 let value = 0; // by which particles are coloured
 let dirty = true;
 let film: MediaRecorder | undefined;
-let pictures: number[] = []; // when frames came, of the last second
+const pace = new Pace();
+const flow = new Flow();
 
 const panel = new Panel(app, {
   play: () => link.send(status?.playing ? say.pause() : say.play()),
@@ -93,6 +94,7 @@ function onText(message: TextMessage) {
       break;
     case "you":
       panel.you(message);
+      touch.setSteers(message.steers);
       break;
     case "notice":
       panel.say(message.text);
@@ -117,16 +119,19 @@ function onBinary(message: BinaryMessage) {
 let unshown: number | undefined;
 
 function tellFrame(f: Frame) {
-  const now = performance.now();
-  pictures = [...pictures.filter((t) => now - t < 1000), now];
+  flow.came(performance.now() / 1000, f.time);
   const count = f.kind === "particles" ? f.values.length : f.triangles.length / 3;
   const rows: [string, string][] = [
     ["time", `${f.time.toFixed(3)} s`],
     hello?.live ? ["step", f.step.toLocaleString("en")] : ["frame", `${f.step}`],
     [f.kind === "particles" ? "particles" : "triangles", count.toLocaleString("en")],
-    ["pictures/s", String(pictures.length)],
+    ["pictures/s", String(flow.pictures)],
   ];
-  if (hello?.live) rows.push(["steps/s", show(f.stepsASecond)]);
+  if (hello?.live)
+    rows.push(
+      ["steps/s", show(f.stepsASecond)],
+      ["of real time", Number.isNaN(flow.speed) ? "–" : `${show(flow.speed)} ×`],
+    );
   panel.frame(rows, f.frame, f.time);
   if (f.kind === "particles") panel.showLegend(stage.look, f.value, f.low, f.high);
   Object.assign(document.body.dataset, { time: f.time, step: f.step, frame: f.frame, count });
@@ -171,6 +176,8 @@ function toggleFilm() {
 
 // ---------------------------------------------------------------------------------------- keys
 
+const TURN = Math.PI / 24;
+const ZOOM = 1.15;
 const keys: Record<string, () => void> = {
   " ": () => link.send(status?.playing ? say.pause() : say.play()),
   ".": () => link.send(say.step()),
@@ -182,6 +189,12 @@ const keys: Record<string, () => void> = {
     if (hello) stage.aim(hello);
     dirty = true;
   },
+  "Shift ArrowLeft": () => stage.turn(-TURN, 0),
+  "Shift ArrowRight": () => stage.turn(TURN, 0),
+  "Shift ArrowUp": () => stage.turn(0, TURN),
+  "Shift ArrowDown": () => stage.turn(0, -TURN),
+  "+": () => stage.approach(1 / ZOOM),
+  "-": () => stage.approach(ZOOM),
   "1": () => choose("water", value),
   "2": () => choose("surface", value),
   "3": () => choose("particles", value),
@@ -197,7 +210,7 @@ window.addEventListener("keydown", (e) => {
   const at = e.target as HTMLElement;
   if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) return;
   if (at.tagName === "BUTTON" && e.key === " ") return;
-  const action = keys[e.key];
+  const action = keys[(e.shiftKey && e.key.startsWith("Arrow") ? "Shift " : "") + e.key];
   if (!action) return;
   e.preventDefault();
   action();
@@ -212,7 +225,6 @@ const setNight = () => {
 };
 night.addEventListener("change", setNight);
 stage.controls.addEventListener("change", () => (dirty = true));
-const pace = new Pace();
 new ResizeObserver(() => {
   stage.resize(pace.quality);
   stage.render();

@@ -21,3 +21,31 @@ export class Pace {
     return this.quality !== before;
   }
 }
+
+const SPAN = 2; // s over which the pace is taken
+
+/** From when frames came, and of what time they were: how many a second, and how fast time runs. */
+export class Flow {
+  private frames: { wall: number; time: number }[] = [];
+
+  /** A frame of `time` came, both in seconds. One of before begins anew. */
+  came(wall: number, time: number) {
+    const last = this.frames[this.frames.length - 1];
+    if (last && time < last.time) this.frames = [];
+    this.frames = [...this.frames.filter((f) => wall - f.wall <= SPAN), { wall, time }];
+  }
+
+  /** Frames a second. */
+  get pictures(): number {
+    const last = this.frames[this.frames.length - 1];
+    return last ? this.frames.filter((f) => last.wall - f.wall < 1).length : 0;
+  }
+
+  /** Simulated seconds a second; not a number until that is known. */
+  get speed(): number {
+    const [first] = this.frames;
+    const last = this.frames[this.frames.length - 1];
+    const passed = last ? last.wall - first.wall : 0;
+    return passed > 0.2 ? (last.time - first.time) / passed : NaN;
+  }
+}

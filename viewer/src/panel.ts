@@ -161,7 +161,11 @@ export class Panel {
         "section",
         { id: "touch" },
         el("h2", {}, "Touch"),
-        el("div", { className: "row", role: "group", "aria-label": "Tool" }, ...this.tools),
+        el(
+          "div",
+          { className: "row", id: "tools", role: "group", "aria-label": "Tool" },
+          ...this.tools,
+        ),
       ),
       this.section(
         "Look",
@@ -258,7 +262,8 @@ export class Panel {
       const at = document.getElementById(id) as HTMLButtonElement | null;
       if (at) at.disabled = !you.steers;
     }
-    this.settings.toggleAttribute("inert", !you.steers);
+    for (const id of ["settings", "tools"])
+      document.getElementById(id)?.toggleAttribute("inert", !you.steers);
   }
 
   /** Numbers of the frame on the screen. */
@@ -348,13 +353,16 @@ export class Panel {
   private beginPlots(hello: Hello) {
     const names = hello.columns.filter((c) => c !== "time" && c !== "step");
     for (const g of hello.gauges) for (const c of g.columns) names.push(`${g.name}: ${c}`);
+    const before = this.shownPlots.map((p) => p.select.value);
     this.series.clear();
     for (const name of names) this.series.set(name, new Series());
     this.shownPlots.length = 0;
     this.plots.replaceChildren();
     const gauges = names.filter((n) => n.includes(": "));
     const first = [...gauges, "kinetic_energy", "max_speed", "volume", "ms_total"].slice(0, 3);
-    for (const wanted of first) {
+    // what was chosen stays when the server comes back
+    const chosen = first.map((name, i) => (names.includes(before[i]) ? before[i] : name));
+    for (const wanted of chosen) {
       const select = el("select", {
         "aria-label": "Column to plot",
         onchange: () => this.drawPlots(),

@@ -252,6 +252,32 @@ export class Stage {
     this.controls.update();
   }
 
+  /** Moves the camera around what it looks at, by angles; a positive one goes right or up. In 2D it
+   * goes along. */
+  turn(right: number, up: number) {
+    const from = this.camera.position.clone().sub(this.controls.target);
+    if (this.flat) {
+      const way = new THREE.Vector3(right, up, 0).multiplyScalar(from.length());
+      this.camera.position.add(way);
+      this.controls.target.add(way);
+      this.controls.update();
+      return;
+    }
+    const way = new THREE.Spherical().setFromVector3(from);
+    way.theta += right;
+    way.phi -= up;
+    from.setFromSpherical(way.makeSafe());
+    this.camera.position.copy(this.controls.target).add(from);
+    this.controls.update();
+  }
+
+  /** Changes the distance to what the camera looks at, by a factor. */
+  approach(factor: number) {
+    const { target } = this.controls;
+    this.camera.position.sub(target).multiplyScalar(factor).add(target);
+    this.controls.update();
+  }
+
   setDark(dark: boolean) {
     this.sky.value.set(dark ? 0x14181c : 0xeef2f5);
     this.renderer.setClearColor(this.sky.value);

@@ -35,6 +35,7 @@ export class Touch {
   private cell = 0.01;
   private flat = false;
   private live = false;
+  private steers = true;
 
   constructor(
     private readonly stage: Stage,
@@ -54,6 +55,17 @@ export class Touch {
     this.cell = hello.size[0] / hello.cells[0];
     this.flat = hello.dim === 2;
     this.live = hello.live;
+  }
+
+  /** Who watches only turns the view: what another one steers would not follow. */
+  setSteers(steers: boolean) {
+    this.steers = steers;
+    if (!steers) this.letGo();
+  }
+
+  private letGo() {
+    this.grip = undefined;
+    this.stage.controls.enabled = true;
   }
 
   private clamp(p: THREE.Vector3, margin: number) {
@@ -104,7 +116,7 @@ export class Touch {
   }
 
   private down(e: PointerEvent) {
-    if (!this.live || this.grip || e.button !== 0) return;
+    if (!this.live || !this.steers || this.grip || e.button !== 0) return;
     this.grip = this.take(e);
     if (!this.grip) return;
     this.stage.controls.enabled = false;
@@ -128,8 +140,7 @@ export class Touch {
     if (!g || e.pointerId !== g.pointer) return;
     this.tick();
     if (g.kind === "body") this.send(say.release());
-    this.grip = undefined;
-    this.stage.controls.enabled = true;
+    this.letGo();
   }
 
   /** Once a picture: tells the server where the hand is. */
