@@ -90,6 +90,36 @@ TEST(live_frame_gives_particles_back) {
     brim_sim_destroy(&sim);
 }
 
+/// Cells below a band follow the particles, in runs that say so.
+TEST(live_frame_holds_cells_below_a_band) {
+    float x[2] = {0.25f, 0.75f}, v[2] = {1, 2}, zero[2] = {0}, age[2] = {5, 9};
+    BrimInterior cells[3] = {{{0.55f, 0.05f, 0.05f}, {0, 4, 0}},
+                             {{0.65f, 0.05f, 0.05f}, {0, 0, 3}},
+                             {{3.15f, 0.05f, 0.05f}, {0, 0, 0}}};
+    BrimParticles p = {.count = 2, .x = x, .y = x, .z = x, .vx = v, .vy = zero, .vz = zero};
+    FrameHead head = {.dim = 3, .cell = 0.1f, .size = {4, 1, 1}};
+    p.interior = cells, p.interior_count = 3;
+    p.extra_count = 1, p.extra[0] = (BrimAttribute){"age", "s", false, age};
+    Parcel *parcel = frame_particles(&head, &p, 0);
+    CHECK(parcel && word(parcel, 32) == 5 && word(parcel, 36) == 3);
+    for (size_t i = 0; i < 5; i++) {
+        const float *wanted = i < 2 ? (float[3]){x[i], x[i], x[i]} : cells[i - 2].position;
+        double at[3];
+        CHECK(decoded(parcel, i, 0.1f, at));
+        for (int a = 0; a < 3; a++) CHECK_NEAR(at[a], wanted[a], 2e-5);
+    }
+    const unsigned char *run = parcel->bytes + FRAME_HEAD;
+    CHECK(run[6] == 0 && run[8] == 2); // the particles; two cells near each other, and one far away
+    CHECK(run[FRAME_RUN + 6] == 1 && run[FRAME_RUN + 8] == 2 && run[2 * FRAME_RUN + 6] == 1);
+    const unsigned char *value = parcel->bytes + parcel->size - 5;
+    CHECK(value[0] == 64 && value[1] == 128 && value[2] == 255 && value[3] == 191 && value[4] == 0);
+    parcel_drop(&parcel);
+    parcel = frame_particles(&head, &p, VALUES_OWN); // they have no age
+    value = parcel->bytes + parcel->size - 5;
+    CHECK(value[0] == 0 && value[1] == 255 && value[2] == 0 && value[4] == 0);
+    parcel_drop(&parcel);
+}
+
 TEST(live_frame_of_nothing) {
     FrameHead head = {.dim = 2, .cell = 0.1f, .size = {1, 1, 0}};
     BrimParticles none = {0};
@@ -123,11 +153,15 @@ TEST(live_order_joins_tiles) {
         sum += (double)x[i];
     }
     BrimFrame frame = {.count = COUNT, .x = x, .y = y, .z = z, .vx = v, .vy = v, .vz = v, .id = id};
+    BrimInterior below[2] = {{{0.5f, 0.5f, 0.5f}, {1, 2, 3}}, {{0.1f, 0, 0}, {0, 0, 0}}};
+    frame.interior = below, frame.interior_count = 2;
     Ordered ordered = {0};
     CHECK(order_particles(&def, &frame, &ordered));
     FrameHead head = {.dim = 3, .cell = 1.0f / 64, .size = {1, 1, 1}};
     Parcel *parcel = frame_particles(&head, &ordered.view, 1);
-    CHECK(parcel && ordered.view.count == COUNT && word(parcel, 36) <= 512);
+    CHECK(parcel && ordered.view.count == COUNT && word(parcel, 36) <= 512 + 2);
+    CHECK(word(parcel, 32) == COUNT + 2 && ordered.view.interior_count == 2 &&
+          memcmp(ordered.view.interior, below, sizeof below) == 0);
     double again = 0;
     for (size_t i = 0; i < COUNT; i++) {
         CHECK(ordered.view.vx[i] == ordered.view.x[i]); // rows stay together

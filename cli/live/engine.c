@@ -229,17 +229,21 @@ static void publish(Engine *e) {
         hub_publish(e->hub, SLOT_STATS, describe_stats(e->sim));
     }
     BrimParticles particles = brim_sim_particles(e->sim);
+    BrimInterior *below = NULL;
     publish_surface(e);
     int values = VALUES_OWN + particles.extra_count;
     for (int slot = SLOT_VALUE; e->wanted && slot < SLOT_VALUE + values; slot++) {
         if (!is_new(e, slot) || now - e->published[slot] < FRAME_GAP) continue;
         FrameHead head = frame_head(e);
         double start = own_time();
+        if (!below) brim_sim_interior(e->sim, &below, &particles.interior_count, NULL);
+        particles.interior = below;
         hub_publish(e->hub, slot, frame_particles(&head, &particles, slot - SLOT_VALUE));
         e->packing += own_time() - start, e->packed++;
         e->published[slot] = now, e->shown[slot] = e->state;
         e->wanted &= ~(1u << slot);
     }
+    free(below);
 }
 
 // -------------------------------------------------------------------------------------- obeying

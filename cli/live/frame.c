@@ -147,19 +147,22 @@ static void widen_range(const float *v, size_t count, float range[2]) {
     range[0] = low, range[1] = high;
 }
 
-/// (values) => 8 bits each between their least and largest, which go to `range`. Speeds begin at 0.
-static void put_values(unsigned char *out, const BrimParticles *p, int value, float range[2]) {
-    enum { PIECE = 2048 };
+enum { PIECE = 2048 };
+
+static void widen_by_values(const BrimParticles *p, int value, float range[2]) {
     float v[PIECE];
-    range[0] = INFINITY, range[1] = -INFINITY;
     for (size_t i = 0; i < p->count; i += PIECE) {
         size_t count = p->count - i < PIECE ? p->count - i : PIECE;
         take_values(p, value, i, count, v);
         widen_range(v, count, range);
     }
-    float low = value == 0 ? 0 : range[0], high = range[1];
-    if (!(low <= high)) low = high = 0;
-    float scale = high > low ? 255 / (high - low) : 0;
+}
+
+/// (values) => 8 bits each between the ends of a range.
+static void put_shares(unsigned char *out, const BrimParticles *p, int value,
+                       const float range[2]) {
+    float v[PIECE], low = range[0];
+    float scale = range[1] > low ? 255 / (range[1] - low) : 0;
     for (size_t i = 0; i < p->count; i += PIECE, out += PIECE) {
         size_t count = p->count - i < PIECE ? p->count - i : PIECE;
         take_values(p, value, i, count, v);
@@ -169,11 +172,46 @@ static void put_values(unsigned char *out, const BrimParticles *p, int value, fl
             out[k] = (unsigned char)(int)(part < 255 ? part : 255);
         }
     }
-    range[0] = low, range[1] = high;
+}
+
+/// (values) => 8 bits each between the least and largest of all, which go to `range`. Speeds begin
+/// at 0. Cells below a band have velocities, and the least of all else.
+static void put_values(unsigned char *out, const BrimParticles *p, const BrimParticles *below,
+                       int value, float range[2]) {
+    range[0] = INFINITY, range[1] = -INFINITY;
+    widen_by_values(p, value, range);
+    if (value < VALUES_OWN) widen_by_values(below, value, range);
+    if (value == 0) range[0] = 0;
+    if (!(range[0] <= range[1])) range[0] = range[1] = 0;
+    put_shares(out, p, value, range);
+    if (value < VALUES_OWN)
+        put_shares(out + p->count, below, value, range);
+    else
+        memset(out + p->count, 0, below->count);
+}
+
+/// (interior) => the cells below a narrow band in arrays as particles have them, in `memory`.
+/// False when out of memory.
+static bool take_below(const BrimParticles *p, BrimParticles *below, float **memory) {
+    enum { ARRAYS = 6 };
+    size_t n = p->interior ? p->interior_count : 0;
+    float *m = *memory = malloc((ARRAYS * n + 1) * sizeof *m);
+    *below = (BrimParticles){0};
+    if (!m) return false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t a = 0; a < 3; a++) {
+            m[a * n + i] = p->interior[i].position[a];
+            m[(3 + a) * n + i] = p->interior[i].velocity[a];
+        }
+    below->count = n;
+    below->x = m, below->y = m + n, below->z = m + 2 * n;
+    below->vx = m + 3 * n, below->vy = m + 4 * n, below->vz = m + 5 * n;
+    return true;
 }
 
 typedef struct Run {
     int tile[3];
+    bool below; ///< of cells below a narrow band
     uint32_t count;
 } Run;
 
@@ -240,7 +278,7 @@ static size_t count_near(const BrimParticles *p, size_t i, float inverse, const 
 
 /// (x) => the runs that particles are in. A new run begins where the tile of the one before no
 /// longer reaches. False when out of memory.
-static bool find_runs(const BrimParticles *p, float cell, Runs *runs) {
+static bool find_runs(const BrimParticles *p, float cell, bool below, Runs *runs) {
     const float inverse = 1 / cell;
     for (size_t i = 0; i < p->count;) {
         float corner[3];
@@ -249,7 +287,7 @@ static bool find_runs(const BrimParticles *p, float cell, Runs *runs) {
         if (!run) return false;
         corner_of(run, corner);
         size_t count = 1 + count_near(p, i + 1, inverse, corner);
-        run->count = (uint32_t)count, i += count;
+        run->count = (uint32_t)count, run->below = below, i += count;
     }
     return true;
 }
@@ -261,12 +299,12 @@ static void put_one(unsigned char *out, const float *const x[3], size_t i, float
     memcpy(out + 6 * i, q, sizeof q);
 }
 
-/// (x, runs) => positions of 16 bits.
-static void put_positions(unsigned char *out, const BrimParticles *p, float cell,
-                          const Runs *runs) {
+/// (x, runs) => positions of 16 bits, by the runs that begin with number `first`.
+static void put_positions(unsigned char *out, const BrimParticles *p, float cell, const Runs *runs,
+                          int64_t first) {
     const float inverse = 1 / cell, *const x[3] = {p->x, p->y, p->z};
     size_t i = 0;
-    for (int64_t n = 0; n < runs->count; n++) {
+    for (int64_t n = first; i < p->count; n++) {
         const Run *run = &runs->run[n];
         const size_t end = i + run->count;
         float corner[3];
@@ -290,22 +328,28 @@ static void put_positions(unsigned char *out, const BrimParticles *p, float cell
 
 Parcel *frame_particles(const FrameHead *h, const BrimParticles *p, int value) {
     Runs runs = {0};
-    float range[2] = {0, 0};
-    bool known = find_runs(p, h->cell, &runs);
+    BrimParticles below;
+    float range[2] = {0, 0}, *memory;
+    bool known = take_below(p, &below, &memory) && find_runs(p, h->cell, false, &runs);
+    const int64_t above = runs.count;
+    known = known && find_runs(&below, h->cell, true, &runs);
+    const size_t count = p->count + below.count;
     size_t bytes = FRAME_HEAD + moved_bytes(h) + (size_t)runs.count * FRAME_RUN;
-    Parcel *parcel = known ? parcel_new(bytes + 7 * p->count, false) : NULL;
+    Parcel *parcel = known ? parcel_new(bytes + 7 * count, false) : NULL;
     if (parcel) {
-        put_values(parcel->bytes + bytes + 6 * p->count, p, value, range);
+        put_values(parcel->bytes + bytes + 6 * count, p, &below, value, range);
         unsigned char *at =
-            put_head(parcel->bytes, h, FRAME_PARTICLES, value, range, p->count, (size_t)runs.count);
+            put_head(parcel->bytes, h, FRAME_PARTICLES, value, range, count, (size_t)runs.count);
         for (int64_t i = 0; i < runs.count; i++) {
             const Run *run = &runs.run[i];
             const uint16_t tile[4] = {(uint16_t)run->tile[0], (uint16_t)run->tile[1],
-                                      (uint16_t)run->tile[2], 0};
+                                      (uint16_t)run->tile[2], run->below};
             at = put_word(put(at, tile, sizeof tile), run->count);
         }
-        put_positions(at, p, h->cell, &runs);
+        put_positions(at, p, h->cell, &runs, 0);
+        put_positions(at + 6 * p->count, &below, h->cell, &runs, above);
     }
+    free(memory);
     free(runs.run);
     return parcel;
 }

@@ -8,15 +8,17 @@
 //   u32 frames         f32 steps a second
 //   [solids]  u32 present, f32 rotation[9] (row major), position[3]
 //   [bodies]  u32 vertices, f32 position[vertices][3]
-//   particles: [runs] u16 tile[3], 0, u32 count; [count] u16 position[3]; [count] u8 value
+//   particles: [runs] u16 tile[3], below, u32 count; [count] u16 position[3]; [count] u8 value
 //   surface:   [count] u16 position[3], i8 normal[2]; [runs] u32 triangle[3]
 //
 // Geometry: the first three words as above, u32 solids, bodies, then for each of them
 //   u32 vertices, triangles, f32 position[vertices][3], u32 triangle[triangles][3]
 //
 // A run of particles shares a tile of 8 cells, from which positions reach half a tile to all sides:
-// coordinate = (8 tile - 4 + 16 q / 65535) cells. Values of particles span `low` to `high`. A
-// surface's positions span the domain and a cell on all sides; its normals are octahedral.
+// coordinate = (8 tile - 4 + 16 q / 65535) cells. Runs with below = 1 come last: full cells below a
+// narrow band, where there are no particles, by their middles. Values of particles span `low` to
+// `high`. A surface's positions span the domain and a cell on all sides; its normals are
+// octahedral.
 #pragma once
 #include <brim/brim.h>
 #include <stdatomic.h>
@@ -68,8 +70,9 @@ typedef struct FrameHead {
     const BrimBodySurface *bodies;
 } FrameHead;
 
-/// Particles with one of their values. Order decides on the size alone: what is near in memory
-/// should be near in space. NULL when out of memory.
+/// Particles with one of their values, and the cells below a band where `interior` tells of them.
+/// Order decides on the size alone: what is near in memory should be near in space. NULL when out
+/// of memory.
 Parcel *frame_particles(const FrameHead *head, const BrimParticles *particles, int value);
 Parcel *frame_surface(const FrameHead *head, const BrimMesh *mesh);
 /// Surfaces of solids, around their pivots, and triangles of bodies: what frames move.

@@ -44,7 +44,8 @@ static void gather(uint32_t *to, const void *from, const uint32_t *order, size_t
 }
 
 bool order_particles(const BrimSimDef *def, const BrimFrame *f, Ordered *o) {
-    size_t arrays = OWN + (size_t)f->extra_count, wanted = arrays * f->count + 1;
+    size_t arrays = OWN + (size_t)f->extra_count, below = f->interior ? f->interior_count : 0;
+    size_t wanted = arrays * f->count + sizeof(BrimInterior) / sizeof(float) * below + 1;
     if (wanted > o->capacity) {
         free(o->memory);
         o->memory = malloc(wanted * sizeof *o->memory);
@@ -62,6 +63,8 @@ bool order_particles(const BrimSimDef *def, const BrimFrame *f, Ordered *o) {
     if (!ok) return false;
     float *m = o->memory;
     size_t n = f->count;
+    BrimInterior *interior = (BrimInterior *)(m + arrays * n);
+    if (below) memcpy(interior, f->interior, below * sizeof *interior);
     o->view = (BrimParticles){.count = n,
                               .x = m,
                               .y = m + n,
@@ -69,7 +72,9 @@ bool order_particles(const BrimSimDef *def, const BrimFrame *f, Ordered *o) {
                               .vx = m + 3 * n,
                               .vy = m + 4 * n,
                               .vz = m + 5 * n,
-                              .extra_count = f->extra_count};
+                              .extra_count = f->extra_count,
+                              .interior = below ? interior : NULL,
+                              .interior_count = below};
     for (int i = 0; i < f->extra_count; i++) {
         memcpy(o->name[i], f->extra_name[i], sizeof o->name[i]);
         o->view.extra[i] =

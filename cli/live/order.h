@@ -1,4 +1,5 @@
-// Particles of a recording, which are sorted by id, in the order of tiles, as viewers want them.
+// Particles of a recording, which are sorted by id, in the order of tiles, as viewers want them,
+// and the cells below a narrow band.
 #pragma once
 #include <brim/brim.h>
 

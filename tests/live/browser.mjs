@@ -107,6 +107,21 @@ const eyeOf = async (page) => (await data(page)).eye.split(" ").map(Number);
 
 const distance = (a, b) => Math.hypot(...a.map((x, i) => x - b[i]));
 
+/** Share of the picture that is blue. */
+const wet = (page) =>
+  page.evaluate(() => {
+    const { canvas } = window.brim.stage;
+    window.brim.stage.render(); // what WebGPU drew is there until the task ends
+    const c = document.createElement("canvas");
+    [c.width, c.height] = [canvas.width, canvas.height];
+    const g = c.getContext("2d");
+    g.drawImage(canvas, 0, 0);
+    const p = g.getImageData(0, 0, c.width, c.height).data;
+    let n = 0;
+    for (let i = 0; i < p.length; i += 4) n += p[i + 2] > p[i] + 25;
+    return n / (p.length / 4);
+  });
+
 /** Where a point of space is on the page, in pixels. */
 const project = (page, point) =>
   page.evaluate(([x, y, z]) => {
@@ -163,18 +178,7 @@ const tests = {
     await until("time goes on", async () => +(await data(page)).time > 0.2);
     const count = +(await data(page)).count;
     expect(count > 10000, `${count} particles`);
-    const blue = await page.evaluate(() => {
-      const { canvas } = window.brim.stage;
-      window.brim.stage.render(); // what WebGPU drew is there until the task ends
-      const c = document.createElement("canvas");
-      [c.width, c.height] = [canvas.width, canvas.height];
-      const g = c.getContext("2d");
-      g.drawImage(canvas, 0, 0);
-      const p = g.getImageData(0, 0, c.width, c.height).data;
-      let n = 0;
-      for (let i = 0; i < p.length; i += 4) n += p[i + 2] > p[i] + 25;
-      return n / (p.length / 4);
-    });
+    const blue = await wet(page);
     expect(blue > 0.03, `only ${blue} of the picture is water`);
     expect(page.errors.length === 0, page.errors.join());
     await shot(page, "water");
@@ -310,6 +314,34 @@ const tests = {
     expect(apart.mean < 1, `the pictures differ by ${apart.mean} of 255`);
     await page.close();
     await server.stop();
+  },
+
+  async "water below a narrow band is seen"() {
+    const shares = [];
+    for (const band of ["0", "2"]) {
+      const server = await live("dam.yaml", "--set", "domain.cells=40", "--set", `band.width=${band}`, "--paused");
+      const page = await open(server.url);
+      await painted(page);
+      await fine(page);
+      shares.push(await wet(page));
+      if (band !== "0") {
+        await shot(page, "band");
+        shares.push(
+          await page.evaluate(() => {
+            const frame = window.brim.frame();
+            const count = frame.values.length - frame.below;
+            const positions = frame.positions.slice(0, 3 * count);
+            window.brim.stage.showParticles({ ...frame, positions, values: frame.values.slice(0, count), below: 0 });
+          }).then(() => wet(page)),
+        );
+      }
+      await page.close();
+      await server.stop();
+    }
+    const [whole, band, hollow] = shares;
+    console.log(`     blue: ${shares.map((x) => x.toFixed(3))} of the picture`);
+    expect(band > 0.95 * whole && band < 1.05 * whole, "not as much as with particles everywhere");
+    expect(hollow < 0.9 * whole, "this test would not see the cells missing");
   },
 
   async "pause stops time, step goes on by one"() {

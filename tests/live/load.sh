@@ -12,7 +12,7 @@ build=$(realpath "${1:-build}")
 turn=$((${2:-60} / 6))
 work=$(mktemp -d)
 server=
-trap 'kill -9 $server 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill -9 $server 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 client=$build/live-client
 

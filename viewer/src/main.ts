@@ -120,7 +120,7 @@ let unshown: number | undefined;
 
 function tellFrame(f: Frame) {
   flow.came(performance.now() / 1000, f.time);
-  const count = f.kind === "particles" ? f.values.length : f.triangles.length / 3;
+  const count = f.kind === "particles" ? f.values.length - f.below : f.triangles.length / 3;
   const rows: [string, string][] = [
     ["time", `${f.time.toFixed(3)} s`],
     hello?.live ? ["step", f.step.toLocaleString("en")] : ["frame", `${f.step}`],

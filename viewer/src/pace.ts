@@ -22,7 +22,7 @@ export class Pace {
   }
 }
 
-const SPAN = 2; // s over which the pace is taken
+const SPAN = 4; // s over which the pace is taken
 
 /** From when frames came, and of what time they were: how many a second, and how fast time runs. */
 export class Flow {

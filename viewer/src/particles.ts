@@ -11,9 +11,12 @@ import {
   int,
   ivec2,
   max,
+  mix,
   sin,
   sqrt,
+  step,
   textureLoad,
+  uniform,
   varying,
   vec2,
   vec3,
@@ -23,6 +26,7 @@ import {
 } from "three/tsl";
 
 const ROW = 1024; // texels
+const BELOW = 2; // what values of cells are more than those of particles
 
 function makeTexture(rows: number) {
   const numbers = new Float32Array(4 * ROW * rows);
@@ -35,6 +39,7 @@ function makeTexture(rows: number) {
 export class Particles {
   readonly geometry = new THREE.BufferGeometry();
   count = 0;
+  readonly growth = uniform(1); // how much larger the balls of full cells below a band are
   private texture = makeTexture(1);
   private readonly number = int(vertexIndex).div(int(3));
   private readonly row = this.number.div(int(ROW));
@@ -45,15 +50,20 @@ export class Particles {
 
   /** The value of the particle that a vertex belongs to, 0 to 1. */
   get value() {
-    return this.texel.w;
+    return this.texel.w.sub(this.isBelow.mul(BELOW));
+  }
+
+  /** 1 for a cell, else 0. */
+  private get isBelow() {
+    return step(1.5, this.texel.w);
   }
 
   constructor() {
     this.geometry.setDrawRange(0, 0);
   }
 
-  /** Takes over positions (three numbers each) and values (of 255). */
-  set(positions: Float32Array, values: Uint8Array) {
+  /** Takes over positions (three numbers each) and values (of 255); the last `below` are cells. */
+  set(positions: Float32Array, values: Uint8Array, below: number) {
     this.count = values.length;
     const rows = Math.ceil(this.count / ROW);
     if (rows > this.texture.image.height) {
@@ -66,7 +76,7 @@ export class Particles {
       to[4 * i] = positions[3 * i];
       to[4 * i + 1] = positions[3 * i + 1];
       to[4 * i + 2] = positions[3 * i + 2];
-      to[4 * i + 3] = values[i] / 255;
+      to[4 * i + 3] = values[i] / 255 + (i < this.count - below ? 0 : BELOW);
     }
     this.texture.needsUpdate = true;
     this.geometry.setDrawRange(0, 3 * this.count);
@@ -75,10 +85,11 @@ export class Particles {
   /** Balls of a size that face the eye: what all their shaders share. None is smaller on the screen
    * than `smallest` at a distance of one. */
   spheres(size: THREE.Node, smallest: THREE.Node) {
-    const radius = float(size);
+    const own = float(size).mul(mix(1, this.growth, this.isBelow));
+    const radius = varying(own);
     const least = float(smallest);
     const middle = cameraViewMatrix.mul(vec4(this.texel.xyz, 1)).xyz;
-    const half = max(radius, least.mul(middle.z.negate()));
+    const half = max(own, least.mul(middle.z.negate()));
     // a triangle with a circle of one within
     const angle = float(int(vertexIndex).sub(this.number.mul(int(3)))).mul((2 * Math.PI) / 3);
     const corner = vec2(cos(angle), sin(angle)).mul(2);
@@ -89,6 +100,6 @@ export class Particles {
     const front = sqrt(max(float(1).sub(r2), 0));
     const z = centre.z.add(radius.mul(front));
     const depth = viewZToPerspectiveDepth(z, cameraNear, cameraFar);
-    return { vertex, across, r2, front, z, depth };
+    return { vertex, across, radius, r2, front, z, depth };
   }
 }

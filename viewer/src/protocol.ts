@@ -95,6 +95,7 @@ export interface ParticleFrame extends Moved {
   high: number;
   positions: Float32Array; // m
   values: Uint8Array; // of 255, from low to high
+  below: number; // the last so many are middles of full cells, below a narrow band
 }
 
 export interface SurfaceFrame extends Moved {
@@ -180,26 +181,28 @@ function readSolid(r: Reader): Placement {
   return { present: r.u32() !== 0, rotation: r.floats(9), position: r.floats(3) };
 }
 
-/** Positions of 16 bits within tiles => metres. */
-function readPositions(r: Reader, count: number, runs: number, cell: number): Float32Array {
+/** Positions of 16 bits within tiles => metres, and how many of the last are cells below a band. */
+function readPositions(r: Reader, count: number, runs: number, cell: number) {
   const tiles = new Reader(r.bytes(12 * runs));
   const q = new Uint16Array(r.bytes(6 * count));
   const out = new Float32Array(3 * count);
   const scale = (REACH * cell) / 65535;
   let i = 0;
+  let below = 0;
   for (let run = 0; run < runs; run++) {
     const x = (tiles.u16() * TILE - MARGIN) * cell;
     const y = (tiles.u16() * TILE - MARGIN) * cell;
     const z = (tiles.u16() * TILE - MARGIN) * cell;
-    tiles.u16();
+    const isBelow = tiles.u16() === 1;
     const end = Math.min(i + 3 * tiles.u32(), 3 * count);
+    if (isBelow) below += (end - i) / 3;
     for (; i < end; i += 3) {
       out[i] = x + scale * q[i];
       out[i + 1] = y + scale * q[i + 1];
       out[i + 2] = z + scale * q[i + 2];
     }
   }
-  return out;
+  return { positions: out, below };
 }
 
 /** A point of the square => the unit vector that was folded onto it. */
@@ -260,7 +263,7 @@ export function decode(buffer: ArrayBuffer, size: number[]): BinaryMessage {
   const moved = { serial, step, time, frame, frames, stepsASecond, solids, bodies };
   if (kind === 2) return { kind: "surface", ...moved, ...readSurface(r, count, runs, cell, size) };
   if (kind !== 1) throw new RangeError("a message of an unknown kind");
-  const positions = readPositions(r, count, runs, cell);
+  const { positions, below } = readPositions(r, count, runs, cell);
   return {
     kind: "particles",
     ...moved,
@@ -268,6 +271,7 @@ export function decode(buffer: ArrayBuffer, size: number[]): BinaryMessage {
     low,
     high,
     positions,
+    below,
     values: new Uint8Array(r.bytes(count)),
   };
 }

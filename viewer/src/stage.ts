@@ -211,6 +211,7 @@ export class Stage {
     const deep = hello.dim === 3 ? z : cell;
     const perEdge = hello.perCell ** (1 / hello.dim);
     this.radius = (0.62 * cell) / perEdge;
+    this.particles.growth.value = perEdge;
     // in 2D one layer of particles is all the water there is, seen from the front
     this.length = this.flat ? (5 * cell) / perEdge : 0.35 * Math.max(x, y, deep);
     this.waterRadius = (this.flat ? 2 : 1.25) * this.radius;
@@ -342,7 +343,7 @@ export class Stage {
   showParticles(frame: ParticleFrame) {
     this.newest = "particles";
     this.positions = frame.positions;
-    this.particles.set(frame.positions, frame.values);
+    this.particles.set(frame.positions, frame.values, frame.below);
     this.place(frame.solids, frame.bodies);
   }
 

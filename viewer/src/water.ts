@@ -85,7 +85,7 @@ export class Water {
     this.thicknessMaterial.vertexNode = blob.vertex;
     this.thicknessMaterial.fragmentNode = Fn(() => {
       blob.r2.greaterThan(1).discard();
-      return vec4(this.radius.mul(blob.front).mul(2 / BLUR ** 2), 0, 0, 1);
+      return vec4(blob.radius.mul(blob.front).mul(2 / BLUR ** 3), 0, 0, 1);
     })();
     this.thicknessMaterial.blending = THREE.AdditiveBlending;
     this.thicknessMaterial.depthTest = this.thicknessMaterial.depthWrite = false;

@@ -59,6 +59,27 @@ describe("frames", () => {
     expect(p[6]).toBeCloseTo(1.2, 5); // tile 2: 16 cells less 4
     expect(p[7]).toBeCloseTo(0.4, 5);
     expect(Array.from(frame.values)).toEqual([0, 128, 255]);
+    expect(frame.below).toBe(0);
+  });
+
+  it("knows cells below a narrow band by their runs", () => {
+    const buffer = message(1, (put) => {
+      head(put, 5, 3);
+      const runs = [
+        [0, 2],
+        [1, 1],
+        [1, 2],
+      ];
+      for (const [below, count] of runs) {
+        for (const x of [0, 0, 0, below]) put.u16(x);
+        put.u32(count);
+      }
+      for (let i = 0; i < 15; i++) put.u16(32768);
+      for (let i = 0; i < 5; i++) put.u8(i);
+    });
+    const frame = decode(buffer, [1, 1, 1]) as ParticleFrame;
+    expect(frame.below).toBe(3);
+    expect(frame.values.length).toBe(5);
   });
 
   it("gives surfaces their places and normals", () => {
