@@ -5,7 +5,7 @@
 
 typedef struct CarriedSurface {
     const float *phi;       ///< [particles] cells
-    const uint32_t *normal; ///< [particles] packed (surface/normal.h)
+    const uint32_t *normal; ///< [particles] packed (particles/normal.h)
     float high, inverse;    ///< alpha of eq. (20), by speed, m/s, or its square
     bool square;
 } CarriedSurface;

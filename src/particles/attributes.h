@@ -23,7 +23,7 @@
     A(PHI, "phi", 1, FLOAT, TRACKED, FRAME, ZERO, "cells",                                       \
       "distance to the surface, below 0 in the liquid, as it was carried along")                 \
     A(NORMAL, "normal", 1, WORD, TRACKED, FRAME, ZERO, "",                                       \
-      "of that surface, and how smooth it is there, packed (surface/normal.h); 0: unknown")      \
+      "of that surface, and how smooth it is there, packed (particles/normal.h); 0: unknown")      \
     A(TYPE, "type", 1, WORD, SPRAY, FRAME, ZERO, "", "0: liquid, 1: spray that flies by itself") \
     A(MASS, "mass", 1, FLOAT, MATERIAL, FRAME, ONE, "",                                          \
       "over that of as much liquid of the scene's density")                                      \
