@@ -9,13 +9,13 @@
 
 /// Layers that particles in a tile or around it may reach. The flow below a band, which has none,
 /// is carried along paths that may touch solids.
-static void find_layers(BrimSim *s, int slot, int thread, void *context) {
+static int layers_of(const BrimSim *s, int slot) {
     int most = reach_cells(1);
     for (int n = 0; n < 27; n++) {
         int32_t t = s->grid.neighbour[slot][n];
         if (t >= 0 && s->tile_reach[t] > most) most = s->tile_reach[t];
     }
-    s->layers[slot] = (uint8_t)most;
+    return most;
 }
 
 /// One layer of one component of a tile: unknown faces that touch known ones. known => grown, both
@@ -48,39 +48,39 @@ static bool grow_tile(BrimSim *s, int axis, int slot, const uint8_t *known, uint
     return true;
 }
 
-/// A layer of a component at work: masks go back and forth between `known` and `grown`.
+/// A layer at work: masks go back and forth between `known` and `spare`.
 typedef struct Layer {
-    int axis, done; ///< component, layers before it
+    int done; ///< layers before it
     TeamCount grown;
 } Layer;
 
 static void grow_layer(BrimSim *s, int slot, int thread, void *context) {
     Layer *l = context;
-    uint8_t *known = s->known[l->axis], *grown = s->grown[l->axis];
-    uint8_t *from = l->done & 1 ? grown : known, *to = l->done & 1 ? known : grown;
-    const size_t at = (size_t)slot * (size_t)s->grid.tile_rows;
-    if (l->done >= s->layers[slot])
-        mask_copy(&s->grid, to + at, from + at);
-    else
-        team_add(&l->grown, grow_tile(s, l->axis, slot, from, to));
+    bool enough = l->done >= layers_of(s, slot), any = false;
+    for (int a = 0; a < s->dim; a++) {
+        uint8_t *other = s->grown[a];
+        uint8_t *from = l->done & 1 ? other : s->known[a], *to = l->done & 1 ? s->known[a] : other;
+        size_t at = (size_t)slot * (size_t)s->grid.tile_rows;
+        if (enough)
+            mask_copy(&s->grid, to + at, from + at);
+        else
+            any |= grow_tile(s, a, slot, from, to);
+    }
+    team_add(&l->grown, any);
 }
 
-/// Runs up to `layers` layers, as long as there is something to grow from: all of one component
-/// before the next, since the layers of one fit in a cache.
+/// Runs up to `layers` layers, as long as there is something to grow from.
 static void grow_layers(BrimSim *s, int layers) {
-    const size_t rows = sim_rows(s);
-    tiles_for(s, find_layers, NULL);
-    for (int a = 0; a < s->dim; a++) {
-        Layer l = {.axis = a};
-        bool more = true;
-        for (; l.done < layers && more; l.done++) {
-            l.grown = 0;
-            tiles_for(s, grow_layer, &l);
-            more = l.grown > 0;
-        }
-        if (rows > 0 && (l.done & 1)) // without water there are no arrays
-            memcpy(s->known[a], s->grown[a], rows);
+    Layer l = {0};
+    size_t rows = sim_rows(s);
+    bool more = true;
+    for (; l.done < layers && more; l.done++) {
+        l.grown = 0;
+        tiles_for(s, grow_layer, &l);
+        more = l.grown > 0;
     }
+    if (rows > 0 && (l.done & 1)) // without water there are no arrays
+        for (int a = 0; a < s->dim; a++) memcpy(s->known[a], s->grown[a], rows);
 }
 
 /// Direction away from the solids at a face, from a block of distances with a halo of 1, not a

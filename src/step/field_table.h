@@ -323,7 +323,6 @@ typedef enum StageId {
       "of the pressure along an axis, as it was subtracted")                                       \
     F(touched, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(SUBTRACT), NO, "", "faces that have one")        \
     F(grown, uint8_t, 3, ROW, ALL, ALWAYS, ONLY(EXTRAPOLATE), NO, "", "known, a layer later")      \
-    F(layers, uint8_t, 1, TILE, ALL, ALWAYS, ONLY(EXTRAPOLATE), NO, "", "of faces to fill")        \
     F(slid, float, 3, CELL, WORK, SOLIDS, ONLY(EXTRAPOLATE), NO, "m/s",                            \
       "velocity of cut faces along their walls")                                                   \
     /* warp: velocity, old and known[0] are of cell centres there; phi and pressure of nodes, */   \

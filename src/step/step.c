@@ -106,7 +106,7 @@ static const Stage step_stages[] = {
      "velocity known gradient touched"},
     {AT_EXTRAPOLATE, "extrapolate", BRIM_STAGE_EXTRAPOLATE, stage_extrapolate, NULL,
      "scatter_at tile_reach tile_solid solid_at shut cut solid_phi open wall_speed liquid",
-     "velocity old known tile_speed grown layers slid"},
+     "velocity old known tile_speed grown slid"},
     {AT_TO_PARTICLES, "to_particles", BRIM_STAGE_TO_PARTICLES, stage_to_particles, NULL,
      "velocity old scatter_at scatter_rows phi deepest", "tile_sums"},
     {AT_SYNC, "sync", BRIM_STAGE_BODIES, stage_sync, bodies_immersed, "velocity", ""},
