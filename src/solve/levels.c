@@ -257,6 +257,13 @@ static void keep_tile(void *context, int slot, int thread) {
     clear_rows(&k->solver->level[0], slot, k->solver->level[0].z);
 }
 
+/// => face_at: 1 where a tile's coefficients are kept, 0 elsewhere
+static void ask_kept(void *context, int slot, int thread) {
+    const Poisson *s = context;
+    const Level *l = &s->level[0];
+    s->face_at[slot] = (!l->used || l->used[slot]) && faces_read(l, slot);
+}
+
 bool levels_keep_system(Poisson *s) {
     Level *l = &s->level[0];
     const size_t tiles = (size_t)l->grid->tile_count, cells = (size_t)l->grid->tile_cells;
@@ -264,10 +271,9 @@ bool levels_keep_system(Poisson *s) {
     if (!memory_fit((void **)&s->face_at, &s->face_at_capacity, sizeof *s->face_at, tiles))
         return false;
     size_t kept = 0;
-    for (size_t t = 0; t < tiles; t++) {
-        bool used = !l->used || l->used[t];
-        s->face_at[t] = used && faces_read(l, (int)t) ? (int32_t)++kept : 0;
-    }
+    team_for(s->team, (int)tiles, TILES_A_THREAD, ask_kept, s);
+    for (size_t t = 0; t < tiles; t++)
+        if (s->face_at[t]) s->face_at[t] = (int32_t)++kept;
     s->face_floats = 3 * kept * cells;
     if (!memory_fit((void **)&s->faces, &s->faces_capacity, sizeof *s->faces, s->face_floats) ||
         !memory_fit((void **)&s->diags, &s->diag_capacity, sizeof *s->diags, s->inverse_floats))
