@@ -222,7 +222,14 @@ TEST(scene_messages_name_file_line_key_value_and_what_is_allowed) {
     CHECK(refuses(HEAD "time: {duration: .inf}\n", NULL,
                   "dam.yaml:5: time.duration: .inf is not allowed: a number > 0 (s)"));
     CHECK(refuses(HEAD "density: 1e39\n", NULL,
-                  "dam.yaml:5: density: 1e39 is not allowed: a number > 0 (kg/m^3)"));
+                  "dam.yaml:5: density: 1e39 is not allowed: a number > 0 (kg/m^3); so large a "
+                  "number is infinite here"));
+    CHECK(refuses(HEAD "density: 1e400\n", NULL,
+                  "dam.yaml:5: density: 1e400 is not allowed: a number > 0 (kg/m^3); so large a "
+                  "number is infinite here"));
+    CHECK(refuses(HEAD "density: 1e-50\n", NULL,
+                  "dam.yaml:5: density: 1e-50 is not allowed: a number > 0 (kg/m^3); so small a "
+                  "number is 0 here"));
     CHECK(refuses(HEAD "density: 0x10\n", NULL,
                   "dam.yaml:5: density: 0x10 is not allowed: a number > 0 (kg/m^3)"));
     CHECK(refuses("brim: 1\ndomain:\n  size: [1, 1, 1]\n", NULL,

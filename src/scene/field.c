@@ -242,6 +242,13 @@ bool field_allows(const Field *field, double value) {
     return value <= range.high && (range.open ? value > range.low : value >= range.low);
 }
 
+int field_rounds(const Field *field, double value) {
+    const double limit = store_limit(field->store);
+    if (limit < (double)FLT_MAX) return 0;
+    if (fabs(value) > limit) return 1;
+    return limit == (double)FLT_MAX && value != 0 && (float)value == 0 ? -1 : 0;
+}
+
 /// " > 0", " from 0 to 1" or ", 0 or 2 to 16"
 static void range_words(const char *range, const char *before, char out[64]) {
     bool zero = has_zero_apart(range), from = *range != '>' && !zero && strstr(range, " to ");

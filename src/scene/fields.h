@@ -116,6 +116,8 @@ void table_defaults(const Table *table, void *base);
 
 /// Whether a number is allowed; not-a-number and numbers too large for the store never are.
 bool field_allows(const Field *field, double value);
+/// Whether a number of the scene is infinite (1) or 0 (-1) where the field keeps it; else 0.
+int field_rounds(const Field *field, double value);
 /// "a number > 0 (m)", "one of flip, apic"
 void field_allowed(const Field *field, int dim, char *out, size_t size);
 /// The place of a word in "flip, apic"; -1 when it is not there.

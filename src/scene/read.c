@@ -30,17 +30,27 @@ void path_pop(Reader *r, size_t length) {
     r->path[length] = 0;
 }
 
+static bool read_number(const Node *node, double *value) {
+    return node->kind == NODE_TEXT && node->plain && number_parse(node->text, value);
+}
+
+/// Why a number that lies within what is allowed is refused all the same, or nothing.
+static const char *refuse_rounded(const Node *node, const Field *field) {
+    double value;
+    if (!read_number(node, &value) || !strpbrk(node->text, "0123456789")) return "";
+    const int rounds = field_rounds(field, value);
+    return rounds > 0   ? "; so large a number is infinite here"
+           : rounds < 0 ? "; so small a number is 0 here"
+                        : "";
+}
+
 void refuse_value(Reader *r, const Node *node, const Field *field) {
     char value[NODE_SHOW], allowed[240];
     field_allowed(field, r->dim, allowed, sizeof allowed);
     bool flat =
         r->dim == 3 && field->store == STORE_VECTOR && node->kind == NODE_LIST && node->count == 2;
-    report_add(r->report, node, r->path, "%s is not allowed: %s%s", report_value(node, value),
-               allowed, flat ? "; a scene in 2D has \"dim: 2\"" : "");
-}
-
-static bool read_number(const Node *node, double *value) {
-    return node->kind == NODE_TEXT && node->plain && number_parse(node->text, value);
+    report_add(r->report, node, r->path, "%s is not allowed: %s%s%s", report_value(node, value),
+               allowed, refuse_rounded(node, field), flat ? "; a scene in 2D has \"dim: 2\"" : "");
 }
 
 /// A number that the field allows, or a refusal.
