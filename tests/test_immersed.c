@@ -2,8 +2,8 @@
 #include "base/hash.h"
 #include "bodies/bodies.h"
 #include "bodies/immersed.h"
-#include "scratch.h"
 #include "cases.h"
+#include "scratch.h"
 #include "test.h"
 #include <math.h>
 #include <string.h>
@@ -216,6 +216,48 @@ TEST(immersed_bodies_pressed_on_the_floor_stay_in) {
             }
         }
         CHECK_BELOW(out, 0.12); // what contact leaves to the penalty, and how exactly
+        brim_sim_destroy(&sim);
+    }
+}
+
+TEST(immersed_bodies_pressed_together_stay_apart) {
+    // Two soft balls, by handles and projective, that hands press together: as each gives way to
+    // where the other was going they do not meet; one after the other they are 0.6 and 1.1 cells
+    // deep in one another.
+    for (int k = 0; k < 2; k++) {
+        Case c = case_box(3, 1, 20, 20, 20);
+        BrimBodyDef b[2];
+        BrimGrabDef hand[2];
+        BrimKeyframe keys[2][2] = {{{.time = 0}, {.time = 1, .position = {0.12f, -0.03f, 0}}},
+                                   {{.time = 0}, {.time = 1, .position = {-0.12f, -0.03f, 0}}}};
+        BrimError error = {0};
+        BrimSim *sim = NULL;
+        double deepest = 0;
+        for (int i = 0; i < 2; i++) {
+            b[i] = brim_default_body_def(), hand[i] = brim_default_grab_def();
+            b[i].shape = ball((BrimVec3){i ? 0.68f : 0.32f, 0.17f, 0.5f}, 0.15f);
+            b[i].coupling = BRIM_COUPLING_IMMERSED, b[i].young = k ? 2e5f : 2e4f;
+            b[i].subspace = BRIM_SUBSPACE_HANDLES, b[i].handles = 20;
+            b[i].solver = BRIM_BODY_PROJECTIVE, b[i].samples = 200, b[i].elements = 60;
+            hand[i].at = (BrimVec3){i ? 0.83f : 0.17f, 0.17f, 0.5f}, hand[i].stop = 9;
+            hand[i].keyframes = keys[i], hand[i].keyframe_count = 2;
+            b[i].grabs = &hand[i], b[i].grab_count = 1;
+        }
+        case_liquid(&c, box_between((BrimVec3){0}, (BrimVec3){1, 0.06f, 0.06f}));
+        c.def.bodies = b, c.def.body_count = 2, c.def.step = 1.0 / 60, c.def.frame_rate = 60;
+        CHECK_OK(case_create(&c, &sim, &error), error);
+        while (brim_sim_time(sim) < 1.3) {
+            BrimBodySurface surface;
+            CHECK_OK(brim_sim_step(sim, &error), error);
+            brim_sim_body_surface(sim, 0, &surface, NULL);
+            for (size_t v = 0; v < surface.vertex_count; v++) {
+                const float *at = surface.position[v];
+                float d;
+                brim_sim_body_distance(sim, 1, 1, &at[0], &at[1], &at[2], &d, NULL);
+                deepest = fmax(deepest, -20 * (double)d);
+            }
+        }
+        CHECK_BELOW(deepest, 0.2);
         brim_sim_destroy(&sim);
     }
 }

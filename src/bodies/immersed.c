@@ -509,7 +509,9 @@ BrimResult stage_sync(BrimSim *s, BrimError *error) {
     tiles_for(s, take_tile, NULL);
     for (int k = 0; k < b->count; k++) fit(s, &b->body[k]), body_speeds(&b->body[k]);
     for (int k = 0; k < b->count && b->count > 1; k++)
-        if (part_twins(s, k)) fit(s, &b->body[k]), body_speeds(&b->body[k]);
+        if (part_twins(s, k)) fit(s, &b->body[k]);
+    // those of the second are parted from where the first was going: each gives way by its share
+    for (int k = 0; k < b->count; k++) body_speeds(&b->body[k]);
     // the liquid and other bodies may have pushed a body into a wall that its own step kept off
     if (!contact_limit(s, s->projection.kick_now)) return step_out_of_memory(s, "sync", error);
     for (int k = 0; k < b->count; k++) {
