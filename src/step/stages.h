@@ -53,6 +53,10 @@ TileTask solids_sample_tile;
 /// lesser of it and theirs; owner: the solid it is of, or NULL. Returns whether one is near.
 bool solids_sample(const BrimSim *s, int slot, int count, const float *x, const float *y,
                    const float *z, float *phi, int16_t *owner);
+/// The same at the nodes of a box, `fine` to a cell and `edge` along each axis from `first` on as
+/// counted from the tile's low corner, slice by slice; without a solid INFINITY, -1.
+bool solids_sample_nodes(const BrimSim *s, int slot, int fine, int first, int edge, float *phi,
+                         int16_t *owner);
 /// Finds the tiles near solids anew. Those that stay keep their values, new ones are sampled.
 /// (solid_at of before, in the slots of now) => solid_at. False when out of memory.
 bool solids_arrange(BrimSim *s);

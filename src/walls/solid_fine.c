@@ -3,36 +3,18 @@
 #include "step/stages.h"
 #include "walls/cell_parts.h"
 #include "walls/solid_masks.h"
+#include <math.h>
 #include <string.h>
 
 // ------------------------------------------------------------------------------------ sampling
 
-static float node_at(const BrimSim *s, int axis, int i) {
-    int last = 2 * s->grid.cells[axis];
-    return (float)(i > last ? last : i) * 0.5f * s->dx;
-}
-
-static void sample_fine(const BrimSim *s, int slot, float *phi) {
-    enum { SLICE = FINE_EDGE * FINE_EDGE };
-    TileCoord c = s->grid.coord[slot];
-    for (int z = 0; z < (s->dim == 3 ? FINE_EDGE : 1); z++) {
-        float x[SLICE], y[SLICE], at_z[SLICE];
-        for (int i = 0; i < SLICE; i++) {
-            x[i] = node_at(s, 0, c.x * 2 * TILE + i % FINE_EDGE);
-            y[i] = node_at(s, 1, c.y * 2 * TILE + i / FINE_EDGE);
-            at_z[i] = s->dim == 3 ? node_at(s, 2, c.z * 2 * TILE + z) : 0.0f;
-        }
-        float *out = phi + (size_t)z * SLICE;
-        for (int i = 0; i < SLICE; i++) out[i] = SOLID_REACH * s->dx;
-        solids_sample(s, slot, SLICE, x, y, at_z, out, NULL);
-    }
-}
-
 /// Samples a tile that is newly fine.
 static void sample_new_fine(void *context, int index, int thread) {
     const BrimSim *s = context;
-    if (s->fine_from[index] < 0)
-        sample_fine(s, s->fine_slot[index], s->solid_fine + (size_t)index * fine_tile_nodes(s));
+    float *phi = s->solid_fine + (size_t)index * fine_tile_nodes(s);
+    if (s->fine_from[index] >= 0) return;
+    solids_sample_nodes(s, s->fine_slot[index], 2, 0, FINE_EDGE, phi, NULL);
+    for (size_t i = 0; i < fine_tile_nodes(s); i++) phi[i] = fminf(phi[i], SOLID_REACH * s->dx);
 }
 
 bool fine_arrange(BrimSim *s) {

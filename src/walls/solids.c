@@ -98,11 +98,8 @@ static bool sample_warped(const BrimSim *s, int slot, Nodes *nodes) {
     return any;
 }
 
-/// Distances of a tile's nodes and of those one cell around it, `fine` to a cell and `edge` along
-/// each axis, slice by slice, and the solid that each is nearest to; owner may be NULL. False when
-/// no solid is near.
-static bool sample_around(const BrimSim *s, int slot, int fine, int edge, float *phi,
-                          int16_t *owner) {
+bool solids_sample_nodes(const BrimSim *s, int slot, int fine, int first, int edge, float *phi,
+                         int16_t *owner) {
     enum { MOST = HALF_EDGE * HALF_EDGE };
     float x[MOST], y[MOST], at_z[MOST];
     const int slice = edge * edge;
@@ -110,11 +107,11 @@ static bool sample_around(const BrimSim *s, int slot, int fine, int edge, float 
     bool any = false;
     for (int j = 0; j < edge; j++)
         for (int i = 0; i < edge; i++) {
-            x[j * edge + i] = node_at(s, 0, fine * (TILE * c.x - 1) + i, fine);
-            y[j * edge + i] = node_at(s, 1, fine * (TILE * c.y - 1) + j, fine);
+            x[j * edge + i] = node_at(s, 0, fine * TILE * c.x + first + i, fine);
+            y[j * edge + i] = node_at(s, 1, fine * TILE * c.y + first + j, fine);
         }
     for (int k = 0; k < (s->dim == 3 ? edge : 1); k++, phi += slice) {
-        const float z = s->dim == 3 ? node_at(s, 2, fine * (TILE * c.z - 1) + k, fine) : 0;
+        const float z = s->dim == 3 ? node_at(s, 2, fine * TILE * c.z + first + k, fine) : 0;
         for (int i = 0; i < slice; i++) at_z[i] = z, phi[i] = INFINITY;
         for (int i = 0; owner && i < slice; i++) owner[i] = -1;
         any |= solids_sample(s, slot, slice, x, y, at_z, phi, owner);
@@ -155,7 +152,7 @@ static void sample_halves(const BrimSim *s, int slot, const Nodes *nodes, Halves
     if (s->warp)
         refine_halves(s->dim, nodes->phi, halves->phi);
     else
-        sample_around(s, slot, 2, HALF_EDGE, halves->phi, NULL);
+        solids_sample_nodes(s, slot, 2, -2, HALF_EDGE, halves->phi, NULL);
 }
 
 /// The half-cell node at the low corner of a cell, counted from the tile's.
@@ -465,7 +462,7 @@ void solids_sample_tile(BrimSim *s, int slot, int thread, void *context) {
     if (!s->solid_at[slot]) return;
     size_t base = (size_t)(s->solid_at[slot] - 1) * (size_t)s->grid.tile_cells;
     bool near = s->warp ? sample_warped(s, slot, &nodes)
-                        : sample_around(s, slot, 1, NODES, nodes.phi, nodes.owner);
+                        : solids_sample_nodes(s, slot, 1, -1, NODES, nodes.phi, nodes.owner);
     const bool moving = near && any_moves(s, slot);
     const float reach = moving ? speed_reach(s, slot) : -INFINITY; // of none
     const float least = near ? least_distance(s->dim, nodes.phi, 0, NODES - 1) : INFINITY;
