@@ -21,8 +21,14 @@ static BrimFrame make_particles(size_t n, uint32_t (*id)(size_t)) {
 }
 
 static BrimParticles view(const BrimFrame *f) {
-    return (BrimParticles){f->count, f->x, f->y, f->z,  f->vx, f->vy, f->vz,
-                           f->id,    0,    0,    {{0}}, NULL,  0};
+    return (BrimParticles){.count = f->count,
+                           .x = f->x,
+                           .y = f->y,
+                           .z = f->z,
+                           .vx = f->vx,
+                           .vy = f->vy,
+                           .vz = f->vz,
+                           .id = f->id};
 }
 
 /// Ids increase and each record is that of its id.
@@ -80,7 +86,7 @@ TEST(io_ply_bytes) {
     float x[2] = {1.5f, 2.5f}, y[2] = {3, 4}, v[2] = {-1, -2};
     uint32_t id[2] = {258, 1};
     // As in 2D: no z.
-    BrimParticles p = {2, x, y, NULL, v, v, NULL, id, 0, 0, {{0}}, NULL, 0};
+    BrimParticles p = {.count = 2, .x = x, .y = y, .vx = v, .vy = v, .id = id};
     const char *path = at("bytes.ply");
     CHECK_OK(ply_write(path, &p, 0.25, 6, 1, &error), error);
     size_t bytes;

@@ -546,7 +546,7 @@ TEST(io_describe_files) {
 
     float x[2] = {1, 2}, v[2] = {3, 4};
     uint32_t id[2] = {5, 9};
-    BrimParticles p = {2, x, x, x, v, v, NULL, id, 0, 0, {{0}}, NULL, 0};
+    BrimParticles p = {.count = 2, .x = x, .y = x, .z = x, .vx = v, .vy = v, .id = id};
     CHECK_OK(ply_write(at("d.ply"), &p, 0.5, 12, 1, &error), error);
     CHECK_OK(brim_describe_file(at("d.ply"), text, sizeof text, &error), error);
     CHECK(strstr(text, "by Brim 0.1.0") && strstr(text, "12") && strstr(text, "0.5 s"));
