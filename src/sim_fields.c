@@ -142,8 +142,8 @@ static size_t list_regular(const BrimSim *s, int slot, BrimInterior *out) {
     if (!mask_any(&s->grid, s->hidden, slot)) return 0;
     warp_tile_box(s, slot, 0, low, high);
     for (int a = 0; a < s->dim; a++) {
-        first[a] = (int)fmaxf(low[a] * s->inv_dx - 1, 0);
-        end[a] = (int)fminf(high[a] * s->inv_dx + 1, (float)s->grid.cells[a]);
+        first[a] = (int)fmaxf(space_to_grid(s->space, low[a]) - 1, 0);
+        end[a] = (int)fminf(space_to_grid(s->space, high[a]) + 1, (float)s->grid.cells[a]);
     }
     for (int z = first[2]; z < end[2]; z++)
         for (int y = first[1]; y < end[1]; y++)

@@ -219,8 +219,8 @@ static bool source_near(const BrimSim *s, const Source *source, int slot) {
     const int first[3] = {c.x * TILE, c.y * TILE, c.z * TILE};
     if (s->time + s->dt <= source->def.start || s->time >= source->def.stop) return false;
     for (int a = 0; a < s->dim; a++)
-        if (source->low[a] * s->inv_dx > (float)(first[a] + TILE + 1) ||
-            source->high[a] * s->inv_dx < (float)(first[a] - 1))
+        if (space_to_grid(s->space, source->low[a]) > (float)(first[a] + TILE + 1) ||
+            space_to_grid(s->space, source->high[a]) < (float)(first[a] - 1))
             return false;
     return true;
 }
