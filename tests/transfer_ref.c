@@ -113,13 +113,9 @@ static bool push_out(const Span *p, const MoveParams *m, const double from[3], d
     double g[3], was[3], before = solid_distance_at(p, m, from, was);
     bool across = false, pushed = false; // came to the middle of a wall, or beyond
     for (int push = 0; push < 3; push++) {
-        double d = solid_distance_at(p, m, x, g), length = 0, opposed = 0, ahead = 0;
-        for (int a = 0; a < p->dim; a++) {
-            length += g[a] * g[a], opposed += g[a] * was[a];
-            ahead += g[a] * (x[a] - from[a]);
-        }
+        double d = solid_distance_at(p, m, x, g), length = 0, opposed = 0;
+        for (int a = 0; a < p->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
         length = sqrt(length);
-        if (m->fine && ahead > 0) opposed = -1; // beyond the middle of a thin wall
         if (push == 0) across = d < 0 && before > -0.1 && (opposed < 0 || length * p->inv_dx < 0.5);
         pushed |= d < 0;
         for (int a = 0; a < p->dim && d < 0 && length > 1e-9; a++)

@@ -341,14 +341,8 @@ static inline wide_int leave_solid(wide x[3], const wide from[3], Wall *wall, co
     wide *g = wall->slope, d = solid_at(m, inv_dx, x, g, dim);
     wall->distance = d;
     if (!wide_bits((d < 0.0f) | (was.distance < 0.0f))) return (wide_int){0};
-    wide opposed = {0}, steep = {0}, ahead = {0};
-    for (int a = 0; a < dim; a++) {
-        opposed += g[a] * was.slope[a], steep += g[a] * g[a];
-        ahead += g[a] * (x[a] - from[a]);
-    }
-    // Into a thin wall the distance falls along the way; where it rises again the wall's middle has
-    // been passed, also in a corner, where the other wall's slope says nothing of this one's.
-    if (m->fine) opposed = wide_select(ahead > 0.0f, wide_all(-1), opposed);
+    wide opposed = {0}, steep = {0};
+    for (int a = 0; a < dim; a++) opposed += g[a] * was.slope[a], steep += g[a] * g[a];
     wide_int across = (d < 0.0f) & (was.distance > -FROM_OUTSIDE) &
                       ((opposed < 0.0f) | (steep * inv_dx * inv_dx < SLOPE_MIN * SLOPE_MIN));
     wide limit = wide_all(-depth);

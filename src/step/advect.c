@@ -103,9 +103,6 @@ static bool leave_solid_lookup(const BrimSim *s, const MoveParams *m, const floa
     for (int push = 0; push < SOLID_PUSHES; push++) {
         float d = solid_lookup(s, at, g), length = 0, opposed = 0;
         for (int a = 0; a < s->dim; a++) length += g[a] * g[a], opposed += g[a] * was[a];
-        float ahead = 0; // as in the kernels
-        for (int a = 0; a < s->dim; a++) ahead += g[a] * (at[a] - from[a]);
-        if (ahead > 0 && fine_at_point(s, at)) opposed = -1;
         if (push == 0)
             across = d < 0 && before > -FROM_OUTSIDE * s->dx &&
                      (opposed < 0 || length * s->inv_dx * s->inv_dx < SLOPE_MIN * SLOPE_MIN);

@@ -15,14 +15,6 @@ static int slot_of(const BrimSim *s, const int cell[3]) {
     return grid_slot(&s->grid, cell[0] >> TILE_SHIFT, cell[1] >> TILE_SHIFT, cell[2] >> TILE_SHIFT);
 }
 
-bool fine_at_point(const BrimSim *s, const float at[3]) {
-    if (!s->walls.fine_count) return false;
-    int cell[3] = {0};
-    for (int a = 0; a < s->dim; a++) cell[a] = space_cell(s->space, at[a]);
-    int slot = slot_of(s, cell);
-    return slot >= 0 && fine_here(s, slot);
-}
-
 /// Nodes of the grid from a cell's low corner on that are of several tiles.
 static void nodes_of_tiles(const BrimSim *s, const int low[3], float phi[8]) {
     for (int n = 0; n < (s->dim == 3 ? 8 : 4); n++) {

@@ -7,5 +7,3 @@
 float solid_value(const BrimSim *s, const float at[3]);
 /// The same, and its gradient.
 float solid_lookup(const BrimSim *s, const float at[3], float gradient[3]);
-/// Whether a point lies in a tile with nodes at half cells.
-bool fine_at_point(const BrimSim *s, const float at[3]);
