@@ -195,8 +195,8 @@ static double disc_area(const Body *b) {
 }
 
 TEST(bodies_elastic_disc_spins_down_in_a_closed_full_tank) {
-    // What B errs by where cut cells turn swelled the disc, 1 % within a second; the pressure that
-    // held it so, minus 10 kPa and more, turned it, up to 400 rad/s.
+    // What B errs by where cut cells turn swelled the disc; the pressure that held it so, minus
+    // 10 kPa and more, turned it, up to 400 rad/s.
     for (int n = 0; n < 2; n++) {
         Tank t;
         BrimError error;
