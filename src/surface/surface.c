@@ -301,7 +301,7 @@ static bool find_enclosed(const BrimSim *s, int slot, uint8_t *found) {
     uint64_t any = 0;
     for (int z = 0; z < g->tile_depth; z++)
         any |= dry.slice[z] = (dry.slice[z] | cut.slice[z]) & ~mask_word(g, s->liquid, slot, z);
-    if (!any) return false;
+    if (!any || fine_near(s, slot)) return false; // beyond a thin wall there may be other liquid
     TileMask air = air_beside(s, slot), allowed = allowed_cells(s, slot), wet = {{0}};
     for (int n = 0; n < 2 * s->dim; n++) {
         TileMask near = mask_neighbour(g, s->liquid, slot, n >> 1, n & 1 ? 1 : -1);
